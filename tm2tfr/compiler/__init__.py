@@ -1,0 +1,1 @@
+"""From machines to weights."""

@@ -1,0 +1,1 @@
+"""The chapter's construction, one step a file."""

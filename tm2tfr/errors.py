@@ -1,0 +1,120 @@
+"""What can go wrong, said so that a person can mend it: where, what, and what to do.
+
+Every error that a user can cause is a `Tm2tfrError`; the command line prints it and exits with 2.
+A `Diagnostic` is one complaint about one place of a text and shows the source line with ``^~~~`` below
+the offending part; a `SpecError` carries all the complaints about a machine at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A stretch of one line of a text: 1-based line and column, and its length in characters."""
+
+    line: int
+    column: int
+    length: int
+    text: str
+    """The whole source line, without its line break."""
+
+    def underline(self) -> str:
+        """Return the source line and, below the stretch, ``^~~~``."""
+        shown = self.text.replace("\t", " ")
+        column = min(self.column - 1, len(shown))
+        length = max(1, min(self.length, len(shown) - column))
+        if len(shown) > 160:  # a very long line: show the neighbourhood of the stretch only
+            cut = max(0, column - 60)
+            shown, column = shown[cut : cut + 160], column - cut
+            length = min(length, max(1, 160 - column))
+        pad = "".join("  " if unicodedata.east_asian_width(c) in "WF" else " " for c in shown[:column])
+        return f"  {shown}\n  {pad}^{'~' * (length - 1)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic:
+    """One complaint: what is wrong, what to do, and where (a file and a span, as far as they are known)."""
+
+    what: str
+    remedy: str
+    file: str | None = None
+    span: Span | None = None
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        """Return ``file:line:col: what is wrong: what to do`` and the marked source line."""
+        place = self.file or ""
+        if self.span is not None:
+            place = f"{place or '<text>'}:{self.span.line}:{self.span.column}"
+        tag = "warning: " if self.severity == "warning" else ""
+        head = f"{place}: {tag}" if place else tag
+        text = f"{head}{self.what}: {self.remedy}"
+        return text if self.span is None else f"{text}\n{self.span.underline()}"
+
+
+class Tm2tfrError(Exception):
+    """An error that the user can mend. ``str`` of it is the whole message: where, what, what to do."""
+
+
+class SpecError(Tm2tfrError):
+    """A machine that is not one; `diagnostics` holds every complaint, in the order of the text."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+
+class SpecWarning(UserWarning):
+    """Something in a machine that is legal and probably not meant."""
+
+
+class InputError(Tm2tfrError):
+    """An input word with symbols outside the input alphabet."""
+
+
+class NotFoundError(Tm2tfrError):
+    """A machine argument that is neither a file nor the name of a shipped machine."""
+
+
+class ReadError(Tm2tfrError):
+    """A file that cannot be read: a directory, no permission, not text."""
+
+
+class OutputError(Tm2tfrError):
+    """A file that cannot be written, or a drawing that cannot be made."""
+
+
+class ShapeError(Tm2tfrError):
+    """Weights that do not fit together: a matrix of the wrong shape, an unknown direction, a NaN."""
+
+
+class WeightFileError(Tm2tfrError):
+    """A weight file that is truncated, foreign, tampered with or from another version."""
+
+
+class EngineError(Tm2tfrError):
+    """An engine was asked for something that it does not do, or fed a token that does not exist."""
+
+
+class CompileError(Tm2tfrError):
+    """An option of the compiler that makes no sense for this machine."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` if one of the `known` names is nearly `name`, else the empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close and close[0] != name else ""
+
+
+def listing(names: Sequence[str], *, most: int = 8) -> str:
+    """Return ``'a', 'b', … and 5 more``: a list of names that stays readable when it is long."""
+    shown = ", ".join(repr(n) for n in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,1 @@
+"""Texts that describe machines, one format a file."""

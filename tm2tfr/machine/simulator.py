@@ -1,0 +1,149 @@
+"""The ground truth: a Turing machine run as the textbook says, one configuration after the other.
+
+Written for clarity and sharing nothing with the compiler. The tape is a zipper of immutable cells (Huet 1997):
+what is left of the head, nearest first, the symbol under the head, and what is right of it. A step makes one
+new cell and leaves the old tape intact, so every configuration stays valid however long it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tm2tfr.machine.spec import Machine, Outcome, Rule
+
+Cells = tuple[str, "Cells"] | None  # type: ignore[misc]  # a linked list: (nearest symbol, the rest)
+
+
+class Tape(NamedTuple):
+    """A two-way infinite tape: the cells left of the head, the symbol under it, the cells right of it."""
+
+    left: Cells
+    symbol: str
+    right: Cells
+    blank: str
+
+    @classmethod
+    def holding(cls, word: str, blank: str) -> Tape:
+        """Return the tape that holds `word` from the head on, and blanks everywhere else."""
+        right: Cells = None
+        for symbol in reversed(word[1:]):
+            right = (symbol, right)
+        return cls(None, word[0] if word else blank, right, blank)
+
+    def write_and_move(self, symbol: str, move: int) -> Tape:
+        """Return the tape after writing `symbol` under the head and moving it by `move`: -1, 0 or +1."""
+        left, _, right, blank = self
+        if move > 0:
+            under, rest = right or (blank, None)
+            return Tape((symbol, left), under, rest, blank)
+        if move < 0:
+            under, rest = left or (blank, None)
+            return Tape(rest, under, (symbol, right), blank)
+        return Tape(left, symbol, right, blank)
+
+    def cells(self) -> tuple[list[str], int]:
+        """Return every cell that was visited or written, left to right, and the index of the head's cell."""
+        left = list(_walk(self.left))[::-1]
+        return [*left, self.symbol, *_walk(self.right)], len(left)
+
+
+def _walk(cells: Cells) -> Iterator[str]:
+    while cells is not None:
+        symbol, cells = cells
+        yield symbol
+
+
+class Configuration(NamedTuple):
+    """The machine between two steps.
+
+    `step` counts the steps made so far; `head` is the cell under the head, 0 where the input begins; `rule`
+    is the rule that the next step uses, None when the machine stops here.
+    """
+
+    step: int
+    state: str
+    head: int
+    tape: Tape
+    rule: Rule | None
+
+    @property
+    def symbol(self) -> str:
+        """The symbol read: the one under the head."""
+        return self.tape.symbol
+
+    def cells(self) -> tuple[str, int]:
+        """Return the tape's contents as text and the number of its first cell (0 or less)."""
+        cells, at = self.tape.cells()
+        return "".join(cells), self.head - at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a run came to. `outcome` is ``limit`` if the machine was still running after `steps` steps.
+
+    `tape` is the final tape without the blanks at its right end (and, on a two-way tape, its left end);
+    `cells_visited` counts the cells that the head stood on. `ones` is the busy beaver's score: the cells that do
+    not hold the blank at the end, whatever else they hold.
+    """
+
+    outcome: Outcome
+    steps: int
+    tape: str
+    cells_visited: int
+    ones: int
+
+
+def configurations(
+    machine: Machine, word: str = "", *, max_steps: int | None = None
+) -> Iterator[Configuration]:
+    """Yield the configurations of `machine` on `word`, the initial one first, at most `max_steps` steps.
+
+    The last one yielded has ``rule is None`` if the machine stopped; otherwise the limit was reached.
+
+    Raises:
+        InputError: if `word` has symbols outside the input alphabet.
+    """
+    state, head, tape = machine.start, 0, Tape.holding(machine.check_input(word), machine.blank)
+    one_way, halting, delta = machine.tape == "one-way", machine.halting_states, machine.transitions
+    step = 0
+    while True:
+        rule = None if state in halting else delta.get((state, tape.symbol))
+        yield Configuration(step, state, head, tape, rule)
+        if rule is None or step == max_steps:
+            return
+        move = 0 if one_way and head == 0 and rule.move < 0 else rule.move  # Sipser: stay at the left end
+        state, head, tape, step = rule.state, head + move, tape.write_and_move(rule.write, move), step + 1
+
+
+def result(machine: Machine, word: str = "", *, max_steps: int | None = None) -> Result:
+    """Run `machine` on `word` to its end, or for `max_steps` steps, and return what came of it.
+
+    Raises:
+        InputError: if `word` has symbols outside the input alphabet.
+    """
+    lowest = highest = 0
+    for last in configurations(machine, word, max_steps=max_steps):
+        lowest, highest = min(lowest, last.head), max(highest, last.head)
+    text, _ = last.cells()
+    return Result(
+        outcome=outcome_at(machine, last),
+        steps=last.step,
+        tape=trimmed(machine, text),
+        cells_visited=highest - lowest + 1,
+        ones=len(text) - text.count(machine.blank),
+    )
+
+
+def outcome_at(machine: Machine, last: Configuration) -> Outcome:
+    """Return the outcome of a run that ended in the configuration `last`."""
+    if last.rule is not None:
+        return "limit"
+    return machine.outcome_of(last.state) or machine.missing_outcome
+
+
+def trimmed(machine: Machine, cells: str) -> str:
+    """Return the tape's text without its outer blanks: at the right, on a two-way tape at the left as well."""
+    cells = cells.rstrip(machine.blank)
+    return cells if machine.tape == "one-way" else cells.lstrip(machine.blank)

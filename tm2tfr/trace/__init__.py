@@ -1,0 +1,1 @@
+"""A run of a decoder as rows of the chapter's table, and its check against the simulator."""
