@@ -95,9 +95,7 @@ class Result:
     ones: int
 
 
-def configurations(
-    machine: Machine, word: str = "", *, max_steps: int | None = None
-) -> Iterator[Configuration]:
+def configurations(machine: Machine, word: str = "", *, max_steps: int | None = None) -> Iterator[Configuration]:
     """Yield the configurations of `machine` on `word`, the initial one first, at most `max_steps` steps.
 
     The last one yielded has ``rule is None`` if the machine stopped; otherwise the limit was reached.

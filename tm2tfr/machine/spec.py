@@ -248,9 +248,7 @@ class Machine:
             sets,
             f"blank {self.blank!r}",
         ]
-        return (
-            f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>"
-        )
+        return f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>"
 
     def _repr_html_(self) -> str:
         """Return δ as an HTML table, for notebooks."""
@@ -328,9 +326,7 @@ def _state_problems(m: Machine) -> Iterator[Problem]:
                 )
     for q in m.accept or ():
         if q in (m.reject or ()):
-            yield Problem(
-                ("reject", q), f"state {q!r} both accepts and rejects", "list it under one of the two"
-            )
+            yield Problem(("reject", q), f"state {q!r} both accepts and rejects", "list it under one of the two")
 
 
 def _rule_problems(m: Machine) -> Iterator[Problem]:
@@ -363,12 +359,8 @@ def _example_problems(m: Machine) -> Iterator[Problem]:
     for k, example in enumerate(m.examples):
         wrong = [i for i, a in enumerate(example.input) if a not in sigma]
         if wrong:
-            what = (
-                f"position {wrong[0]} of the input, {example.input[wrong[0]]!r}, is not in the input alphabet"
-            )
-            yield Problem(
-                ("examples", str(k), "input"), what, f"use only {listing(sigma) or 'the empty word'}"
-            )
+            what = f"position {wrong[0]} of the input, {example.input[wrong[0]]!r}, is not in the input alphabet"
+            yield Problem(("examples", str(k), "input"), what, f"use only {listing(sigma) or 'the empty word'}")
         if example.outcome not in OUTCOMES:
             close = did_you_mean(example.outcome, OUTCOMES)
             what = f"unknown outcome {example.outcome!r}{close}"
