@@ -1,1 +1,32 @@
-"""Ways to run weights. An engine sees matrices and token numbers and nothing else."""
+"""Ways to run weights. An engine sees matrices and token numbers and nothing else.
+
+Siblings, chosen by name: `Dense` (numpy, float64 or float32) and `Exact` (rationals).
+"""
+
+from __future__ import annotations
+
+from tm2tfr.engines.decode import Engine, Session, Step, Watch, generate
+from tm2tfr.errors import EngineError, did_you_mean
+
+__all__ = ["ENGINES", "Engine", "Session", "Step", "Watch", "engine", "generate"]
+
+ENGINES: tuple[str, ...] = ("dense", "exact")
+
+
+def engine(name: str = "dense", dtype: str | None = None) -> Engine:
+    """Return the engine called `name`, computing in `dtype` (its default: float64, or rationals for ``exact``).
+
+    Raises:
+        EngineError: for an unknown engine, or a dtype that it does not compute in.
+    """
+    if name == "dense":
+        from tm2tfr.engines.dense import Dense  # noqa: PLC0415  (each engine is imported when it is used)
+
+        return Dense(dtype or "float64")  # type: ignore[arg-type]  # Dense checks it
+    if name == "exact":
+        from tm2tfr.engines.exact import Exact  # noqa: PLC0415
+
+        if dtype not in (None, "rational"):
+            raise EngineError(f"the exact engine computes with rationals, not in {dtype!r}: leave the dtype out")
+        return Exact()
+    raise EngineError(f"unknown engine {name!r}{did_you_mean(name, ENGINES)}: known are {', '.join(ENGINES)}")

@@ -1,1 +1,6 @@
-"""The chapter's construction, one step a file."""
+"""The chapter's construction (Theorem 8.2), one step a file; `compile_machine` calls them in its order."""
+
+from tm2tfr.compiler.turing.compiler import compile_machine
+from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS
+
+__all__ = ["CHAPTER_VECTORS", "compile_machine"]

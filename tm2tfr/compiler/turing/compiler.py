@@ -1,0 +1,91 @@
+"""From a machine to a decoder, in the order of the chapter (Theorem 8.2, with the repairs of the README)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tm2tfr._version import __version__
+from tm2tfr.compiler.turing.head_position import head_position
+from tm2tfr.compiler.turing.layout import FEATURES, layout
+from tm2tfr.compiler.turing.read_input import read_input
+from tm2tfr.compiler.turing.read_tape import read_tape
+from tm2tfr.compiler.turing.symbol import symbol
+from tm2tfr.compiler.turing.transition import transition
+from tm2tfr.compiler.turing.unpack import unpack
+from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, Answers, Boundary, vocabulary
+from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.machine.formats import native
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.gadgets import stacked
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Residual, at
+from tm2tfr.transformer.weights import Decoder
+
+
+def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> Decoder:
+    """Return the decoder with average-hard attention that simulates `machine` (Theorem 8.2).
+
+    Args:
+        machine: any machine; one-way or two-way tape.
+        left_boundary: on a one-way tape ``repaired`` (the default: a move left at cell 0 emits m = 0) or
+            ``chapter`` (as printed: see Exercise 8.3 going wrong).
+
+    Raises:
+        CompileError: for an unknown `left_boundary`, or one on a two-way tape.
+    """
+    boundary = _boundary(machine, left_boundary)
+    tokens = vocabulary(machine, boundary)
+    stream = layout(machine, tokens, boundary)
+    return Decoder(
+        layout=stream,
+        vocabulary=tokens,
+        bos=BOS,
+        stop=tuple(t for t in VERDICTS.values() if t in tokens),
+        features=FEATURES,
+        token_embedding=_token_embedding(stream, tokens),
+        position_embedding=_position_embedding(stream),
+        layers=(
+            unpack(stream, tokens),
+            head_position(stream, machine),
+            read_input(stream, machine, boundary),
+            read_tape(stream, machine),
+            symbol(stream, machine),
+            transition(stream, Answers(machine, boundary)),
+        ),
+        unembedding=stacked(stream, [{at("e_y", token): 1.0} for token in tokens]),
+        unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
+        provenance={
+            "construction": "turing",
+            "left_boundary": boundary,
+            "machine": machine.yaml or native.write(machine),
+            "name": machine.name,
+            "tm2tfr": __version__,
+        },
+    )
+
+
+def _boundary(machine: Machine, wanted: str | None) -> Boundary:
+    if machine.tape == "two-way":
+        if wanted is not None:
+            raise CompileError(
+                f"{machine.name}: the tape is two-way and has no left boundary: leave the left-boundary option out, "
+                "or write 'tape: one-way' in the machine"
+            )
+        return "none"
+    if wanted in (None, "repaired"):
+        return "repaired"
+    if wanted == "chapter":
+        return "chapter"
+    known = ("repaired", "chapter")
+    raise CompileError(f"unknown left boundary {wanted!r}{did_you_mean(wanted or '', known)}: use {' or '.join(known)}")
+
+
+def _token_embedding(stream: Residual, tokens: Sequence[str]) -> Matrix:
+    entries = {(stream.index(at("e_x", token)), n): 1.0 for n, token in enumerate(tokens)}
+    return Matrix.from_entries((stream.width, len(tokens)), entries)
+
+
+def _position_embedding(stream: Residual) -> Matrix:
+    """Return the matrix that puts each position feature into the direction of its name (Eq. 8.4)."""
+    entries = {(stream.index(feature), n): 1.0 for n, feature in enumerate(FEATURES)}
+    return Matrix.from_entries((stream.width, len(FEATURES)), entries)

@@ -1,0 +1,64 @@
+"""The residual stream of the construction: the chapter's activation vectors (8.4)-(8.19), by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tm2tfr.compiler.turing.vocabulary import Boundary
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.residual import Residual, Subspace
+
+FEATURES = ("1/(i+1)", "1", "i", "i^2")
+
+_A0 = ("e_x", *FEATURES)
+_A1 = (*_A0, "e_q", "e_b", "m")
+_A2 = (*_A1, "h/(i+1)")
+_A35 = (*_A2, "h", "h^2", "e_x(h)")
+_A4 = (*_A35, "h_{i-1}", "h_{i-1}^2")
+_H4 = (*_A4, "h_{j*-1}", "e_b(j*-1)")
+
+CHAPTER_VECTORS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "A(0)": ("", "embedding", _A0),
+    "A(1)": ("unpack", "feed_forward", _A1),
+    "A(2)": ("head position", "attention", _A2),
+    "A(3.5)": ("read input", "feed_forward", _A35),
+    "A(4)": ("read input", "feed_forward", _A4),
+    "H(4)": ("read tape", "attention", _H4),
+    "A(5)": ("symbol", "feed_forward", (*_H4, "e_a")),
+}
+"""The chapter's vector -> (layer, after which part of it, the subspaces that it consists of), Eqs. 8.4-8.19."""
+
+
+def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Residual:
+    """Return the residual stream for `machine`; subspaces stand in the order of the chapter's vectors.
+
+    Beside the chapter's: ``m/(i+1)`` (repair 2), ``[h=0]`` (repair 4), positive and negative parts of head
+    positions on a two-way tape (repair 5), ``[h_{j*-1}=h]`` (repair 9), and ``e_y``, the answer.
+    """
+    gamma, sigma = machine.tape_alphabet, machine.input_alphabet
+    two_way = machine.tape == "two-way"
+    halves = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
+    return Residual(
+        (
+            Subspace("e_x", tuple(tokens)),
+            *map(Subspace, FEATURES),
+            Subspace("e_q", machine.states),
+            Subspace("e_b", gamma),
+            Subspace("m"),
+            Subspace("m/(i+1)"),
+            Subspace("h/(i+1)"),
+            *map(Subspace, halves if two_way else ()),
+            Subspace("h"),
+            Subspace("h^2"),
+            *((Subspace("h-"), Subspace("e_x(h+)", sigma)) if two_way else ()),
+            Subspace("e_x(h)", sigma),
+            *((Subspace("[h=0]"),) if boundary == "repaired" else ()),
+            Subspace("h_{i-1}"),
+            Subspace("h_{i-1}^2"),
+            Subspace("h_{j*-1}"),
+            Subspace("e_b(j*-1)", gamma),
+            Subspace("[h_{j*-1}=h]"),
+            Subspace("e_a", gamma),
+            Subspace("e_y", tuple(tokens)),
+        )
+    )

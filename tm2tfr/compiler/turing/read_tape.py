@@ -1,0 +1,34 @@
+"""Step 3, second half, Eqs. 8.15-8.17: attend to the latest write of the cell under the head."""
+
+from __future__ import annotations
+
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.gadgets import equal, feed_forward, latest
+from tm2tfr.transformer.residual import Linear, Residual, at
+from tm2tfr.transformer.weights import Layer
+
+
+def read_tape(layout: Residual, machine: Machine) -> Layer:
+    """Return the layer that writes ``h_{j*-1}``, ``e_b(j*-1)`` and ``[h_{j*-1}=h]``.
+
+    Token x_j carries the write b_{j-1} to cell h_{j-1}; j* ≤ i is the latest j with h_{j-1} = h_i. Where no such
+    j exists the head finds some other cell's write, and the flag stays 0.
+    """
+    symbols: list[tuple[Linear, Linear]] = [
+        ({at("e_b", b): 1.0}, {at("e_b(j*-1)", b): 1.0}) for b in machine.tape_alphabet
+    ]
+    retrieve = latest(
+        layout,
+        "latest write",
+        "Eq. 8.15",
+        wanted="h",
+        key=("h_{i-1}", "h_{i-1}^2"),
+        carries=[({"h_{i-1}": 1.0}, {"h_{j*-1}": 1.0}), *symbols],
+    )
+    return Layer(
+        name="read tape",
+        meaning="the latest write of the cell under the head, and whether there was one",
+        source="step 3, Eqs. 8.15-8.17",
+        heads=(retrieve,),
+        feed_forward=feed_forward(layout, equal("h_{j*-1} = h", "h_{j*-1}", "h", "[h_{j*-1}=h]")),
+    )

@@ -1,0 +1,86 @@
+"""One generate loop for all engines, and what an engine has to offer.
+
+An engine is handed a `Decoder` and token numbers. It runs the weight matrices and looks at nothing else: not at
+names, not at provenance, not at a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.transformer.weights import Decoder
+
+
+class Watch(Protocol):
+    """Somebody who wants to see a forward pass from the inside. Layers count from 0."""
+
+    def stage(self, layer: int, part: str, residual: Sequence[Any]) -> None:
+        """Receive the residual stream after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``."""
+
+    def head(self, layer: int, head: int, scores: Sequence[Any], attended: Sequence[int]) -> None:
+        """Receive a head's scores, (n_key,), and the positions that share its weight."""
+
+
+class Session(Protocol):
+    """A decoder in the middle of a sequence, with its KV cache."""
+
+    residual: Any
+    """(width,) the residual stream at the last position, after the last layer."""
+    logits: Any
+    """(vocabulary,) the logits at the last position."""
+
+    def feed(self, token: int, watch: Watch | None = None) -> int:
+        """Run the next position on `token` and return the first token of maximal logit."""
+
+
+class Engine(Protocol):
+    """A way to run weights."""
+
+    @property
+    def name(self) -> str:
+        """What the engine is called on the command line."""
+
+    @property
+    def dtype(self) -> str:
+        """The numbers it computes with: ``float64``, ``float32`` or ``rational``."""
+
+    def start(self, decoder: Decoder) -> Session:
+        """Return a fresh session at position 0."""
+
+
+class Step(NamedTuple):
+    """One position: the token fed, the token answered, the residual stream after the last layer."""
+
+    position: int
+    token: str
+    output: str
+    residual: Any
+
+
+def generate(
+    decoder: Decoder, prompt: Sequence[str], *, engine: Engine, max_positions: int | None = None
+) -> Iterator[Step]:
+    """Run `decoder` on ``prompt · BOS`` and then on its own answers (Definition 8.1), yielding every position.
+
+    Ends after the position that answers with a stop token, or after `max_positions` positions.
+
+    Raises:
+        EngineError: if the prompt holds something that is not in the vocabulary.
+    """
+    tokens, numbers = decoder.vocabulary, {token: n for n, token in enumerate(decoder.vocabulary)}
+    for i, token in enumerate(prompt):
+        if token not in numbers:
+            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
+            raise EngineError(f"{what}: a prompt is made of {', '.join(tokens[:8])}, …")
+    stop = {numbers[token] for token in decoder.stop}
+    given = [numbers[token] for token in (*prompt, decoder.bos)]
+    session, position, answer = engine.start(decoder), 0, -1
+    while max_positions is None or position < max_positions:
+        token = given[position] if position < len(given) else answer
+        answer = session.feed(token)
+        yield Step(position, tokens[token], tokens[answer], session.residual)
+        position += 1
+        if answer in stop and position >= len(given):
+            return

@@ -1,0 +1,192 @@
+"""The plain engine: numpy, a KV cache, every earlier position scanned for every head. It judges the others.
+
+Arithmetic, so that it can be reasoned about: every number is of one dtype; a score is the sum of its d_k products
+from the first component to the last, each product and each sum rounded once (no fused multiply-add); the mean
+over attended positions is their sum divided by their number; ties are exact equality of the rounded scores.
+"Dense" is the attention: zeros in the weights are skipped, which changes no value, since weights are finite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.decode import Watch
+from tm2tfr.errors import EngineError
+from tm2tfr.transformer.attention import average_hard
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head
+
+Vector = NDArray[Any]
+Float = Literal["float64", "float32"]
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The engine; `dtype` is the dtype of every number in it."""
+
+    dtype: Float = "float64"
+    name: str = "dense"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float64", "float32"):
+            raise EngineError(f"the dense engine computes in float64 or float32, not in {self.dtype!r}")
+
+    def start(self, decoder: Decoder) -> DenseSession:
+        """Return a fresh session at position 0."""
+        return DenseSession(decoder, np.dtype(self.dtype))
+
+
+class _Map:
+    """The linear map of a sparse matrix, without the rows that are 0: ``values[starts] = (matrix · x)[rows]``."""
+
+    def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
+        self.rows, self._starts = np.unique(matrix.rows, return_index=True)
+        self._columns = matrix.columns
+        self._values = matrix.values.astype(dtype)
+
+    def __call__(self, x: Vector) -> Vector:
+        """x: (columns,) → (rows that are not 0,)."""
+        return np.add.reduceat(self._values * x[self._columns], self._starts) if len(self.rows) else x[:0]
+
+
+class _Cache:
+    """A growing array of vectors, one a position: (size, positions), component by component in memory."""
+
+    def __init__(self, size: int, dtype: np.dtype[Any]) -> None:
+        self._array = np.zeros((size, 64), dtype=dtype)
+        self._used = 0
+
+    def append(self, vector: Vector) -> Vector:
+        """Add `vector`, (size,), for the next position and return all so far: (size, positions)."""
+        if self._used == self._array.shape[1]:
+            self._array = np.concatenate([self._array, np.zeros_like(self._array)], axis=1)
+        self._array[:, self._used] = vector
+        self._used += 1
+        return self._array[:, : self._used]
+
+
+class _Head:
+    """A head with its cache of keys and values."""
+
+    def __init__(self, head: Head, dtype: np.dtype[Any]) -> None:
+        if head.mask != "future" or head.weighting != "average-hard":
+            raise EngineError(
+                f"head {head.name!r}: the dense engine runs future-masked average-hard attention, "
+                f"not mask {head.mask!r} with weighting {head.weighting!r}"
+            )
+        # A component that is 0 in every query or in every key adds 0 to every score: drop it.
+        both = np.intersect1d(head.query.rows, head.key.rows)
+        self._query, self._key = (_Map(_selected(m, both), dtype) for m in (head.query, head.key))
+        self._value, self._output = _Map(head.value, dtype), _Map(head.output, dtype)
+        self._carried = np.zeros(head.value.shape[0], dtype=dtype)
+        self._keys, self._values = _Cache(len(both), dtype), _Cache(len(self._value.rows), dtype)
+        self.rows = self._output.rows
+
+    def __call__(self, x: Vector) -> tuple[Vector, Vector | None, NDArray[np.int64] | None]:
+        """Attend from the position whose residual stream is x, (width,).
+
+        Returns what is added to ``x[self.rows]``, the scores and the positions attended to; both None where
+        all scores are 0 by construction, so that all positions are attended to.
+        """
+        keys, values = self._keys.append(self._key(x)), self._values.append(self._value(x))
+        if not len(keys):
+            mean, scores, attended = values.sum(axis=1) / x.dtype.type(values.shape[1]), None, None
+        else:
+            query = self._query(x)
+            scores = query[0] * keys[0]
+            for component in range(1, len(query)):
+                scores += query[component] * keys[component]
+            attended = average_hard(scores)
+            mean = values[:, attended].sum(axis=1) / x.dtype.type(len(attended))
+        self._carried[self._value.rows] = mean
+        return self._output(self._carried), scores, attended
+
+
+class _FeedForward:
+    """A feed-forward layer."""
+
+    def __init__(self, layer: FeedForward, dtype: np.dtype[Any]) -> None:
+        self._input, self._output = _Map(layer.input, dtype), _Map(layer.output, dtype)
+        self._hidden = layer.input_bias.dense(dtype)[:, 0]
+        self._bias = _Map(layer.output_bias, dtype)
+
+    def add_to(self, x: Vector) -> None:
+        """Add the layer's answer to x, (width,), in place."""
+        hidden = self._hidden.copy()
+        hidden[self._input.rows] += self._input(x)
+        np.maximum(hidden, 0, out=hidden)
+        x[self._output.rows] += self._output(hidden)
+        x[self._bias.rows] += self._bias(np.ones(1, dtype=x.dtype))
+
+
+class DenseSession:
+    """A decoder in the middle of a sequence."""
+
+    def __init__(self, decoder: Decoder, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+        self._features = [POSITION_FEATURES[name] for name in decoder.features]
+        self._tokens = _columns(decoder.token_embedding, dtype)
+        self._place = _Map(decoder.position_embedding, dtype)
+        self._layers = [
+            ([_Head(head, dtype) for head in layer.heads], layer.feed_forward and _FeedForward(layer.feed_forward, dtype))
+            for layer in decoder.layers
+        ]
+        self._unembedding = _Map(decoder.unembedding, dtype)
+        self._bias = decoder.unembedding_bias.dense(dtype)[:, 0]
+        self._width, self._position = decoder.layout.width, 0
+        self.residual: Vector = np.zeros(self._width, dtype=dtype)
+        self.logits: Vector = np.zeros(len(decoder.vocabulary), dtype=dtype)
+
+    def feed(self, token: int, watch: Watch | None = None) -> int:
+        """Run the next position on `token` and return the first token of maximal logit."""
+        x = self._embedded(token)
+        if watch:
+            watch.stage(-1, "embedding", x.copy())
+        for n, (heads, feed_forward) in enumerate(self._layers):
+            if heads:
+                answers = [head(x) for head in heads]  # all heads read the stream before any writes to it
+                for k, (head, (added, scores, attended)) in enumerate(zip(heads, answers, strict=True)):
+                    x[head.rows] += added
+                    if watch:
+                        everywhere = np.arange(self._position + 1)
+                        all_zero = np.zeros(self._position + 1, dtype=self._dtype)
+                        watch.head(n, k, *((all_zero, everywhere) if attended is None else (scores, attended)))
+            if watch:
+                watch.stage(n, "attention", x.copy())
+            if feed_forward is not None:
+                feed_forward.add_to(x)
+            if watch:
+                watch.stage(n, "feed_forward", x.copy())
+        self.residual, self.logits = x, self._bias.copy()
+        self.logits[self._unembedding.rows] += self._unembedding(x)
+        self._position += 1
+        return int(self.logits.argmax())
+
+    def _embedded(self, token: int) -> Vector:
+        x = np.zeros(self._width, dtype=self._dtype)
+        rows, values = self._tokens[token]
+        x[rows] = values
+        features = [f(self._position) for f in self._features]
+        numbers = np.array([above / below for above, below in features], dtype=self._dtype)
+        x[self._place.rows] += self._place(numbers)
+        return x
+
+
+def _selected(matrix: Matrix, rows: NDArray[np.int64]) -> Matrix:
+    """Return `matrix` reduced to `rows`, in their order."""
+    keep = np.isin(matrix.rows, rows)
+    kept = np.searchsorted(rows, matrix.rows[keep])
+    return Matrix((len(rows), matrix.shape[1]), kept, matrix.columns[keep], matrix.values[keep])
+
+
+def _columns(matrix: Matrix, dtype: np.dtype[Any]) -> list[tuple[NDArray[np.int64], Vector]]:
+    """Return for each column the rows and values of its entries."""
+    order = np.argsort(matrix.columns, kind="stable")
+    cuts = np.searchsorted(matrix.columns[order], np.arange(1, matrix.shape[1]))
+    rows = np.split(matrix.rows[order], cuts)
+    return list(zip(rows, np.split(matrix.values[order].astype(dtype), cuts), strict=True))

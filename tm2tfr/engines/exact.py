@@ -1,0 +1,136 @@
+"""The exact engine: rational numbers, no rounding anywhere. Slow, and the last word on what weights mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tm2tfr.engines.decode import Watch
+from tm2tfr.errors import EngineError
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.weights import Decoder, Head
+
+Number = int | Fraction
+Row = list[tuple[int, Number]]
+"""The non-zero entries of one row of a matrix: (column, value)."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The engine."""
+
+    dtype: Literal["rational"] = "rational"
+    name: str = "exact"
+
+    def start(self, decoder: Decoder) -> ExactSession:
+        """Return a fresh session at position 0."""
+        return ExactSession(decoder)
+
+
+def rational(value: float) -> Number:
+    """Return the very number that a float is, as an integer where it is one."""
+    exact = Fraction(value)
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _rows(matrix: Matrix) -> list[Row]:
+    return [[(c, rational(v)) for c, v in row.items()] for row in matrix.by_row()]
+
+
+def _columns(matrix: Matrix) -> list[Row]:
+    return _rows(Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values))
+
+
+def _times(row: Row, x: Sequence[Number]) -> Number:
+    total: Number = 0
+    for c, v in row:
+        if x[c]:
+            total += v * x[c]
+    return total
+
+
+class _Head:
+    """A head with its cache of keys and values."""
+
+    def __init__(self, head: Head) -> None:
+        if head.mask != "future" or head.weighting != "average-hard":
+            raise EngineError(f"head {head.name!r}: the exact engine runs future-masked average-hard attention only")
+        self._query, self._key, self._value = _rows(head.query), _rows(head.key), _rows(head.value)
+        self._output = _columns(head.output)
+        self._keys: list[list[Number]] = []
+        self._values: list[list[Number]] = []
+
+    def __call__(self, x: Sequence[Number]) -> tuple[Row, list[Number], list[int]]:
+        """Return what is added to the stream, the scores, and the positions attended to."""
+        self._keys.append([_times(row, x) for row in self._key])
+        self._values.append([_times(row, x) for row in self._value])
+        query = [(c, q) for c, q in enumerate(_times(row, x) for row in self._query) if q]
+        scores = [sum(q * key[c] for c, q in query) for key in self._keys]
+        best = max(scores)
+        attended = [j for j, score in enumerate(scores) if score == best]
+        added: dict[int, Number] = {}
+        for component, column in enumerate(self._output):
+            mean = Fraction(sum(self._values[j][component] for j in attended), len(attended))
+            for row, weight in column if mean else ():
+                added[row] = added.get(row, 0) + weight * mean
+        return list(added.items()), scores, attended
+
+
+class ExactSession:
+    """A decoder in the middle of a sequence."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._features = [POSITION_FEATURES[name] for name in decoder.features]
+        self._tokens, self._place = _columns(decoder.token_embedding), _columns(decoder.position_embedding)
+        self._layers = []
+        for layer in decoder.layers:
+            ffn, units = layer.feed_forward, None
+            if ffn is not None:
+                bias = [_times(row, (1,)) for row in _rows(ffn.input_bias)]
+                offset = [(r, rational(v)) for r, _, v in ffn.output_bias.entries()]
+                units = (list(zip(_rows(ffn.input), bias, _columns(ffn.output), strict=True)), offset)
+            self._layers.append(([_Head(head) for head in layer.heads], units))
+        self._unembedding = _rows(decoder.unembedding)
+        self._bias = [_times(row, (1,)) for row in _rows(decoder.unembedding_bias)]
+        self._width, self._position = decoder.layout.width, 0
+        self.residual: list[Number] = []
+        self.logits: list[Number] = []
+
+    def feed(self, token: int, watch: Watch | None = None) -> int:
+        """Run the next position on `token` and return the first token of maximal logit."""
+        x: list[Number] = [0] * self._width
+        _add(x, self._tokens[token])
+        for feature, column in zip(self._features, self._place, strict=True):
+            number = Fraction(*feature(self._position))
+            _add(x, [(row, weight * number) for row, weight in column])
+        if watch:
+            watch.stage(-1, "embedding", list(x))
+        for n, (heads, units) in enumerate(self._layers):
+            for k, (added, scores, attended) in enumerate([head(x) for head in heads]):
+                _add(x, added)
+                if watch:
+                    watch.head(n, k, scores, attended)
+            if watch:
+                watch.stage(n, "attention", list(x))
+            if units is not None:
+                neurons, offset = units
+                hidden = [(_times(row, x) + bias, column) for row, bias, column in neurons]
+                for value, column in hidden:
+                    if value > 0:
+                        _add(x, [(row, weight * value) for row, weight in column])
+                _add(x, offset)
+            if watch:
+                watch.stage(n, "feed_forward", list(x))
+        self.residual = x
+        self.logits = [_times(row, x) + bias for row, bias in zip(self._unembedding, self._bias, strict=True)]
+        self._position += 1
+        return self.logits.index(max(self.logits))
+
+
+def _add(x: list[Number], entries: Row) -> None:
+    for row, value in entries:
+        total = x[row] + value
+        x[row] = total.numerator if total.denominator == 1 else total

@@ -1,0 +1,171 @@
+"""Small pieces of transformer, each with the statement that it satisfies and the domain it holds on.
+
+A feed-forward gadget is one or a few ReLU `Unit`s; a unit reads a linear form of the residual stream, adds a
+bias, cuts off at 0 and adds multiples of the result to directions. An attention gadget is a `Head`. Neither
+multiplies two unbounded numbers, and no weight is larger than 2. A *bit* is a linear form with values in {0, 1}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Linear, Residual
+from tm2tfr.transformer.weights import FeedForward, Head
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One hidden unit: adds ``writes · ReLU(reads · x + bias)`` to the residual stream."""
+
+    name: str
+    reads: Linear
+    writes: Linear
+    bias: float = 0.0
+
+
+# ── feed-forward gadgets ────────────────────────────────────────────────────────────────────────────────────
+def rectified(name: str, value: Linear, writes: Linear) -> tuple[Unit, ...]:
+    """Add ``writes · max(0, value)``. Domain: every real value; for a bit or a natural number that is itself."""
+    return (Unit(name, value, writes),)
+
+
+def conjunction(name: str, bits: Sequence[Linear], writes: Linear) -> tuple[Unit, ...]:
+    """Add `writes` iff all k bits are 1: ``ReLU(b_1 + … + b_k - (k - 1))``. Domain: bits."""
+    reads: dict[str, float] = {}
+    for bit in bits:
+        for direction, coefficient in bit.items():
+            reads[direction] = reads.get(direction, 0.0) + coefficient
+    return (Unit(name, reads, writes, bias=1.0 - len(bits)),)
+
+
+def gated(name: str, value: Linear, bit: Linear, writes: Linear) -> tuple[Unit, ...]:
+    """Add ``writes · value`` if the bit is 1, else nothing: ``ReLU(value + bit - 1)``.
+
+    Domain: 0 ≤ value ≤ 1. Only a *bounded* number can be gated by a fixed ReLU layer (construction, repair 2).
+    """
+    return conjunction(name, [value, bit], writes)
+
+
+def unless(name: str, bit: Linear, natural: str, writes: Linear) -> tuple[Unit, ...]:
+    """Add `writes` iff the bit is 1 and the number is 0: ``ReLU(bit - n)``. Domain: a bit, an integer n ≥ 0."""
+    return (Unit(name, {**bit, natural: -1.0}, writes),)
+
+
+def is_zero(name: str, natural: str, writes: Linear) -> tuple[Unit, ...]:
+    """Add `writes` iff n = 0: ``ReLU(1 - n)``, which on n ≥ 0 is repair 4's 1 - ReLU(n) + ReLU(n - 1).
+
+    Domain: the integers n ≥ 0.
+    """
+    return (Unit(name, {natural: -1.0}, writes, bias=1.0),)
+
+
+def equal(name: str, left: str, right: str, flag: str) -> tuple[Unit, ...]:
+    """Add 1 to `flag` iff left = right: the hat ``ReLU(d+1) - 2 ReLU(d) + ReLU(d-1)`` of d = left - right.
+
+    Domain: integers, of either sign.
+    """
+    d = {left: 1.0, right: -1.0}
+    return (
+        Unit(f"{name}: d+1", d, {flag: 1.0}, bias=1.0),
+        Unit(f"{name}: d", d, {flag: -2.0}),
+        Unit(f"{name}: d-1", d, {flag: 1.0}, bias=-1.0),
+    )
+
+
+# ── attention gadgets ───────────────────────────────────────────────────────────────────────────────────────
+Transport = Sequence[tuple[Linear, Linear]]
+"""What a head carries: (linear form read where it attends, linear form of directions it is added to)."""
+
+
+def mean(layout: Residual, name: str, source: str, carries: Transport) -> Head:
+    """Carry the mean over all positions j ≤ i: queries and keys are 0, all scores tie (Eq. 8.6)."""
+    return head(layout, name, source, query=[], key=[], carries=carries)
+
+
+def lookup(
+    layout: Residual,
+    name: str,
+    source: str,
+    *,
+    scaled: Linear,
+    carries: Transport,
+    inverse: str = "1/(i+1)",
+    place: str = "i",
+    square: str = "i^2",
+) -> Head:
+    """Attend to the position j = h alone, given ``scaled`` = h/(i+1) (Eq. 8.8, after Barceló et al. 2024).
+
+    The score is ``(2h·j - j²)/(i+1) = (h² - (h-j)²)/(i+1)``: maximal at j = h, by a gap of 1/(i+1).
+    Domain: integers h ≤ i. For h < 0 it attends to position 0.
+    """
+    query = [{d: 2.0 * c for d, c in scaled.items()}, {inverse: -1.0}]
+    return head(layout, name, source, query=query, key=[{place: 1.0}, {square: 1.0}], carries=carries)
+
+
+def latest(
+    layout: Residual,
+    name: str,
+    source: str,
+    *,
+    wanted: str,
+    key: tuple[str, str],
+    carries: Transport,
+    inverse: str = "1/(i+1)",
+    one: str = "1",
+    place: str = "i",
+) -> Head:
+    """Attend to the latest position j ≤ i whose key k_j is the integer `wanted` (Eq. 8.15).
+
+    `key` names k_j and its square. The score is ``2h·k_j - k_j² + j/(2(i+1))``: the first two terms are
+    h² - (h-k_j)², and equal keys are told apart by the third, which is at most 1/2. Gap: at least 1/(2(i+1)).
+    If no key is `wanted`, one of the nearest keys is attended to. Domain: integers of either sign.
+    """
+    query: list[Linear] = [{wanted: 2.0}, {one: -1.0}, {inverse: 0.5}]
+    return head(
+        layout,
+        name,
+        source,
+        query=query,
+        key=[{key[0]: 1.0}, {key[1]: 1.0}, {place: 1.0}],
+        carries=carries,
+    )
+
+
+# ── from named directions to matrices ───────────────────────────────────────────────────────────────────────
+def head(
+    layout: Residual, name: str, source: str, *, query: Sequence[Linear], key: Sequence[Linear], carries: Transport
+) -> Head:
+    """Return the head whose matrices have the given linear forms as rows (for the output: as columns)."""
+    return Head(
+        name=name,
+        source=source,
+        query=stacked(layout, query),
+        key=stacked(layout, key),
+        value=stacked(layout, [read for read, _ in carries]),
+        output=_transposed(stacked(layout, [write for _, write in carries])),
+    )
+
+
+def feed_forward(layout: Residual, units: Iterable[Unit]) -> FeedForward:
+    """Return the feed-forward layer made of `units`."""
+    units = tuple(units)
+    bias = {(n, 0): unit.bias for n, unit in enumerate(units)}
+    return FeedForward(
+        input=stacked(layout, [unit.reads for unit in units]),
+        input_bias=Matrix.from_entries((len(units), 1), bias),
+        output=_transposed(stacked(layout, [unit.writes for unit in units])),
+        output_bias=Matrix.from_entries((layout.width, 1), {}),
+        units=tuple(unit.name for unit in units),
+    )
+
+
+def stacked(layout: Residual, forms: Sequence[Linear]) -> Matrix:
+    """Return the matrix with one linear form a row: (len(forms), width)."""
+    entries = {(n, c): value for n, form in enumerate(forms) for c, value in layout.form(form).items()}
+    return Matrix.from_entries((len(forms), layout.width), entries)
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)

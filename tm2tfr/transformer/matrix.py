@@ -1,0 +1,116 @@
+"""A frozen sparse matrix: the only container that weights are kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tm2tfr.errors import ShapeError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A real matrix by its non-zero entries, sorted by row and then column.
+
+    Values are float64; all that the compiler writes are small integers and halves, so nothing is rounded.
+
+    Args:
+        shape: ``(rows, columns)``.
+        rows, columns: (n_nonzero,) where the entries stand.
+        values: (n_nonzero,) what they are; finite.
+
+    Raises:
+        ShapeError: entries outside the shape, twice in one place, or not finite.
+    """
+
+    shape: tuple[int, int]
+    rows: Ints
+    columns: Ints
+    values: Floats
+
+    def __post_init__(self) -> None:
+        rows, columns = (np.asarray(a, dtype=np.int64) for a in (self.rows, self.columns))
+        values = np.asarray(self.values, dtype=np.float64)
+        if not rows.shape == columns.shape == values.shape or rows.ndim != 1:
+            raise ShapeError("a sparse matrix needs as many rows as columns as values, each a vector")
+        n, m = self.shape
+        outside = (rows < 0) | (rows >= n) | (columns < 0) | (columns >= m)
+        if outside.any():
+            at = int(np.flatnonzero(outside)[0])
+            raise ShapeError(f"entry ({rows[at]}, {columns[at]}) lies outside a matrix of shape {self.shape}")
+        if not np.isfinite(values).all():
+            raise ShapeError("a weight is not a finite number: weights must be finite")
+        keep = np.flatnonzero(values)
+        keep = keep[np.lexsort((columns[keep], rows[keep]))]
+        rows, columns, values = rows[keep], columns[keep], values[keep]
+        if len(rows) > 1 and (((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any()):
+            raise ShapeError("a sparse matrix has two entries in one place")
+        for name, array in (("rows", rows), ("columns", columns), ("values", values)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_entries(cls, shape: tuple[int, int], entries: Mapping[tuple[int, int], float]) -> Matrix:
+        """Return the matrix of `shape` with ``entries[row, column]`` and zeros elsewhere."""
+        places = np.array(list(entries), dtype=np.int64).reshape(-1, 2)
+        return cls(shape, places[:, 0], places[:, 1], np.array(list(entries.values()), dtype=np.float64))
+
+    @classmethod
+    def from_dense(cls, array: NDArray[Any]) -> Matrix:
+        """Return the sparse form of a dense two-dimensional `array`."""
+        if array.ndim != 2:
+            raise ShapeError(f"a matrix has two dimensions, not {array.ndim}")
+        keep = array != 0  # a NaN is kept, and refused
+        rows, columns = np.nonzero(keep)
+        return cls((array.shape[0], array.shape[1]), rows, columns, array[keep])
+
+    @property
+    def nonzero(self) -> int:
+        """The number of entries that are not 0."""
+        return len(self.values)
+
+    def dense(self, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Return the matrix as a dense array: (rows, columns)."""
+        array = np.zeros(self.shape, dtype=dtype)
+        array[self.rows, self.columns] = self.values
+        return array
+
+    def entries(self) -> Iterator[tuple[int, int, float]]:
+        """Yield ``(row, column, value)`` for each non-zero entry, by row and then column."""
+        yield from zip(self.rows.tolist(), self.columns.tolist(), self.values.tolist(), strict=True)
+
+    def by_row(self) -> list[dict[int, float]]:
+        """Return for each row the mapping ``column -> value`` of its non-zero entries."""
+        table: list[dict[int, float]] = [{} for _ in range(self.shape[0])]
+        for row, column, value in self.entries():
+            table[row][column] = value
+        return table
+
+    def with_entry(self, row: int, column: int, value: float) -> Matrix:
+        """Return a copy in which the entry at (`row`, `column`) is `value`."""
+        if not (0 <= row < self.shape[0] and 0 <= column < self.shape[1]):
+            raise ShapeError(f"entry ({row}, {column}) lies outside a matrix of shape {self.shape}")
+        entries = {(r, c): v for r, c, v in self.entries()}
+        return Matrix.from_entries(self.shape, {**entries, (row, column): value})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Matrix):
+            return NotImplemented
+        same = (np.array_equal(a, b) for a, b in zip(self._key(), other._key(), strict=True))
+        return self.shape == other.shape and all(same)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, *(a.tobytes() for a in self._key())))
+
+    def _key(self) -> tuple[NDArray[Any], ...]:
+        return self.rows, self.columns, self.values
+
+    def __repr__(self) -> str:
+        return f"<Matrix {self.shape[0]}×{self.shape[1]}, {self.nonzero} non-zero>"

@@ -1,0 +1,108 @@
+"""The residual stream as a direct sum of named subspaces, so that nothing is ever addressed by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tm2tfr.errors import ShapeError, did_you_mean
+
+Linear = Mapping[str, float]
+"""A linear form on the residual stream: direction -> coefficient, e.g. ``{"h/(i+1)": 2}``."""
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """A named part of the residual stream.
+
+    With labels it has one direction a label, called ``name[label]``; without, it is a single number and its
+    one direction is called `name`.
+    """
+
+    name: str
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """Its number of directions."""
+        return 1 if self.labels is None else len(self.labels)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The names of its directions, in order."""
+        return (self.name,) if self.labels is None else tuple(at(self.name, label) for label in self.labels)
+
+
+def at(subspace: str, label: str) -> str:
+    """Return the name of one direction of a labelled subspace: ``e_q[q0]``."""
+    return f"{subspace}[{label}]"
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The layout of a residual stream: subspaces one after the other, each with its own slice.
+
+    Raises:
+        ShapeError: two subspaces or two directions of one name; asking for one that does not exist.
+    """
+
+    subspaces: tuple[Subspace, ...]
+
+    def __post_init__(self) -> None:
+        for names in ([s.name for s in self.subspaces], self.directions):
+            twice = {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else set()
+            if twice:
+                raise ShapeError(f"the residual stream has two directions or subspaces called {sorted(twice)[0]!r}")
+
+    @cached_property
+    def directions(self) -> tuple[str, ...]:
+        """The names of all directions; the place of a name is its coordinate."""
+        return tuple(d for s in self.subspaces for d in s.directions)
+
+    @property
+    def width(self) -> int:
+        """The dimension of the residual stream."""
+        return len(self.directions)
+
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        slices, start = {}, 0
+        for subspace in self.subspaces:
+            slices[subspace.name] = slice(start, start + subspace.width)
+            start += subspace.width
+        return slices
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.directions)}
+
+    def __getitem__(self, name: str) -> slice:
+        """Return the slice of the subspace called `name`: ``x[layout["h"]]``."""
+        if name not in self._slices:
+            raise ShapeError(f"no subspace is called {name!r}{did_you_mean(name, self._slices)}")
+        return self._slices[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._slices
+
+    def subspace(self, name: str) -> Subspace:
+        """Return the subspace called `name`."""
+        if name not in self._slices:
+            raise ShapeError(f"no subspace is called {name!r}{did_you_mean(name, self._slices)}")
+        return next(s for s in self.subspaces if s.name == name)
+
+    def index(self, direction: str) -> int:
+        """Return the coordinate of a direction such as ``h`` or ``e_q[q0]``."""
+        if direction not in self._index:
+            raise ShapeError(f"no direction is called {direction!r}{did_you_mean(direction, self._index)}")
+        return self._index[direction]
+
+    def form(self, linear: Linear) -> dict[int, float]:
+        """Return a linear form by coordinates instead of names."""
+        return {self.index(name): value for name, value in linear.items()}
+
+
+def total(directions: Iterable[str]) -> dict[str, float]:
+    """Return the linear form that adds up `directions`."""
+    return dict.fromkeys(directions, 1.0)

@@ -1,0 +1,226 @@
+"""A transformer decoder as frozen data: matrices, and what is needed to read them. It computes nothing.
+
+Glossary of axes: ``width`` the residual stream, ``d_k`` queries and keys, ``d_v`` values, ``hidden`` the units
+of a feed-forward layer, ``vocabulary`` tokens, ``features`` position features. Matrices act on columns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from tm2tfr.errors import ShapeError
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.residual import Residual
+
+Mask = Literal["future"]
+"""``future``: position i attends to the positions j ≤ i."""
+Weighting = Literal["average-hard"]
+"""``average-hard``: the weight is shared evenly by all positions of maximal score, Eq. 8.1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """One attention head: scores ``q·k``, and ``output · (weighted mean of the values)`` added to the stream.
+
+    Args:
+        name, source: what it does and where that stands.
+        query, key: (d_k, width). Both without entries: every score is 0, attention is uniform.
+        value: (d_v, width).
+        output: (width, d_v).
+    """
+
+    name: str
+    source: str
+    query: Matrix
+    key: Matrix
+    value: Matrix
+    output: Matrix
+    mask: Mask = "future"
+    weighting: Weighting = "average-hard"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedForward:
+    """A feed-forward layer with one ReLU: ``x + output · ReLU(input · x + input_bias) + output_bias``.
+
+    Args:
+        input: (hidden, width), with input_bias: (hidden, 1).
+        output: (width, hidden), with output_bias: (width, 1).
+        units: the names of the hidden units, for people.
+    """
+
+    input: Matrix
+    input_bias: Matrix
+    output: Matrix
+    output_bias: Matrix
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream."""
+
+    name: str
+    meaning: str
+    source: str
+    heads: tuple[Head, ...] = ()
+    feed_forward: FeedForward | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoder:
+    """A whole decoder. `provenance` says where the weights come from; no engine reads it.
+
+    Args:
+        layout: the named subspaces of the residual stream.
+        vocabulary: the tokens as text; a token's number is its place.
+        bos: the token that ends the prompt and starts the generation (Definition 8.1).
+        stop: the tokens that end a generation.
+        features: names of position features, see `tm2tfr.transformer.positions`.
+        token_embedding: (width, vocabulary).
+        position_embedding: (width, features).
+        layers: in the order they are run.
+        unembedding: (vocabulary, width), with unembedding_bias: (vocabulary, 1). The next token is the first
+            one of maximal logit.
+
+    Raises:
+        ShapeError: if any two parts do not fit.
+    """
+
+    layout: Residual
+    vocabulary: tuple[str, ...]
+    bos: str
+    stop: tuple[str, ...]
+    features: tuple[str, ...]
+    token_embedding: Matrix
+    position_embedding: Matrix
+    layers: tuple[Layer, ...]
+    unembedding: Matrix
+    unembedding_bias: Matrix
+    provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        if len(set(self.vocabulary)) < len(self.vocabulary):
+            raise ShapeError("the vocabulary holds a token twice")
+        for token in (self.bos, *self.stop):
+            if token not in self.vocabulary:
+                raise ShapeError(f"{token!r} is a special token but not in the vocabulary")
+        for name in self.features:
+            if name not in POSITION_FEATURES:
+                raise ShapeError(f"unknown position feature {name!r}: known are {', '.join(POSITION_FEATURES)}")
+        for path, matrix, shape in _shapes(self):
+            if matrix.shape != shape:
+                raise ShapeError(f"{path} has shape {matrix.shape}, but {shape} is needed")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "provenance": dict(self.provenance)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**state, "provenance": MappingProxyType(state["provenance"])})
+
+    @property
+    def parameters(self) -> int:
+        """The number of matrix entries, zeros included."""
+        return sum(m.shape[0] * m.shape[1] for m in matrices(self).values())
+
+    @property
+    def nonzero(self) -> int:
+        """The number of matrix entries that are not 0."""
+        return sum(m.nonzero for m in matrices(self).values())
+
+    @property
+    def heads(self) -> int:
+        """The number of attention heads."""
+        return sum(len(layer.heads) for layer in self.layers)
+
+    @property
+    def hidden(self) -> int:
+        """The number of ReLU units."""
+        return sum(len(layer.feed_forward.units) for layer in self.layers if layer.feed_forward)
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value of a weight."""
+        return max((float(abs(m.values).max()) for m in matrices(self).values() if m.nonzero), default=0.0)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Decoder: {len(self.layers)} layers, {self.heads} heads, {self.hidden} hidden units, "
+            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} non-zero weights>"
+        )
+
+
+def _parts(decoder: Decoder) -> Iterator[tuple[str, Any, str]]:
+    """Yield ``(path, owner, attribute)`` for every matrix: the one list of what the weights are."""
+    for name in ("token_embedding", "position_embedding", "unembedding", "unembedding_bias"):
+        yield name, decoder, name
+    for n, layer in enumerate(decoder.layers, start=1):
+        for k, head in enumerate(layer.heads):
+            for name in ("query", "key", "value", "output"):
+                yield f"layers.{n}.heads.{k}.{name}", head, name
+        if layer.feed_forward is not None:
+            for name in ("input", "input_bias", "output", "output_bias"):
+                yield f"layers.{n}.feed_forward.{name}", layer.feed_forward, name
+
+
+def matrices(decoder: Decoder) -> dict[str, Matrix]:
+    """Return every weight matrix by its path, e.g. ``layers.3.heads.0.query``; layers count from 1."""
+    return {path: getattr(owner, name) for path, owner, name in _parts(decoder)}
+
+
+def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
+    """Return a copy of `decoder` in which the matrices at the paths in `changed` are others.
+
+    Raises:
+        ShapeError: for an unknown path or a matrix of another shape.
+    """
+    unknown = [path for path in changed if path not in matrices(decoder)]
+    if unknown:
+        raise ShapeError(f"no weight matrix is called {unknown[0]!r}")
+
+    def mended(owner: Any, prefix: str, names: tuple[str, ...]) -> Any:
+        new = {n: changed[prefix + n] for n in names if prefix + n in changed}
+        return dataclasses.replace(owner, **new) if new else owner
+
+    layers = []
+    for n, layer in enumerate(decoder.layers, start=1):
+        parts = ("query", "key", "value", "output")
+        heads = tuple(mended(head, f"layers.{n}.heads.{k}.", parts) for k, head in enumerate(layer.heads))
+        parts = ("input", "input_bias", "output", "output_bias")
+        feed_forward = layer.feed_forward and mended(layer.feed_forward, f"layers.{n}.feed_forward.", parts)
+        layers.append(dataclasses.replace(layer, heads=heads, feed_forward=feed_forward))
+    outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
+    whole: Decoder = mended(dataclasses.replace(decoder, layers=tuple(layers)), "", outer)
+    return whole
+
+
+def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
+    """Yield each matrix with the shape it must have."""
+    width, vocabulary = decoder.layout.width, len(decoder.vocabulary)
+    outer = {
+        "token_embedding": (width, vocabulary),
+        "position_embedding": (width, len(decoder.features)),
+        "unembedding": (vocabulary, width),
+        "unembedding_bias": (vocabulary, 1),
+    }
+    for path, owner, name in _parts(decoder):
+        if isinstance(owner, Head):
+            d_k, d_v = owner.query.shape[0], owner.value.shape[0]
+            shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[name]
+        elif isinstance(owner, FeedForward):
+            hidden = len(owner.units)
+            shape = {
+                "input": (hidden, width),
+                "input_bias": (hidden, 1),
+                "output": (width, hidden),
+                "output_bias": (width, 1),
+            }[name]
+        else:
+            shape = outer[name]
+        yield path, getattr(owner, name), shape
