@@ -16,10 +16,10 @@ from tm2tfr.transformer.weights import Decoder
 class Watch(Protocol):
     """Somebody who wants to see a forward pass from the inside. Layers count from 0."""
 
-    def stage(self, layer: int, part: str, residual: Sequence[Any]) -> None:
-        """Receive the residual stream after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``."""
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        """Receive the residual stream, (width,), after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``."""
 
-    def head(self, layer: int, head: int, scores: Sequence[Any], attended: Sequence[int]) -> None:
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
         """Receive a head's scores, (n_key,), and the positions that share its weight."""
 
 
@@ -78,9 +78,9 @@ def generate(
     given = [numbers[token] for token in (*prompt, decoder.bos)]
     session, position, answer = engine.start(decoder), 0, -1
     while max_positions is None or position < max_positions:
-        token = given[position] if position < len(given) else answer
-        answer = session.feed(token)
-        yield Step(position, tokens[token], tokens[answer], session.residual)
+        fed = given[position] if position < len(given) else answer
+        answer = session.feed(fed)
+        yield Step(position, tokens[fed], tokens[answer], session.residual)
         position += 1
         if answer in stop and position >= len(given):
             return

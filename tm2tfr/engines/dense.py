@@ -124,6 +124,10 @@ class _FeedForward:
         x[self._bias.rows] += self._bias(np.ones(1, dtype=x.dtype))
 
 
+def _feed_forward(layer: FeedForward | None, dtype: np.dtype[Any]) -> _FeedForward | None:
+    return None if layer is None else _FeedForward(layer, dtype)
+
+
 class DenseSession:
     """A decoder in the middle of a sequence."""
 
@@ -133,7 +137,7 @@ class DenseSession:
         self._tokens = _columns(decoder.token_embedding, dtype)
         self._place = _Map(decoder.position_embedding, dtype)
         self._layers = [
-            ([_Head(head, dtype) for head in layer.heads], layer.feed_forward and _FeedForward(layer.feed_forward, dtype))
+            ([_Head(head, dtype) for head in layer.heads], _feed_forward(layer.feed_forward, dtype))
             for layer in decoder.layers
         ]
         self._unembedding = _Map(decoder.unembedding, dtype)

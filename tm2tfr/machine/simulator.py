@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tm2tfr.machine.spec import Machine, Outcome, Rule
 
-Cells = tuple[str, "Cells"] | None  # type: ignore[misc]  # a linked list: (nearest symbol, the rest)
+Cells = tuple[str, "Cells"] | None  # a linked list: (nearest symbol, the rest)
 
 
 class Tape(NamedTuple):
@@ -115,23 +115,58 @@ def configurations(machine: Machine, word: str = "", *, max_steps: int | None = 
         state, head, tape, step = rule.state, head + move, tape.write_and_move(rule.write, move), step + 1
 
 
+class Simulation:
+    """A run that can be watched: iterate over its configurations, then ask for the result.
+
+    Raises:
+        InputError: if `word` has symbols outside the input alphabet.
+    """
+
+    def __init__(self, machine: Machine, word: str = "", *, max_steps: int | None = None) -> None:
+        self._machine = machine
+        self._rest = configurations(machine, machine.check_input(word), max_steps=max_steps)
+        self._last = next(self._rest)
+        self._lowest = self._highest = 0
+
+    def __iter__(self) -> Iterator[Configuration]:
+        """Yield the configurations, the initial one first. Can be done once."""
+        yield self._last
+        for self._last in self._rest:
+            self._lowest, self._highest = min(self._lowest, self._last.head), max(self._highest, self._last.head)
+            yield self._last
+
+    @property
+    def last(self) -> Configuration:
+        """The configuration reached so far."""
+        return self._last
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the machine has stopped, as opposed to being in mid-run or cut off."""
+        return self._last.rule is None
+
+    def result(self) -> Result:
+        """Go on to the end, or to the limit, and return what came of the run."""
+        for _ in iter(self):
+            pass
+        last, machine = self._last, self._machine
+        text, _ = last.cells()
+        return Result(
+            outcome=outcome_at(machine, last),
+            steps=last.step,
+            tape=trimmed(machine, text),
+            cells_visited=self._highest - self._lowest + 1,
+            ones=len(text) - text.count(machine.blank),
+        )
+
+
 def result(machine: Machine, word: str = "", *, max_steps: int | None = None) -> Result:
     """Run `machine` on `word` to its end, or for `max_steps` steps, and return what came of it.
 
     Raises:
         InputError: if `word` has symbols outside the input alphabet.
     """
-    lowest = highest = 0
-    for last in configurations(machine, word, max_steps=max_steps):
-        lowest, highest = min(lowest, last.head), max(highest, last.head)
-    text, _ = last.cells()
-    return Result(
-        outcome=outcome_at(machine, last),
-        steps=last.step,
-        tape=trimmed(machine, text),
-        cells_visited=highest - lowest + 1,
-        ones=len(text) - text.count(machine.blank),
-    )
+    return Simulation(machine, word, max_steps=max_steps).result()
 
 
 def outcome_at(machine: Machine, last: Configuration) -> Outcome:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -31,12 +32,29 @@ class Rule(NamedTuple):
     move: int
 
 
+MOST_PROBLEMS = 100
+"""Nobody reads more at once, and a suggestion for every one of a hundred thousand would take minutes."""
+
+
 class Problem(NamedTuple):
-    """One thing wrong with a machine; `at` is a path such as ``("table", "q0", "1", "state")``."""
+    """One thing wrong with a machine.
+
+    `at` is a path such as ``("table", "q0", "1", "state")``; a path to a word may end in a position in it,
+    ``("input", "3")``.
+    """
 
     at: tuple[str, ...]
     what: str
     remedy: str
+
+
+class MachineError(SpecError):
+    """What `Machine` raises; `problems` has the path of each complaint, for readers that know where it stands."""
+
+    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        found = (Diagnostic(what=p.what, remedy=p.remedy, file=name) for p in self.problems)
+        super().__init__(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +113,7 @@ class Machine:
         yaml: the text that the machine was read from, if any; it takes no part in equality.
 
     Raises:
-        SpecError: with every problem found, not only the first.
+        MachineError: a `SpecError` with every problem found, not only the first.
     """
 
     transitions: Mapping[tuple[str, str], Rule]
@@ -131,7 +149,7 @@ class Machine:
             object.__setattr__(self, name, value)
         found = problems(self)
         if found:
-            raise SpecError(Diagnostic(what=p.what, remedy=p.remedy, file=self.name) for p in found)
+            raise MachineError(self.name, found)
 
     # ── construction ────────────────────────────────────────────────────────────────────────────────────
     @classmethod
@@ -264,40 +282,50 @@ class Machine:
 
 
 def problems(machine: Machine) -> list[Problem]:
-    """Return everything that keeps `machine` from being a Turing machine, in a reader's order."""
-    return [
-        *_symbol_problems(machine),
-        *_state_problems(machine),
-        *_rule_problems(machine),
-        *_example_problems(machine),
-    ]
+    """Return what keeps `machine` from being a Turing machine, in a reader's order, up to `MOST_PROBLEMS`."""
+    found = chain(
+        _symbol_problems(machine),
+        _state_problems(machine),
+        _rule_problems(machine),
+        _example_problems(machine),
+    )
+    return list(islice(found, MOST_PROBLEMS))
 
 
 def _symbol_problems(m: Machine) -> Iterator[Problem]:
+    sigma, gamma = frozenset(m.input_alphabet or ()), frozenset(m.tape_alphabet)
     if len(m.blank) != 1:
         yield Problem(
             ("blank",),
-            f"the blank must be one character, not {m.blank!r}" if m.blank else "the blank is empty",
+            f"the blank must be one character, not {m.blank!r}" if m.blank else "there is no blank",
             "write for instance blank: ' ' (with the quotes) or blank: _",
         )
+    elif m.blank not in gamma:
+        yield Problem(
+            ("tape alphabet",),
+            f"the blank {m.blank!r} is not in the tape alphabet",
+            "add it, the tape is full of it",
+        )
     for a in m.input_alphabet or ():
+        at = ("input alphabet", a)
         if len(a) != 1:
-            yield Problem(
-                ("input alphabet", a),
-                f"the symbol {a!r} is not one character",
-                "a symbol is exactly one character",
-            )
+            yield Problem(at, f"the symbol {a!r} is not one character", "a symbol is exactly one character")
         elif a == m.blank:
             yield Problem(
-                ("input alphabet", a),
+                at,
                 f"the blank {a!r} is in the input alphabet",
                 "take it out, or choose another blank: a word could not be told from the empty cells after it",
             )
-    for i, a in enumerate(m.input or ""):
-        if a not in (m.input_alphabet or ()) and a != m.blank:
-            what = f"position {i} of the input, {a!r}, is not in the input alphabet"
-            yield Problem(("input",), what, f"use only {listing(m.input_alphabet or ()) or 'the empty word'}")
-            break
+        elif a not in gamma:
+            yield Problem(at, f"the symbol {a!r} is not in the tape alphabet", "add it there, or mend it")
+    for a in m.tape_alphabet:
+        if len(a) != 1 and a not in sigma and a != m.blank:  # those two are named above
+            yield Problem(
+                ("tape alphabet", a),
+                f"the symbol {a!r} is not one character",
+                "a symbol is exactly one character",
+            )
+    yield from _word_problems(m, ("input",), m.input or "", sigma | {m.blank})
     if m.tape not in TAPES:
         yield Problem(
             ("tape",),
@@ -306,17 +334,25 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
         )
 
 
+def _word_problems(m: Machine, at: tuple[str, ...], word: str, known: frozenset[str]) -> Iterator[Problem]:
+    for i, a in enumerate(word):
+        if a not in known:
+            what = f"position {i} of the input, {a!r}, is not in the input alphabet"
+            yield Problem((*at, str(i)), what, f"use only {listing(m.input_alphabet or ()) or 'the empty word'}")
+            return
+
+
 def _state_problems(m: Machine) -> Iterator[Problem]:
+    states, busy = frozenset(m.states), {q for q, _ in m.transitions}
     if not m.start:
         yield Problem(("start state",), "there is no start state", "add a line 'start state: NAME'")
-    elif m.start not in m.states:
+    elif m.start not in states:
         yield _unknown(("start state",), m.start, m)
-    if "" in m.states:
+    if "" in states:
         yield Problem(("table", ""), "a state has an empty name", "give every state a name")
-    busy = {q for q, _ in m.transitions}
     for key, named in (("accept", m.accept or ()), ("reject", m.reject or ())):
         for q in named:
-            if q not in m.states:
+            if q not in states:
                 yield _unknown((key, q), q, m)
             if q in busy:
                 yield Problem(
@@ -324,43 +360,42 @@ def _state_problems(m: Machine) -> Iterator[Problem]:
                     f"the {key} state {q!r} has rules",
                     f"a machine stops on entry there: remove the rules of {q!r}, or take it out of {key}",
                 )
-    for q in m.accept or ():
-        if q in (m.reject or ()):
+    accept = frozenset(m.accept or ())
+    for q in m.reject or ():
+        if q in accept:
             yield Problem(("reject", q), f"state {q!r} both accepts and rejects", "list it under one of the two")
 
 
 def _rule_problems(m: Machine) -> Iterator[Problem]:
+    states, gamma = frozenset(m.states), frozenset(m.tape_alphabet)
     for (q, a), rule in m.transitions.items():
         at = ("table", q, a)
-        if q not in m.states:
+        if q not in states:
             yield _unknown(("table", q), q, m)
         for place, symbol in ((at, a), ((*at, "write"), rule.write)):
             if len(symbol) != 1:
                 yield Problem(
                     place, f"the symbol {symbol!r} is not one character", "a symbol is exactly one character"
                 )
-            elif symbol not in m.tape_alphabet:
+            elif symbol not in gamma:
                 yield Problem(
                     place, f"the symbol {symbol!r} is not in the tape alphabet", "add it there, or mend it"
                 )
         if rule.move not in MOVE_LETTERS:
             yield Problem((*at, "move"), f"{rule.move!r} is not a move", "use L, R or S")
-        if rule.state not in m.states:
+        if rule.state not in states:
             yield _unknown((*at, "state"), rule.state, m)
 
 
 def _unknown(at: tuple[str, ...], state: str, m: Machine) -> Problem:
-    what = f"unknown state {state!r}{did_you_mean(state, m.states)}"
+    what = f"unknown state {state!r}{did_you_mean(state, m.states[:1000])}"
     return Problem(at, what, "name a state of the table, or add this one to it")
 
 
 def _example_problems(m: Machine) -> Iterator[Problem]:
-    sigma = m.input_alphabet or ()
+    sigma = frozenset(m.input_alphabet or ())
     for k, example in enumerate(m.examples):
-        wrong = [i for i, a in enumerate(example.input) if a not in sigma]
-        if wrong:
-            what = f"position {wrong[0]} of the input, {example.input[wrong[0]]!r}, is not in the input alphabet"
-            yield Problem(("examples", str(k), "input"), what, f"use only {listing(sigma) or 'the empty word'}")
+        yield from _word_problems(m, ("examples", str(k), "input"), example.input, sigma)
         if example.outcome not in OUTCOMES:
             close = did_you_mean(example.outcome, OUTCOMES)
             what = f"unknown outcome {example.outcome!r}{close}"

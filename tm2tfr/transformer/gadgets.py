@@ -40,12 +40,14 @@ def conjunction(name: str, bits: Sequence[Linear], writes: Linear) -> tuple[Unit
     return (Unit(name, reads, writes, bias=1.0 - len(bits)),)
 
 
-def gated(name: str, value: Linear, bit: Linear, writes: Linear) -> tuple[Unit, ...]:
-    """Add ``writes · value`` if the bit is 1, else nothing: ``ReLU(value + bit - 1)``.
+def gated(name: str, value: Linear, shut: Linear, writes: Linear) -> tuple[Unit, ...]:
+    """Add ``writes · value`` if the bit `shut` is 0, else nothing: ``ReLU(value - shut)``.
 
     Domain: 0 ≤ value ≤ 1. Only a *bounded* number can be gated by a fixed ReLU layer (construction, repair 2).
+    The gate is given as the bit that shuts it, so that an open gate adds only zeros to the value: it passes
+    unrounded, where ``ReLU(value + open - 1)`` would lose the last digits of a small value.
     """
-    return conjunction(name, [value, bit], writes)
+    return (Unit(name, {**value, **{d: -c for d, c in shut.items()}}, writes),)
 
 
 def unless(name: str, bit: Linear, natural: str, writes: Linear) -> tuple[Unit, ...]:
@@ -135,7 +137,13 @@ def latest(
 
 # ── from named directions to matrices ───────────────────────────────────────────────────────────────────────
 def head(
-    layout: Residual, name: str, source: str, *, query: Sequence[Linear], key: Sequence[Linear], carries: Transport
+    layout: Residual,
+    name: str,
+    source: str,
+    *,
+    query: Sequence[Linear],
+    key: Sequence[Linear],
+    carries: Transport,
 ) -> Head:
     """Return the head whose matrices have the given linear forms as rows (for the output: as columns)."""
     return Head(

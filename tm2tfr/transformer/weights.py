@@ -152,7 +152,7 @@ class Decoder:
     def __repr__(self) -> str:
         return (
             f"<Decoder: {len(self.layers)} layers, {self.heads} heads, {self.hidden} hidden units, "
-            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} non-zero weights>"
+            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} weights not 0>"
         )
 
 
@@ -212,7 +212,9 @@ def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
     for path, owner, name in _parts(decoder):
         if isinstance(owner, Head):
             d_k, d_v = owner.query.shape[0], owner.value.shape[0]
-            shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[name]
+            shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[
+                name
+            ]
         elif isinstance(owner, FeedForward):
             hidden = len(owner.units)
             shape = {

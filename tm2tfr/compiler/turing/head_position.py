@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tm2tfr.machine.spec import Machine
-from tm2tfr.transformer.gadgets import feed_forward, mean, rectified
+from tm2tfr.transformer.gadgets import Unit, feed_forward, mean, rectified
 from tm2tfr.transformer.residual import Linear, Residual
 from tm2tfr.transformer.weights import Layer
 
@@ -17,7 +17,7 @@ def head_position(layout: Residual, machine: Machine) -> Layer:
 
     The mean of m_{-1} … m_{i-1} over the i+1 positions j ≤ i is h_i/(i+1), since h_i is their sum.
     """
-    units = []
+    units: list[Unit] = []
     if machine.tape == "two-way":
         for name, value in (("h", HERE), ("h_{i-1}", BEFORE)):
             units += rectified(f"{name}+/(i+1)", value, {f"{name}+/(i+1)": 1})

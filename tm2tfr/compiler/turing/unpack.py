@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tm2tfr.compiler.turing.vocabulary import parsed
 from tm2tfr.transformer.gadgets import Unit, feed_forward, gated, rectified
-from tm2tfr.transformer.residual import Linear, Residual, at, total
+from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer
 
 
@@ -27,8 +27,8 @@ def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
             target = at(subspace, label)
             units += rectified(target, total(directions), {target: 1})
     for move in (+1, -1):
-        if directions := moves[move]:
-            units += _moved(move, total(directions))
+        if carriers_of_move := moves[move]:
+            units += _moved(move, carriers_of_move, tokens)
     return Layer(
         name="unpack",
         meaning="unpack the token: state, symbol written, move",
@@ -37,9 +37,11 @@ def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
     )
 
 
-def _moved(move: int, flag: Linear) -> tuple[Unit, ...]:
+def _moved(move: int, carriers: Sequence[str], tokens: Sequence[str]) -> tuple[Unit, ...]:
     # m/(i+1) is wanted because -2·h·m, with h unbounded, is not Lipschitz: only a bounded number can be gated.
+    own = set(carriers)
+    others = total(d for d in (at("e_x", token) for token in tokens) if d not in own)
     return (
-        *rectified(f"m = {move:+d}", flag, {"m": move}),
-        *gated(f"m/(i+1), m = {move:+d}", {"1/(i+1)": 1}, flag, {"m/(i+1)": move}),
+        *rectified(f"m = {move:+d}", total(carriers), {"m": move}),
+        *gated(f"m/(i+1), m = {move:+d}", {"1/(i+1)": 1}, others, {"m/(i+1)": move}),
     )

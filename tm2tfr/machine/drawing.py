@@ -1,0 +1,274 @@
+"""A machine as a picture: Graphviz DOT, Mermaid, SVG, PNG, PDF, and δ as an HTML table.
+
+The conventions are the textbook's (Sipser, Figure 3.10): an arrow from nowhere marks the start state, the
+arrow from q to r is labelled ``0,1 → x, R`` (on 0 or 1 write x, move right; ``0 → R`` keeps the 0). An
+accepting state has a double line, a rejecting one is a dashed octagon, any other halting one is a box.
+DOT and Mermaid are text; the rest is drawn by Graphviz's program ``dot``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from html import escape
+from math import ceil
+from pathlib import Path
+from subprocess import CalledProcessError
+from typing import Any, Literal, get_args
+
+import graphviz
+
+from tm2tfr.errors import OutputError
+from tm2tfr.machine.graph import to_graph
+from tm2tfr.machine.spec import MOVE_LETTERS, Machine
+
+RenderFormat = Literal["svg", "png", "pdf"]
+EXTENSIONS: tuple[str, ...] = (".dot", ".gv", ".mmd", *(f".{f}" for f in get_args(RenderFormat)))
+
+_SYMBOLS_A_ROW = 8
+_LONGEST_IN_A_CIRCLE = 5
+_MOST_STATES_IN_A_NOTEBOOK = 100  # more would take dot minutes, and nobody could read it
+
+_Kind = Literal["working", "accept", "reject", "halt"]
+_DOT_KINDS: dict[_Kind, dict[str, str]] = {
+    "working": {},
+    "accept": {"peripheries": "2", "fillcolor": "#e2f3e2"},
+    "reject": {"shape": "octagon", "style": "filled,dashed", "fillcolor": "#fae6e4"},
+    "halt": {"shape": "box", "style": "filled,rounded", "fillcolor": "#ececec"},
+}
+_MERMAID_KINDS: dict[_Kind, tuple[str, str]] = {
+    "working": ("(", ")"),
+    "accept": ("(((", ")))"),
+    "reject": ("{{", "}}:::reject"),
+    "halt": ("[", "]"),
+}
+
+
+def to_dot(machine: Machine) -> str:
+    """Return the state graph in Graphviz's language; this needs no ``dot``."""
+    return str(_digraph(machine).source)
+
+
+def to_mermaid(machine: Machine) -> str:
+    """Return the state graph as a Mermaid flowchart, which GitHub and many editors draw by themselves.
+
+    A flowchart rather than a state diagram: only there a label is quoted, so that any symbol can stand in it.
+    """
+    ids = _ids(machine)
+    lines = ["flowchart LR", f'  start[" "]:::start --> {ids[machine.start]}']
+    for q, kind in _kinds(machine):
+        opening, closing = _MERMAID_KINDS[kind]
+        lines.append(f'  {ids[q]}{opening}"{_mermaid(_name(q))}"{closing}')
+    for q, r, label in _arrows(machine):
+        lines.append(f'  {ids[q]} -->|"{"<br>".join(map(_mermaid, label))}"| {ids[r]}')
+    lines += [
+        "  classDef start fill:none,stroke:none",
+        "  classDef reject stroke-dasharray:4 3",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_svg(machine: Machine) -> str:
+    """Return the drawing as SVG.
+
+    Raises:
+        OutputError: if ``dot`` is missing or fails.
+    """
+    return render(machine, "svg").decode()
+
+
+def svg_or_none(machine: Machine) -> str | None:
+    """Return the drawing as SVG, or None if ``dot`` cannot draw it, or the machine is too large to be read."""
+    if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
+        return None
+    try:
+        return to_svg(machine)
+    except OutputError:
+        return None
+
+
+def render(machine: Machine, format: RenderFormat) -> bytes:
+    """Return the drawing as the bytes of an SVG, PNG or PDF file.
+
+    Raises:
+        OutputError: if `format` is none of these, or ``dot`` is missing or fails.
+    """
+    if format not in get_args(RenderFormat):
+        raise OutputError(f"no drawing is made as {format!r}: choose {', '.join(get_args(RenderFormat))}")
+    other = "or choose .dot or .mmd, which need no program"
+    drawing = _digraph(machine)
+    if format == "png":
+        drawing.graph_attr["dpi"] = "192"  # sharp on a slide
+    try:
+        return bytes(drawing.pipe(format=format, quiet=True))
+    except graphviz.ExecutableNotFound:
+        raise OutputError(
+            f"drawing {machine.name}: Graphviz's program 'dot' is not on the PATH: install it with one of "
+            "'apt install graphviz', 'brew install graphviz', 'choco install graphviz', "
+            f"'conda install -c conda-forge graphviz', {other}"
+        ) from None
+    except CalledProcessError as error:
+        said = (error.stderr or b"").decode(errors="replace").strip() or f"exit status {error.returncode}"
+        raise OutputError(
+            f"drawing {machine.name}: Graphviz's 'dot' failed ({said}): mend it, {other}"
+        ) from error
+    except OSError as error:
+        raise OutputError(
+            f"drawing {machine.name}: Graphviz's 'dot' does not run ({error.strerror}): mend it, {other}"
+        ) from error
+
+
+def save(machine: Machine, path: str | Path) -> None:
+    """Write the drawing to `path` in the format of its extension; the file appears whole or not at all.
+
+    Raises:
+        OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file
+            cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    match suffix:
+        case ".dot" | ".gv":
+            content = to_dot(machine).encode()
+        case ".mmd":
+            content = to_mermaid(machine).encode()
+        case ".svg" | ".png" | ".pdf":
+            content = render(machine, suffix[1:])  # type: ignore[arg-type]
+        case _:
+            raise OutputError(f"{path}: no drawing ends in {suffix!r}: choose one of {', '.join(EXTENSIONS)}")
+    _write_whole(Path(path), content)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    target = Path(os.path.realpath(path))  # write through a link, as open() would
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, target)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise OutputError(
+            f"{path}: cannot be written ({why}): choose a folder that exists and is yours"
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def html_table(machine: Machine) -> str:
+    """Return δ as an HTML table: a row for each state, a column for each tape symbol, (r, b, m) in a cell."""
+    gamma = machine.tape_alphabet
+    symbol = _symbols(machine)
+    head = "".join(
+        f'<th scope="col">{escape(symbol[a])}{" (blank)" if a == machine.blank else ""}</th>' for a in gamma
+    )
+    caption = ": ".join(filter(None, (machine.name, machine.description)))
+    rows = []
+    for q, kind in _kinds(machine):
+        marks = [mark for mark in ("start" * (q == machine.start), kind) if mark not in ("", "working")]
+        title = escape(_name(q)) + (f" ({', '.join(marks)})" if marks else "")
+        row = [f'<th scope="row">{title}</th>']
+        for a in gamma:
+            rule = machine.transitions.get((q, a))
+            if rule is not None:
+                action = f"{_name(rule.state)}, {symbol[rule.write]}, {MOVE_LETTERS[rule.move]}"
+                row.append(f"<td>{escape(action)}</td>")
+            elif kind == "working":
+                row.append(f'<td title="no rule: {machine.missing_outcome}">—</td>')
+        if kind != "working":
+            row.append(f'<td colspan="{len(gamma)}">{kind}</td>')
+        rows.append(f"<tr>{''.join(row)}</tr>")
+    return "\n".join(
+        [
+            "<table>",
+            f"<caption>{escape(caption)}</caption>",
+            f'<thead><tr><th scope="col">state</th>{head}</tr></thead>',
+            "<tbody>",
+            *rows,
+            "</tbody>",
+            "</table>",
+        ]
+    )
+
+
+# ── what all the drawings share ─────────────────────────────────────────────────────────────────────────
+def _ids(machine: Machine) -> dict[str, str]:
+    """Return ``s0, s1, …`` for the states: names that no language of graphs stumbles over."""
+    return {q: f"s{i}" for i, q in enumerate(machine.states)}
+
+
+def _kinds(machine: Machine) -> Iterator[tuple[str, _Kind]]:
+    for q in machine.states:
+        outcome = machine.outcome_of(q)
+        yield q, "working" if outcome is None or outcome == "limit" else outcome
+
+
+def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (q, r, the lines of the label) for each pair of states with a rule from q to r.
+
+    The symbols for which the same is done share a line: ``0,1 → x, R``.
+    """
+    symbol = _symbols(machine)
+    for q, targets in to_graph(machine).adjacency():
+        for r, edges in targets.items():
+            groups: dict[str, list[str]] = {}
+            for a, edge in edges.items():
+                write = "" if edge["write"] == a else f"{symbol[edge['write']]}, "
+                groups.setdefault(write + MOVE_LETTERS[edge["move"]], []).append(symbol[a])
+            yield q, r, [line for action, read in groups.items() for line in _wrapped(read, action)]
+
+
+def _wrapped(read: list[str], action: str) -> list[str]:
+    in_a_row = ceil(len(read) / ceil(len(read) / _SYMBOLS_A_ROW))  # rows of about the same length
+    *rows, last = (",".join(read[i : i + in_a_row]) for i in range(0, len(read), in_a_row))
+    return [*(f"{row}," for row in rows), f"{last} → {action}"]
+
+
+def _symbols(machine: Machine) -> dict[str, str]:
+    """Return what stands for each tape symbol: itself, ``␣`` for a space, quoted where it would mislead."""
+    gamma = machine.tape_alphabet
+    shown = {a: a if a.isprintable() and a not in ",→" else repr(a) for a in gamma}
+    return shown | {" ": "␣" if "␣" not in gamma else "' '"}
+
+
+def _name(text: str) -> str:
+    """Return `text`, or its repr if some of it could not be seen."""
+    return text if text.isprintable() and text == text.strip() else repr(text)
+
+
+# ── DOT ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _digraph(machine: Machine) -> Any:
+    """Return the `graphviz.Digraph`, which is untyped."""
+    ids = _ids(machine)
+    long = max(len(_name(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
+    font = {"fontname": "Helvetica,Arial,sans-serif"}
+    node = {"shape": "ellipse" if long else "circle", "style": "filled", "fillcolor": "white"}
+    drawing = graphviz.Digraph(
+        _dot(_name(machine.name)),
+        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.5"},
+        node_attr={**font, **node, "margin": "0.05"},
+        edge_attr={**font, "fontsize": "12", "arrowsize": "0.7"},
+    )
+    drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
+    for q, kind in _kinds(machine):
+        label = _dot(_name(q))
+        drawing.node(ids[q], label, tooltip=label, **_DOT_KINDS[kind])
+    drawing.edge("start", ids[machine.start], tooltip="start")
+    for q, r, lines in _arrows(machine):
+        label = _dot(*(f" {line} " for line in lines))  # the spaces keep it off the line
+        drawing.edge(ids[q], ids[r], label, tooltip=_dot(f"{_name(q)} → {_name(r)}"))
+    return drawing
+
+
+def _dot(*lines: str) -> str:
+    r"""Return a label that shows `lines` as they are: no ``\N``, no ``&lt;`` and no ``<b>`` is understood."""
+    label: str = graphviz.nohtml(r"\n".join(graphviz.escape(line).replace("&", "&amp;") for line in lines))
+    return label
+
+
+# ── Mermaid ─────────────────────────────────────────────────────────────────────────────────────────────
+def _mermaid(text: str) -> str:
+    """Return `text` with every sign that Mermaid or its Markdown may understand as an entity, ``#34;``."""
+    return re.sub(r"[^\w ,→␣]|_", lambda sign: f"#{ord(sign[0])};", text)

@@ -1,0 +1,142 @@
+"""A text with its lines, and the complaints about it: what every reader of a format starts from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from tm2tfr.errors import Diagnostic, Severity, SpecError, Span
+
+MAX_BYTES = 1 << 20
+MOST_DIAGNOSTICS = 100
+
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # YAML's, which are not quite str.splitlines()
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
+
+class Mark(NamedTuple):
+    """A place in a text: line and column, both from 0."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and the file it came from; `outer` is set if the text is a block of lines of a larger one.
+
+    ``outer = (source, first)``: line 0 of this text is line `first` of that source, indented by some blanks.
+    """
+
+    text: str
+    file: str
+    outer: tuple[Source, int] | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines, without their breaks."""
+        return _LINE_BREAK.split(self.text)
+
+    def span(self, start: Mark, end: Mark | None = None) -> Span:
+        """Return the stretch from `start` to `end`, or to the end of the first line if `end` is in a later one."""
+        line = min(start.line, len(self.lines) - 1)
+        text = self.lines[line]
+        if self.outer is not None:
+            source, first = self.outer
+            indent = len(source.lines[first + line]) - len(text)
+            return source.span(*(Mark(first + m.line, m.column + indent) for m in (start, end) if m is not None))
+        column = min(start.column, len(text)) if line == start.line else len(text)
+        if end is None:
+            length = 1
+        else:
+            length = (end.column if end.line == start.line else len(text.rstrip())) - column
+        return Span(line=line + 1, column=column + 1, length=max(1, length), text=text)
+
+
+@dataclass
+class Log:
+    """The complaints about a source, collected while it is read."""
+
+    source: Source
+    found: dict[Diagnostic, None] = field(default_factory=dict)
+
+    def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
+        """Note a complaint; one that is there already is not said twice."""
+        self.found[
+            Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)
+        ] = None
+
+    def inside(self, source: Source) -> Log:
+        """Return a log for a `source` within this one; both collect into the same place."""
+        return replace(self, source=source)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is an error among the complaints."""
+        return any(d.severity == "error" for d in self.found)
+
+    def conclude(self) -> tuple[Diagnostic, ...]:
+        """Return the complaints, all of them warnings, in the order of the text.
+
+        Raises:
+            SpecError: with all of them, errors and warnings, if one is an error.
+        """
+        inorder = sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0))
+        if self.failed:
+            raise SpecError(_readable(inorder, self.source.file))
+        return tuple(inorder)
+
+
+def _readable(found: list[Diagnostic], file: str) -> Iterable[Diagnostic]:
+    yield from found[:MOST_DIAGNOSTICS]
+    if len(found) > MOST_DIAGNOSTICS:
+        more = len(found) - MOST_DIAGNOSTICS
+        yield Diagnostic(what=f"{more} more complaints", remedy="mend the ones above first", file=file)
+
+
+def decoded(text: str | bytes, *, file: str) -> Source:
+    """Return `text` as a source, without a byte order mark.
+
+    Raises:
+        SpecError: if it is not UTF-8, holds control characters or is larger than `MAX_BYTES`.
+    """
+    size = len(text if isinstance(text, bytes) else text.encode(errors="replace"))
+    if size > MAX_BYTES:
+        what, remedy = "the text is larger than 1 MiB", "no machine needs that much: is it the right file?"
+        raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SpecError([_not_text(error, text, file)]) from None
+    source = Source(text.removeprefix("\ufeff"), file)
+    log = Log(source)
+    for mark, character in islice(_unprintable(source), MOST_DIAGNOSTICS):
+        what = f"the character U+{ord(character):04X} cannot stand in a text"
+        remedy = f'remove it; if it is a symbol, write it as "{escape(character)}", in double quotes'
+        log.add(source.span(mark), what, remedy)
+    log.conclude()
+    return source
+
+
+def _not_text(error: UnicodeDecodeError, text: bytes, file: str) -> Diagnostic:
+    *lines, last = _LINE_BREAK.split(text[: error.start].decode("utf-8-sig"))
+    span = Source(text.decode("utf-8-sig", errors="replace"), file).span(Mark(len(lines), len(last)))
+    what = f"byte {error.start} is 0x{text[error.start]:02x}, which is not UTF-8"
+    return Diagnostic(what=what, remedy="save the file as UTF-8; is it a text at all?", file=file, span=span)
+
+
+def _unprintable(source: Source) -> Iterator[tuple[Mark, str]]:
+    for line, shown in enumerate(source.lines):
+        for match in _UNPRINTABLE.finditer(shown):
+            yield Mark(line, match.start()), match[0]
+
+
+def escape(character: str) -> str:
+    """Return a character as YAML writes it in double quotes: ``\\x07``, ``\\u2028``, ``\\U0001f600``."""
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,259 @@
+"""Why a decoder went wrong: the first layer and subspace whose value is not what it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.decode import Engine
+from tm2tfr.trace.rows import combination
+from tm2tfr.trace.specification import Specification, vector
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder, Head
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention:
+    """Where a head looked and where it had to look, with the scores as the engine computed them."""
+
+    head: str
+    attended: tuple[int, ...]
+    expected: tuple[int, ...]
+    score: float
+    expected_score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """The first value that is wrong: at `position`, after `part` of `layer` (1, 2, …; 0 is the embedding)."""
+
+    position: int
+    layer: int
+    layer_name: str
+    part: str
+    subspace: str
+    expected: str
+    found: str
+    attention: Attention | None
+    why: str
+
+    def __str__(self) -> str:
+        """Return the cause in two or three lines."""
+        where = (
+            f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
+            if self.layer
+            else "embedding"
+        )
+        lines = [
+            f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"
+        ]
+        if (a := self.attention) is not None:
+            lines.append(
+                f"head {a.head!r} attended to {_positions(a.attended)} with score {a.score:.17g}, "
+                f"should attend to {_positions(a.expected)} with score {a.expected_score:.17g}"
+            )
+        return "\n".join([*lines, self.why])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the cause as plain data."""
+        return asdict(self)
+
+
+class Observation:
+    """A forward pass seen from the inside at one position; layers count from 0."""
+
+    def __init__(self) -> None:
+        self.stages: list[tuple[int, str, list[Any]]] = []
+        self.heads: dict[tuple[int, int], tuple[Sequence[Any], tuple[int, ...]]] = {}
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        """Keep the residual stream after `part` of `layer`."""
+        self.stages.append((layer, part, list(residual)))
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        """Keep a head's scores and the positions it attended to."""
+        self.heads[layer, head] = (scores, tuple(int(j) for j in attended))
+
+
+def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> Observation:
+    """Feed `tokens` to `decoder` and return what was to be seen at the last of them."""
+    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
+    session, seen = engine.start(decoder), Observation()
+    for token in tokens[:-1]:
+        session.feed(numbers[token])
+    session.feed(numbers[tokens[-1]], seen)
+    return seen
+
+
+def find_cause(
+    decoder: Decoder,
+    specification: Specification,
+    position: int,
+    *,
+    engine: Engine,
+    before: tuple[int, str] | None = None,
+) -> Cause | None:
+    """Return the first wrong value at `position`, or what made it wrong at an earlier one.
+
+    Stages are gone through in the order they are computed, and only up to (not including) the stage `before`.
+    Where a head looked at the wrong position, or at a wrong value, the search goes on at the positions concerned.
+    """
+    tokens = [str(row.x) for row in specification.rows[: position + 1]]
+    seen = observe(decoder, tokens, engine=engine)
+    for layer, part, residual in seen.stages:
+        if (layer, part) == before:
+            return None
+        wrong = _first_wrong(decoder.layout, specification, position, (layer, part), residual, engine.dtype)
+        if wrong is not None:
+            subspace, value = wrong
+            finder = _Finder(decoder, specification, position, engine, seen)
+            return finder.cause(layer, part, subspace, value)
+    return None
+
+
+@dataclass(frozen=True)
+class _Finder:
+    decoder: Decoder
+    specification: Specification
+    position: int
+    engine: Engine
+    seen: Observation
+
+    def cause(self, layer: int, part: str, subspace: Subspace, found: list[Any]) -> Cause:
+        """Return the cause, given the first wrong stage and subspace."""
+        attention = root = None
+        if part == "attention":
+            for k, head in self._writers(layer, subspace.name):
+                looked = self._looked(layer, k, head)
+                attention = looked if looked.attended != looked.expected or attention is None else attention
+            root = self._root(layer, attention)
+        if root is not None:
+            return root
+        holds = self.specification.holds(subspace.name, layer, part)
+        wanted = vector(subspace, self.specification.values(self.position)[subspace.name]) if holds else None
+        return Cause(
+            position=self.position,
+            layer=layer + 1,
+            layer_name=self.decoder.layers[layer].name if layer >= 0 else "embedding",
+            part=part,
+            subspace=subspace.name,
+            expected=_words(subspace, wanted) if wanted is not None else "0 (nothing is written there yet)",
+            found=_words(subspace, found),
+            attention=attention if attention is not None and attention.attended != attention.expected else None,
+            why=self._why(layer, part, attention),
+        )
+
+    def _writers(self, layer: int, name: str) -> Iterator[tuple[int, Head]]:
+        place = self.decoder.layout[name]
+        for k, head in enumerate(self.decoder.layers[layer].heads):
+            if ((head.output.rows >= place.start) & (head.output.rows < place.stop)).any():
+                yield k, head
+
+    def _looked(self, layer: int, k: int, head: Head) -> Attention:
+        scores, attended = self.seen.heads[layer, k]
+        expected = tuple(self.specification.attended(head.name, self.position))
+        return Attention(
+            head=head.name,
+            attended=attended,
+            expected=expected,
+            score=float(scores[attended[0]]),
+            expected_score=float(scores[expected[0]]),
+        )
+
+    def _root(self, layer: int, attention: Attention | None) -> Cause | None:
+        """Return what was wrong at the positions looked at, before this layer, if anything was."""
+        if attention is None or len(attention.attended) + len(attention.expected) > 8:
+            return None
+        for j in sorted({*attention.attended, *attention.expected} - {self.position}):
+            before = (layer, "attention")
+            root = find_cause(self.decoder, self.specification, j, engine=self.engine, before=before)
+            if root is not None:
+                return root
+        return None
+
+    def _why(self, layer: int, part: str, attention: Attention | None) -> str:
+        if part == "embedding":
+            return "the embedding matrices do not hold what they should"
+        if attention is None:
+            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer make it wrong"
+        if attention.attended != attention.expected:
+            return self._why_elsewhere(layer, attention)
+        bump = self.specification.boundary_bump(self.position)
+        if attention.head == "sum of moves" and bump is not None:
+            return (
+                f"Exercise 8.3: token {bump}, {self.specification.rows[bump].x}, moves left at cell 0, where the head "
+                "stays; the sum of the moves goes on to -1, and every head position after it is one too small. "
+                "The left-boundary repair (the default) emits m = 0 there"
+            )
+        return "the head looked where it should: its value or output weights are wrong"
+
+    def _why_elsewhere(self, layer: int, attention: Attention) -> str:
+        """Tell rounding from wrong weights: do these query and key weights, in exact arithmetic, look right?"""
+        head = next(h for h in self.decoder.layers[layer].heads if h.name == attention.head)
+        astray = set(attention.attended) - set(attention.expected)
+        due = self._exact_score(layer, head, attention.expected)
+        got = self._exact_score(layer, head, astray) if astray else due
+        if got >= due:
+            return "in exact arithmetic this head looks there as well: its query or key weights are wrong"
+        top = max(abs(attention.score), abs(attention.expected_score))
+        apart = float(np.spacing(np.dtype(self.engine.dtype).type(top)))
+        return (
+            f"rounding: the true scores differ by {float(due - got):.3g}, and {self.engine.dtype} numbers as large as "
+            f"these are {apart:.3g} apart: use a wider dtype, or the exact engine"
+        )
+
+    def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Fraction:
+        """Return the highest score of `places`, with this head's weights and what the stream has to hold."""
+        stream = partial(self.specification.stream, self.decoder.layout, layer=layer - 1, part="feed_forward")
+        query = _applied(head.query, stream(self.position))
+        keys = [_applied(head.key, stream(j)) for j in places]
+        return max(sum((query.get(r, Fraction(0)) * k for r, k in key.items()), Fraction(0)) for key in keys)
+
+
+def _applied(matrix: Matrix, x: Sequence[int | Fraction]) -> dict[int, Fraction]:
+    """Return matrix · x, exactly, by row."""
+    total: dict[int, Fraction] = {}
+    for row, column, value in matrix.entries():
+        total[row] = total.get(row, Fraction(0)) + Fraction(value) * x[column]
+    return total
+
+
+def _first_wrong(
+    layout: Residual, spec: Specification, i: int, stage: tuple[int, str], residual: list[Any], dtype: str
+) -> tuple[Subspace, list[Any]] | None:
+    """Return the first subspace whose value after `stage` is not what it has to be, with that value.
+
+    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1); rationals by nothing.
+    """
+    slack = 0.0 if dtype == "rational" else 8 * float(np.finfo(dtype).eps)
+    wanted, per = spec.stream(layout, i, *stage), 1 / (i + 1)
+    for subspace in layout.subspaces:
+        place = layout[subspace.name]
+        for f, w in zip(residual[place], wanted[place], strict=True):
+            off = f - w if dtype == "rational" else float(f) - float(w)
+            if not abs(off) <= slack * max(abs(float(w)), per):  # a NaN is wrong as well
+                return subspace, residual[place]
+    return None
+
+
+def _words(subspace: Subspace, values: Sequence[Any]) -> str:
+    if subspace.labels is None:
+        return f"{float(values[0]):.9g}"
+    if not any(values):
+        return "⊥ (0)"
+    text = combination(subspace.labels, values)
+    return text[1:-1] if sum(v != 0 for v in values) == 1 and 1 in values else text
+
+
+def _positions(positions: tuple[int, ...]) -> str:
+    if len(positions) == 1:
+        return f"position {positions[0]}"
+    if len(positions) > 6:
+        return f"{len(positions)} positions ({positions[0]} … {positions[-1]})"
+    return f"positions {', '.join(map(str, positions))}"

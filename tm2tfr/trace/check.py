@@ -1,0 +1,269 @@
+"""The check: a decoder's run against the simulator's, cell by cell, and the cause of the first difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from tm2tfr.engines.decode import Engine
+from tm2tfr.machine.simulator import Result, Simulation
+from tm2tfr.machine.spec import Machine, Outcome
+from tm2tfr.trace.cause import Cause, find_cause
+from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.trace.rows import CHECKED, Row, rows
+from tm2tfr.trace.specification import Specification, known
+from tm2tfr.transformer.weights import Decoder
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of positions done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence:
+    """The first cell that differs: at `position`, in `column`; and the whole rows."""
+
+    position: int
+    column: str
+    expected: Any
+    found: Any
+    expected_row: Row | None
+    found_row: Row | None
+    cause: Cause | None
+
+    def __str__(self) -> str:
+        """Return the divergence in a few lines."""
+        text = (
+            f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
+        )
+        return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the divergence as plain data."""
+        cause = self.cause.as_dict() if self.cause else None
+        plain = {k: getattr(self, k) for k in ("position", "column", "expected", "found")}
+        return {**plain, "cause": cause}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """A run of a decoder, and what the comparison with the simulator gave.
+
+    Args:
+        machine: the machine's name, or that of the weights.
+        input: the word.
+        engine, dtype: what ran the weights.
+        rows: the decoder's rows, in order; empty if they were not kept.
+        tokens: positions processed.
+        answer: the decoder's verdict as an outcome; ``limit`` if it gave none.
+        T: the intermediate steps of Definition 8.1; None without a verdict.
+        result: what the simulator says; None if the run was not checked.
+        compared: the number of cells compared.
+        divergence: the first difference, None if there is none.
+        expected: the simulator's rows, as far as the decoder's were kept.
+    """
+
+    machine: str
+    input: str
+    engine: str
+    dtype: str
+    tokens: int
+    answer: Outcome
+    T: int | None
+    result: Result | None
+    compared: int
+    divergence: Divergence | None
+    rows: tuple[Row, ...] = field(default=(), repr=False)
+    expected: tuple[Row, ...] = field(default=(), repr=False)
+
+    @property
+    def checked(self) -> bool:
+        """Whether there was a simulator to compare with."""
+        return self.result is not None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every cell compared was the same, and some were compared."""
+        return self.result is not None and self.divergence is None and self.compared > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary of the run as plain data: outcome, steps, tape and ones are the simulator's."""
+        truth = self.result
+        summary: dict[str, Any] = {
+            "machine": self.machine,
+            "input": self.input,
+            "outcome": truth.outcome if truth else self.answer,
+            "steps": truth.steps if truth else None,
+            "tokens": self.tokens,
+            "T": self.T,
+            "agrees": self.agrees if truth else None,
+            "compared": self.compared,
+            "final_tape": truth.tape if truth else None,
+            "ones": truth.ones if truth else None,
+            "engine": self.engine,
+            "dtype": self.dtype,
+        }
+        if self.divergence is not None:
+            summary["divergence"] = self.divergence.as_dict()
+        return summary
+
+
+def check(
+    decoder: Decoder,
+    word: str,
+    *,
+    machine: Machine,
+    engine: Engine,
+    max_steps: int | None = None,
+    keep_rows: bool = False,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run `decoder` on `word` and compare x, q, b, m, h, a and y at every position with the simulator's.
+
+    Stops at the first difference; with `keep_rows` it goes on to the decoder's own end, so that the consequence
+    can be seen, and keeps the rows.
+
+    Args:
+        max_steps: at most so many steps of the machine; None: until it halts.
+
+    Raises:
+        InputError: if `word` is not over the machine's input alphabet.
+        EngineError: if the decoder's vocabulary lacks one of its symbols.
+    """
+    simulation = Simulation(machine, machine.check_input(word), max_steps=max_steps)
+    nominal = decoder.provenance.get("left_boundary") == "chapter"
+    expected = reference_rows(machine, word, simulation, nominal=nominal)
+    found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
+    pairs = _Pairs(found, expected, keep_rows=keep_rows)
+    for n, _ in enumerate(pairs):
+        if progress and n % 64 == 63:
+            progress(n + 1)
+    divergence = None
+    if pairs.differs is not None:
+        specify = partial(_reference, machine, word, max_steps, nominal)
+        divergence = _divergence(decoder, machine, word, pairs.differs, specify, engine)
+    return _trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence)
+
+
+def run(
+    decoder: Decoder,
+    word: str,
+    *,
+    engine: Engine,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run `decoder` on `word` from its weights alone, with nothing to compare with, and keep the rows.
+
+    Raises:
+        EngineError: if the decoder's vocabulary lacks one of the word's symbols.
+    """
+    found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
+    pairs = _Pairs(found, None, keep_rows=True)
+    for n, _ in enumerate(pairs):
+        if progress and n % 64 == 63:
+            progress(n + 1)
+    return _trace(decoder, word, engine, pairs, decoder.provenance.get("name", "weights"), None, None)
+
+
+class _Pairs:
+    """Two streams of rows side by side, the decoder's and the simulator's."""
+
+    def __init__(self, found: Iterator[Row], expected: Iterator[Row] | None, *, keep_rows: bool) -> None:
+        self._found, self._expected, self._keep = found, expected, keep_rows
+        self.kept: list[Row] = []
+        self.wanted: list[Row] = []
+        self.tokens = self.compared = 0
+        self.last: Row | None = None
+        self.differs: tuple[Row | None, Row | None] | None = None
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the decoder's rows: to the end of the simulator's if they agree, else see `check`."""
+        going = self._expected is not None
+        while True:
+            want = next(self._expected, None) if self._expected else None
+            if going and want is None and self.differs is None:
+                return  # the simulator is at its end, and so is a decoder that agrees with it
+            row = next(self._found, None)
+            if want is not None and self._keep:
+                self.wanted.append(want)
+            if want is not None and self.differs is None:
+                self.compared += len(CHECKED)
+                if row != want:
+                    self.differs = (want, row)
+            if row is None:
+                return
+            self.last, self.tokens = row, row.i + 1
+            if self._keep:
+                self.kept.append(row)
+            yield row
+            if self.differs is not None and not self._keep:
+                return
+
+
+def _trace(
+    decoder: Decoder,
+    word: str,
+    engine: Engine,
+    pairs: _Pairs,
+    name: str,
+    truth: Result | None,
+    gap: Divergence | None,
+) -> Trace:
+    answer = OUTCOME_OF_TOKEN.get(pairs.last.y if pairs.last else "", "limit")
+    return Trace(
+        machine=name,
+        input=word,
+        engine=engine.name,
+        dtype=engine.dtype,
+        tokens=pairs.tokens,
+        answer=answer,
+        T=None if answer == "limit" else pairs.tokens - len(word) - 1,
+        result=truth,
+        compared=pairs.compared,
+        divergence=gap,
+        rows=tuple(pairs.kept),
+        expected=tuple(pairs.wanted),
+    )
+
+
+def _positions(word: str, max_steps: int | None) -> int | None:
+    """Return how many positions a run of `max_steps` steps can need: prompt, BOS, and one more than the steps."""
+    return None if max_steps is None else len(word) + max_steps + 2
+
+
+def _reference(machine: Machine, word: str, max_steps: int | None, nominal: bool, upto: int) -> list[Row]:
+    simulation = Simulation(machine, word, max_steps=max_steps)
+    return list(islice(reference_rows(machine, word, simulation, nominal=nominal), upto + 1))
+
+
+def _divergence(
+    decoder: Decoder,
+    machine: Machine,
+    word: str,
+    pair: tuple[Row | None, Row | None],
+    reference: Callable[[int], list[Row]],
+    engine: Engine,
+) -> Divergence:
+    want, row = pair
+    position = (want or row or Row(0, None, None, None, 0, 0, None, "")).i
+    column = next((c for c in CHECKED if getattr(want, c, None) != getattr(row, c, None)), "y")
+    cause = None
+    if known(decoder.layout) and want is not None:
+        specification = Specification(machine, word, reference(position))
+        cause = find_cause(decoder, specification, position, engine=engine)
+    return Divergence(
+        position=position,
+        column=column,
+        expected=getattr(want, column, None),
+        found=getattr(row, column, None),
+        expected_row=want,
+        found_row=row,
+        cause=cause,
+    )
+
+
+def _shown(cell: Any) -> str:
+    return "⊥" if cell is None else str(cell)

@@ -1,0 +1,87 @@
+"""A run of a decoder as rows of the chapter's table, read off the residual stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.decode import Engine, Step, generate
+from tm2tfr.transformer.weights import Decoder
+
+Number = int | float | Fraction
+COLUMNS = ("i", "x", "q", "b", "m", "h", "a", "y")
+CHECKED = COLUMNS[1:]
+
+
+class Row(NamedTuple):
+    """One position: what the decoder knew there. None is ⊥; a value that makes no sense is text in ⟨ ⟩."""
+
+    i: int
+    x: str | None
+    q: str | None
+    b: str | None
+    m: Number
+    h: Number
+    a: str | None
+    y: str
+
+
+def rows(
+    decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None
+) -> Iterator[Row]:
+    """Run `decoder` on the prompt `word` and yield a row a position, until its verdict or `max_positions`.
+
+    Raises:
+        EngineError: if `word` holds something that is not in the vocabulary.
+    """
+    steps = generate(decoder, word, engine=engine, max_positions=max_positions)
+    readout, size = Readout(decoder), 4
+    while chunk := list(islice(steps, size)):
+        yield from readout.rows(chunk)
+        size = min(2 * size, 512)  # few at first, so that a short run shows at once; many later, for speed
+
+
+class Readout:
+    """Reads x, q, b, m, h and a off residual streams, many positions at a time, by the names of the subspaces."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._layout = decoder.layout
+
+    def rows(self, steps: Sequence[Step]) -> list[Row]:
+        """Return the row of each step."""
+        stream = np.array([step.residual for step in steps], dtype=np.float64)  # (n_steps, width)
+        columns = [self._labels(stream, name) for name in ("e_x", "e_q", "e_b")]
+        columns += [self._numbers(stream, name) for name in ("m", "h")]
+        columns += [self._labels(stream, "e_a")]
+        places = [step.position for step in steps]
+        outputs = [step.output for step in steps]
+        return [Row(*cells) for cells in zip(places, *columns, outputs, strict=True)]
+
+    def _labels(self, stream: NDArray[Any], name: str) -> list[Any]:
+        """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""
+        labels, block = self._layout.subspace(name).labels or (), stream[:, self._layout[name]]
+        if not labels:
+            return [None] * len(stream)
+        best = block.argmax(axis=1)
+        sizes = np.abs(block).sum(axis=1)
+        clean = (sizes == 1.0) & (block[np.arange(len(block)), best] == 1.0)
+        found: list[Any] = [labels[k] for k in best.tolist()]
+        for n in np.flatnonzero(~clean).tolist():
+            found[n] = combination(labels, block[n]) if sizes[n] else None
+        return found
+
+    def _numbers(self, stream: NDArray[Any], name: str) -> list[Any]:
+        numbers = stream[:, self._layout[name]][:, 0].tolist()
+        return [int(v) if v.is_integer() else v for v in numbers]
+
+
+def combination(labels: Sequence[str], values: Sequence[float]) -> str:
+    """Return a vector that is not one-hot as text: ``⟨0.5·q1 + q2⟩``."""
+    terms = [(float(v), label) for label, v in zip(labels, values, strict=True) if v]
+    shown = [label if v == 1 else f"{v:.6g}·{label}" for v, label in terms[:4]]
+    return f"⟨{' + '.join(shown)}{' + …' if len(terms) > 4 else ''}⟩"
