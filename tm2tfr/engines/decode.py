@@ -17,7 +17,10 @@ class Watch(Protocol):
     """Somebody who wants to see a forward pass from the inside. Layers count from 0."""
 
     def stage(self, layer: int, part: str, residual: Any) -> None:
-        """Receive the residual stream, (width,), after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``."""
+        """Receive the residual stream after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``.
+
+        residual: (width,).
+        """
 
     def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
         """Receive a head's scores, (n_key,), and the positions that share its weight."""

@@ -131,9 +131,10 @@ class Simulation:
     def __iter__(self) -> Iterator[Configuration]:
         """Yield the configurations, the initial one first. Can be done once."""
         yield self._last
-        for self._last in self._rest:
-            self._lowest, self._highest = min(self._lowest, self._last.head), max(self._highest, self._last.head)
-            yield self._last
+        for here in self._rest:
+            self._last = here
+            self._lowest, self._highest = min(self._lowest, here.head), max(self._highest, here.head)
+            yield here
 
     @property
     def last(self) -> Configuration:

@@ -187,8 +187,8 @@ class _Finder:
         bump = self.specification.boundary_bump(self.position)
         if attention.head == "sum of moves" and bump is not None:
             return (
-                f"Exercise 8.3: token {bump}, {self.specification.rows[bump].x}, moves left at cell 0, where the head "
-                "stays; the sum of the moves goes on to -1, and every head position after it is one too small. "
+                f"Exercise 8.3: token {bump}, {self.specification.rows[bump].x}, moves left at cell 0, where the "
+                "head stays; the sum of the moves goes on to -1, and every head position after it is one too small. "
                 "The left-boundary repair (the default) emits m = 0 there"
             )
         return "the head looked where it should: its value or output weights are wrong"
@@ -204,8 +204,8 @@ class _Finder:
         top = max(abs(attention.score), abs(attention.expected_score))
         apart = float(np.spacing(np.dtype(self.engine.dtype).type(top)))
         return (
-            f"rounding: the true scores differ by {float(due - got):.3g}, and {self.engine.dtype} numbers as large as "
-            f"these are {apart:.3g} apart: use a wider dtype, or the exact engine"
+            f"rounding: the true scores differ by {float(due - got):.3g}, and {self.engine.dtype} numbers as large "
+            f"as these are {apart:.3g} apart: use a wider dtype, or the exact engine"
         )
 
     def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Fraction:

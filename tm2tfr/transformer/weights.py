@@ -152,7 +152,7 @@ class Decoder:
     def __repr__(self) -> str:
         return (
             f"<Decoder: {len(self.layers)} layers, {self.heads} heads, {self.hidden} hidden units, "
-            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} weights not 0>"
+            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} non-zero>"
         )
 
 

@@ -77,9 +77,8 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
     if wanted == "chapter":
         return "chapter"
     known = ("repaired", "chapter")
-    raise CompileError(
-        f"unknown left boundary {wanted!r}{did_you_mean(wanted or '', known)}: use {' or '.join(known)}"
-    )
+    close = did_you_mean(wanted or "", known)
+    raise CompileError(f"unknown left boundary {wanted!r}{close}: use {' or '.join(known)}")
 
 
 def _token_embedding(stream: Residual, tokens: Sequence[str]) -> Matrix:
