@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from html import escape
 from math import ceil
@@ -23,7 +23,7 @@ import graphviz
 
 from tm2tfr.errors import OutputError
 from tm2tfr.machine.graph import to_graph
-from tm2tfr.machine.spec import MOVE_LETTERS, Machine
+from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Outcome
 
 RenderFormat = Literal["svg", "png", "pdf"]
 EXTENSIONS: tuple[str, ...] = (".dot", ".gv", ".mmd", *(f".{f}" for f in get_args(RenderFormat)))
@@ -32,15 +32,14 @@ _SYMBOLS_A_ROW = 8
 _LONGEST_IN_A_CIRCLE = 5
 _MOST_STATES_IN_A_NOTEBOOK = 100  # more would take dot minutes, and nobody could read it
 
-_Kind = Literal["working", "accept", "reject", "halt"]
-_DOT_KINDS: dict[_Kind, dict[str, str]] = {
-    "working": {},
+_DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
+    None: {},
     "accept": {"peripheries": "2", "fillcolor": "#e2f3e2"},
     "reject": {"shape": "octagon", "style": "filled,dashed", "fillcolor": "#fae6e4"},
     "halt": {"shape": "box", "style": "filled,rounded", "fillcolor": "#ececec"},
 }
-_MERMAID_KINDS: dict[_Kind, tuple[str, str]] = {
-    "working": ("(", ")"),
+_MERMAID_NODES: Mapping[Outcome | None, tuple[str, str]] = {
+    None: ("(", ")"),
     "accept": ("(((", ")))"),
     "reject": ("{{", "}}:::reject"),
     "halt": ("[", "]"),
@@ -59,16 +58,13 @@ def to_mermaid(machine: Machine) -> str:
     """
     ids = _ids(machine)
     lines = ["flowchart LR", f'  start[" "]:::start --> {ids[machine.start]}']
-    for q, kind in _kinds(machine):
-        opening, closing = _MERMAID_KINDS[kind]
+    for q in machine.states:
+        opening, closing = _MERMAID_NODES[machine.outcome_of(q)]
         lines.append(f'  {ids[q]}{opening}"{_mermaid(_name(q))}"{closing}')
     for q, r, label in _arrows(machine):
         lines.append(f'  {ids[q]} -->|"{"<br>".join(map(_mermaid, label))}"| {ids[r]}')
-    lines += [
-        "  classDef start fill:none,stroke:none",
-        "  classDef reject stroke-dasharray:4 3",
-    ]
-    return "\n".join(lines) + "\n"
+    classes = ("  classDef start fill:none,stroke:none", "  classDef reject stroke-dasharray:4 3", "")
+    return "\n".join([*lines, *classes])
 
 
 def to_svg(machine: Machine) -> str:
@@ -159,50 +155,40 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 def html_table(machine: Machine) -> str:
     """Return δ as an HTML table: a row for each state, a column for each tape symbol, (r, b, m) in a cell."""
-    gamma = machine.tape_alphabet
     symbol = _symbols(machine)
-    head = "".join(
-        f'<th scope="col">{escape(symbol[a])}{" (blank)" if a == machine.blank else ""}</th>' for a in gamma
-    )
-    caption = ": ".join(filter(None, (machine.name, machine.description)))
-    rows = []
-    for q, kind in _kinds(machine):
-        marks = [mark for mark in ("start" * (q == machine.start), kind) if mark not in ("", "working")]
-        title = escape(_name(q)) + (f" ({', '.join(marks)})" if marks else "")
-        row = [f'<th scope="row">{title}</th>']
-        for a in gamma:
-            rule = machine.transitions.get((q, a))
-            if rule is not None:
-                action = f"{_name(rule.state)}, {symbol[rule.write]}, {MOVE_LETTERS[rule.move]}"
-                row.append(f"<td>{escape(action)}</td>")
-            elif kind == "working":
-                row.append(f'<td title="no rule: {machine.missing_outcome}">—</td>')
-        if kind != "working":
-            row.append(f'<td colspan="{len(gamma)}">{kind}</td>')
-        rows.append(f"<tr>{''.join(row)}</tr>")
-    return "\n".join(
-        [
-            "<table>",
-            f"<caption>{escape(caption)}</caption>",
-            f'<thead><tr><th scope="col">state</th>{head}</tr></thead>',
-            "<tbody>",
-            *rows,
-            "</tbody>",
-            "</table>",
-        ]
-    )
+    columns = (escape(symbol[a]) + " (blank)" * (a == machine.blank) for a in machine.tape_alphabet)
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("state", *columns))
+    lines = [
+        "<table>",
+        f"<caption>{escape(': '.join(filter(None, (_name(machine.name), machine.description))))}</caption>",
+        f"<thead><tr>{head}</tr></thead>",
+        "<tbody>",
+        *(f"<tr>{''.join(_row(machine, q, symbol))}</tr>" for q in machine.states),
+        "</tbody>",
+        "</table>",
+    ]
+    return "\n".join(lines)
+
+
+def _row(machine: Machine, q: str, symbol: Mapping[str, str]) -> Iterator[str]:
+    outcome = machine.outcome_of(q)
+    marks = ", ".join([*(["start"] if q == machine.start else []), *([outcome] if outcome else [])])
+    yield f'<th scope="row">{escape(_name(q))}{f" ({marks})" if marks else ""}</th>'
+    if outcome is not None:
+        yield f'<td colspan="{len(machine.tape_alphabet)}">{outcome}</td>'
+        return
+    for a in machine.tape_alphabet:
+        if (q, a) in machine.transitions:
+            r, b, m = machine.transitions[q, a]
+            yield f"<td>{escape(f'{_name(r)}, {symbol[b]}, {MOVE_LETTERS[m]}')}</td>"
+        else:
+            yield f'<td title="no rule: {machine.missing_outcome}">—</td>'
 
 
 # ── what all the drawings share ─────────────────────────────────────────────────────────────────────────
 def _ids(machine: Machine) -> dict[str, str]:
     """Return ``s0, s1, …`` for the states: names that no language of graphs stumbles over."""
     return {q: f"s{i}" for i, q in enumerate(machine.states)}
-
-
-def _kinds(machine: Machine) -> Iterator[tuple[str, _Kind]]:
-    for q in machine.states:
-        outcome = machine.outcome_of(q)
-        yield q, "working" if outcome is None or outcome == "limit" else outcome
 
 
 def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
@@ -252,9 +238,9 @@ def _digraph(machine: Machine) -> Any:
         edge_attr={**font, "fontsize": "12", "arrowsize": "0.7"},
     )
     drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
-    for q, kind in _kinds(machine):
+    for q in machine.states:
         label = _dot(_name(q))
-        drawing.node(ids[q], label, tooltip=label, **_DOT_KINDS[kind])
+        drawing.node(ids[q], label, tooltip=label, **_DOT_NODES[machine.outcome_of(q)])
     drawing.edge("start", ids[machine.start], tooltip="start")
     for q, r, lines in _arrows(machine):
         label = _dot(*(f" {line} " for line in lines))  # the spaces keep it off the line

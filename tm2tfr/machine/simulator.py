@@ -48,6 +48,21 @@ class Tape(NamedTuple):
         left = list(_walk(self.left))[::-1]
         return [*left, self.symbol, *_walk(self.right)], len(left)
 
+    # a tuple's own methods recurse as deep as the tape is long
+    def __repr__(self) -> str:
+        cells, at = self.cells()
+        return f"<Tape {''.join(cells)!r}, head at index {at}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tape) and (self.blank, self.cells()) == (other.blank, other.cells())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        cells, at = self.cells()
+        return hash((self.blank, *cells, at))
+
 
 def _walk(cells: Cells) -> Iterator[str]:
     while cells is not None:
@@ -105,11 +120,11 @@ def configurations(machine: Machine, word: str = "", *, max_steps: int | None = 
     """
     state, head, tape = machine.start, 0, Tape.holding(machine.check_input(word), machine.blank)
     one_way, halting, delta = machine.tape == "one-way", machine.halting_states, machine.transitions
-    step = 0
+    step, limit = 0, None if max_steps is None else max(0, max_steps)
     while True:
         rule = None if state in halting else delta.get((state, tape.symbol))
         yield Configuration(step, state, head, tape, rule)
-        if rule is None or step == max_steps:
+        if rule is None or step == limit:
             return
         move = 0 if one_way and head == 0 and rule.move < 0 else rule.move  # Sipser: stay at the left end
         state, head, tape, step = rule.state, head + move, tape.write_and_move(rule.write, move), step + 1

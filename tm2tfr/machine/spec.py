@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
+from unicodedata import east_asian_width
 
 from tm2tfr.errors import Diagnostic, InputError, SpecError, did_you_mean, listing
 
@@ -144,8 +145,16 @@ class Machine:
             sigma = tuple(a for a in gamma if a != self.blank)
         in_rules = [q for q, _ in rules] + [rule.state for rule in rules.values()]
         states = self.states or [self.start, *in_rules, *(accept or ()), *(reject or ())]
-        normal = {"transitions": rules, "accept": accept, "reject": reject, "states": _distinct(states)}
-        for name, value in {**normal, "input_alphabet": sigma, "tape_alphabet": gamma}.items():
+        normal: dict[str, object] = {
+            "transitions": rules,
+            "accept": accept,
+            "reject": reject,
+            "states": _distinct(states),
+            "input_alphabet": sigma,
+            "tape_alphabet": gamma,
+            "examples": tuple(self.examples),
+        }
+        for name, value in normal.items():
             object.__setattr__(self, name, value)
         found = problems(self)
         if found:
@@ -236,18 +245,21 @@ class Machine:
         """Return `word`, a word over the input alphabet.
 
         Raises:
-            InputError: naming the first symbol outside it, with every such position marked.
+            InputError: naming the first symbol outside it, with every such position near it marked.
         """
         sigma = self.input_alphabet or ()
-        wrong = [i for i, a in enumerate(word) if a not in sigma]
-        if not wrong:
+        known = frozenset(sigma)
+        first = next((i for i, a in enumerate(word) if a not in known), None)
+        if first is None:
             return word
-        marks = "".join("^" if i in set(wrong) else " " for i in range(wrong[-1] + 1))
-        known = "{" + ", ".join(sigma) + "}" if sigma else "empty"
-        why = ", it is the blank" if word[wrong[0]] == self.blank else ""
+        near = word[max(0, first - 60) : first + 60]
+        shown = "".join(a if a.isprintable() else "\N{REPLACEMENT CHARACTER}" for a in near)
+        marks = "".join(("^" if a not in known else " ") * (1 + (east_asian_width(a) in "WF")) for a in near)
+        symbols = "{" + ", ".join(sigma) + "}" if sigma else "empty"
+        why = ", it is the blank" if word[first] == self.blank else ""
         raise InputError(
-            f"input of {self.name}: position {wrong[0]}: {word[wrong[0]]!r} is not in the input alphabet{why}: "
-            f"use only its symbols ({known})\n  {word}\n  {marks}"
+            f"input of {self.name}: position {first}: {word[first]!r} is not in the input alphabet{why}: "
+            f"use only its symbols ({symbols})\n  {shown}\n  {marks.rstrip()}"
         )
 
     # ── shown to people ─────────────────────────────────────────────────────────────────────────────────

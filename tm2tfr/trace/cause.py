@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.decode import Engine
-from tm2tfr.trace.rows import combination
+from tm2tfr.trace.rows import Row, combination
 from tm2tfr.trace.specification import Specification, vector
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -31,7 +31,10 @@ class Attention:
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """The first value that is wrong: at `position`, after `part` of `layer` (1, 2, …; 0 is the embedding)."""
+    """The first value that is wrong: at `position`, after `part` of `layer`.
+
+    Layers count from 1; 0 is the embedding, and one more than the last is the unembedding.
+    """
 
     position: int
     layer: int
@@ -45,11 +48,8 @@ class Cause:
 
     def __str__(self) -> str:
         """Return the cause in two or three lines."""
-        where = (
-            f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
-            if self.layer
-            else "embedding"
-        )
+        inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
+        where = inside if self.part in ("attention", "feed_forward") else self.part
         lines = [
             f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"
         ]
@@ -115,6 +115,21 @@ def find_cause(
             finder = _Finder(decoder, specification, position, engine, seen)
             return finder.cause(layer, part, subspace, value)
     return None
+
+
+def unembedding_cause(decoder: Decoder, expected: Row, found: Row) -> Cause:
+    """Return the cause of a wrong answer at a position whose residual stream is right after every layer."""
+    return Cause(
+        position=expected.i,
+        layer=len(decoder.layers) + 1,
+        layer_name="unembedding",
+        part="unembedding",
+        subspace="logits",
+        expected=expected.y,
+        found=found.y,
+        attention=None,
+        why="the residual stream is right after every layer: the unembedding weights are wrong",
+    )
 
 
 @dataclass(frozen=True)
@@ -188,7 +203,7 @@ class _Finder:
         if attention.head == "sum of moves" and bump is not None:
             return (
                 f"Exercise 8.3: token {bump}, {self.specification.rows[bump].x}, moves left at cell 0, where the "
-                "head stays; the sum of the moves goes on to -1, and every head position after it is one too small. "
+                "head stays; the sum of the moves goes on to -1, and every later head position is one too small. "
                 "The left-boundary repair (the default) emits m = 0 there"
             )
         return "the head looked where it should: its value or output weights are wrong"
@@ -204,8 +219,8 @@ class _Finder:
         top = max(abs(attention.score), abs(attention.expected_score))
         apart = float(np.spacing(np.dtype(self.engine.dtype).type(top)))
         return (
-            f"rounding: the true scores differ by {float(due - got):.3g}, and {self.engine.dtype} numbers as large "
-            f"as these are {apart:.3g} apart: use a wider dtype, or the exact engine"
+            f"rounding: the true scores differ by {float(due - got):.3g}, {self.engine.dtype} numbers as large as "
+            f"these are {apart:.3g} apart: use a wider dtype, or the exact engine"
         )
 
     def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Fraction:

@@ -11,7 +11,7 @@ from typing import Any
 from tm2tfr.engines.decode import Engine
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
-from tm2tfr.trace.cause import Cause, find_cause
+from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Row, rows
 from tm2tfr.trace.specification import Specification, known
@@ -254,6 +254,8 @@ def _divergence(
     if known(decoder.layout) and want is not None:
         specification = Specification(machine, word, reference(position))
         cause = find_cause(decoder, specification, position, engine=engine)
+        if cause is None and row is not None and column == "y":
+            cause = unembedding_cause(decoder, want, row)
     return Divergence(
         position=position,
         column=column,

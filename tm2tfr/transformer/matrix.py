@@ -109,6 +109,9 @@ class Matrix:
     def __hash__(self) -> int:
         return hash((self.shape, *(a.tobytes() for a in self._key())))
 
+    def __reduce__(self) -> tuple[type[Matrix], tuple[Any, ...]]:
+        return Matrix, (self.shape, *self._key())  # through the constructor: a copy is read-only too
+
     def _key(self) -> tuple[NDArray[Any], ...]:
         return self.rows, self.columns, self.values
 

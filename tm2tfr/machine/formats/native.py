@@ -1,0 +1,88 @@
+"""Our YAML: a superset of turingmachine.io's. A document that loads there loads here and means the same.
+
+Beyond it there are the keys ``name``, ``description``, ``source``, ``tape``, ``accept``, ``reject``,
+``input alphabet``, ``tape alphabet`` and ``examples``, and the move S. What is stricter here: a rule given twice
+is an error, and so is a misspelt key within a rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tm2tfr.errors import Diagnostic
+from tm2tfr.machine.formats.advice import advise
+from tm2tfr.machine.formats.document import read_document
+from tm2tfr.machine.formats.draft import Draft
+from tm2tfr.machine.formats.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.machine.formats.source import Log, Source, decoded
+from tm2tfr.machine.formats.writer import write
+from tm2tfr.machine.spec import Machine
+
+__all__ = ["Loaded", "read", "write"]
+
+_WRAPPER = ("name", "source code", "positions", "editor contents")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A machine, and what its author may not have meant."""
+
+    machine: Machine
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def read(text: str | bytes, *, file: str) -> Loaded:
+    """Read a machine from YAML; `file` is what errors call the text.
+
+    Raises:
+        SpecError: with every error of the document, in the order of the text.
+    """
+    source = decoded(text, file=file)
+    draft = Draft(Log(source), values={"name": _stem(file), "yaml": source.text})
+    root = _unwrapped(_mapping(compose(source), draft), draft)
+    read_document(root, draft)
+    machine = draft.machine()
+    advise(machine, draft)
+    return Loaded(machine=machine, warnings=draft.log.conclude())
+
+
+def _stem(file: str) -> str:
+    return "machine" if file.startswith("<") else PurePath(file).stem or "machine"
+
+
+def _mapping(root: Node | None, draft: Draft) -> Map:
+    """Return the root of a document, which has to be a mapping."""
+    if isinstance(root, Map):
+        return root
+    if root is None or (isinstance(root, Scalar) and root.empty):
+        what, root = "the document is empty", None
+    else:
+        what = f"the document is {kind(root)}, not a mapping"
+    draft.error(root, what, "a machine has at least the keys 'blank', 'start state' and 'table'")
+    raise draft.log.failure()
+
+
+def _unwrapped(root: Map, draft: Draft) -> Map:
+    """Return the document within a file downloaded from turingmachine.io, or `root` if it is none."""
+    keys = {key.text for key, _ in root.pairs if isinstance(key, Scalar)}
+    if "source code" not in keys or "table" in keys:
+        return root
+    fields: dict[str, Node] = {}
+    for key, value in draft.entries(root, "key"):
+        fields.setdefault(key.text, value)
+        if key.text not in _WRAPPER:
+            draft.warn(key, f"unknown key {key.text!r} around the source code", "it is ignored: move it inside")
+    name, code, source = fields.get("name"), fields["source code"], draft.log.source
+    if not isinstance(code, Scalar):
+        remedy = "write 'source code: |' and the document below it, indented"
+        draft.error(code, f"the source code is {kind(code)}, not text", remedy)
+        raise draft.log.failure()
+    if isinstance(name, Scalar) and not name.empty:
+        draft.values["name"] = name.text
+    if code.block:
+        inner = Source(code.text, source.file, outer=(source, code.start.line + 1))
+    else:
+        inner = Source(code.text, f"{source.file} (source code)")
+    draft.log = draft.log.inside(inner)
+    return _mapping(compose(inner), draft)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from tm2tfr.errors import Diagnostic, Severity, SpecError, Span
+from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
@@ -42,19 +42,16 @@ class Source:
         return _LINE_BREAK.split(self.text)
 
     def span(self, start: Mark, end: Mark | None = None) -> Span:
-        """Return the stretch from `start` to `end`, or to the end of the first line if `end` is in a later one."""
+        """Return the stretch from `start` to `end`, as far as it is in the first line; or one character."""
         line = min(start.line, len(self.lines) - 1)
         text = self.lines[line]
         if self.outer is not None:
             source, first = self.outer
-            indent = len(source.lines[first + line]) - len(text)
+            indent = len(source.lines[min(first + line, len(source.lines) - 1)]) - len(text)
             return source.span(*(Mark(first + m.line, m.column + indent) for m in (start, end) if m is not None))
         column = min(start.column, len(text)) if line == start.line else len(text)
-        if end is None:
-            length = 1
-        else:
-            length = (end.column if end.line == start.line else len(text.rstrip())) - column
-        return Span(line=line + 1, column=column + 1, length=max(1, length), text=text)
+        last = column if end is None else end.column if end.line == start.line else len(text.rstrip())
+        return Span(line=line + 1, column=column + 1, length=max(1, last - column), text=text)
 
 
 @dataclass
@@ -66,18 +63,13 @@ class Log:
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Note a complaint; one that is there already is not said twice."""
-        self.found[
-            Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)
-        ] = None
+        self.found[Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)] = (
+            None
+        )
 
     def inside(self, source: Source) -> Log:
         """Return a log for a `source` within this one; both collect into the same place."""
         return replace(self, source=source)
-
-    @property
-    def failed(self) -> bool:
-        """Whether there is an error among the complaints."""
-        return any(d.severity == "error" for d in self.found)
 
     def conclude(self) -> tuple[Diagnostic, ...]:
         """Return the complaints, all of them warnings, in the order of the text.
@@ -85,17 +77,20 @@ class Log:
         Raises:
             SpecError: with all of them, errors and warnings, if one is an error.
         """
-        inorder = sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0))
-        if self.failed:
-            raise SpecError(_readable(inorder, self.source.file))
-        return tuple(inorder)
+        if any(d.severity == "error" for d in self.found):
+            raise self.failure()
+        return self.inorder()
 
+    def failure(self) -> SpecError:
+        """Return the error that has all the complaints, up to `MOST_DIAGNOSTICS`."""
+        found = self.inorder()
+        shown, more = found[:MOST_DIAGNOSTICS], len(found) - MOST_DIAGNOSTICS
+        rest = Diagnostic(what=f"{more} more complaints", remedy="mend those above first", file=self.source.file)
+        return SpecError(shown if more <= 0 else (*shown, rest))
 
-def _readable(found: list[Diagnostic], file: str) -> Iterable[Diagnostic]:
-    yield from found[:MOST_DIAGNOSTICS]
-    if len(found) > MOST_DIAGNOSTICS:
-        more = len(found) - MOST_DIAGNOSTICS
-        yield Diagnostic(what=f"{more} more complaints", remedy="mend the ones above first", file=file)
+    def inorder(self) -> tuple[Diagnostic, ...]:
+        """Return the complaints in the order of the text."""
+        return tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
 
 
 def decoded(text: str | bytes, *, file: str) -> Source:
@@ -137,6 +132,6 @@ def _unprintable(source: Source) -> Iterator[tuple[Mark, str]]:
 
 
 def escape(character: str) -> str:
-    """Return a character as YAML writes it in double quotes: ``\\x07``, ``\\u2028``, ``\\U0001f600``."""
+    r"""Return a character as YAML writes it in double quotes: ``\x07``, ``\u2028``, ``\U0001f600``."""
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,55 @@
+"""The commands and outputs that the documentation shows: run, compared, and rewritten on request.
+
+A fenced block ``console`` holds commands (``$ …``), each followed by exactly what it prints. They are run in
+order in one empty directory per document. ``python -m tests.readme`` writes what they print now.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ("README.md", "traces/README.md")
+BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+
+
+def shown(block: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a block, each with the output that is shown for it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a shell command in `folder` with this interpreter's programs first, and return all that it prints."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    return done.stdout + done.stderr
+
+
+def executed(document: str) -> str:
+    """Return the text of a document with the outputs that its commands have now."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "traces").symlink_to(ROOT / "traces")
+
+        def replaced(match: re.Match[str]) -> str:
+            return "".join(f"$ {command}\n{run(command, folder)}" for command, _ in shown(match[0]))
+
+        return BLOCK.sub(replaced, text)
+
+
+if __name__ == "__main__":
+    for name in DOCUMENTS:
+        new = executed(name)
+        (ROOT / name).write_text(new, encoding="utf-8")

@@ -1,0 +1,45 @@
+"""Random machines and inputs for property tests."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tm2tfr.machine.spec import Machine
+
+STATES = "ABCDEF"
+SYMBOLS = "_01x"
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Machine:
+    """1-6 states that can have rules, 2-4 symbols, both tapes, stays, missing rules, all kinds of verdicts."""
+    states = STATES[: draw(st.integers(1, len(STATES)))]
+    symbols = SYMBOLS[: draw(st.integers(2, len(SYMBOLS)))]
+    ends = draw(st.sampled_from([("yes", "no"), ("yes",), ("halt",), ()]))
+    accept, reject = ("yes" if "yes" in ends else None), ("no" if "no" in ends else None)
+    rule = st.tuples(st.sampled_from([*states, *ends]), st.sampled_from(symbols), st.sampled_from([-1, -1, 0, 1, 1]))
+    density = draw(st.sampled_from([0.6, 0.9, 1.0]))
+    rules = {}
+    for state in states:
+        for symbol in symbols:
+            if draw(st.floats(0, 1)) < density:
+                rules[state, symbol] = draw(rule)
+    sigma = symbols[1:] if draw(st.booleans()) else symbols[1:2]
+    return Machine(
+        transitions=rules,
+        start=draw(st.sampled_from([*states, *ends[:1]])) if draw(st.integers(0, 20)) == 0 else "A",
+        blank="_",
+        states=(*states, *ends),
+        input_alphabet=tuple(sigma),
+        accept=accept,
+        reject=reject,
+        tape=draw(st.sampled_from(["one-way", "two-way"])),
+        name="random",
+    )
+
+
+@st.composite
+def machines_with_inputs(draw: st.DrawFn) -> tuple[Machine, str]:
+    """A random machine and a word over its input alphabet."""
+    machine = draw(machines())
+    return machine, draw(st.text(st.sampled_from(machine.input_alphabet or ("1",)), max_size=6))

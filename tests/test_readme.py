@@ -1,0 +1,44 @@
+"""The README is true: every command in it is run, every output compared; its Python examples are doctests."""
+
+from __future__ import annotations
+
+import doctest
+import re
+
+import pytest
+
+from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
+from tm2tfr import api
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_output_is_what_the_command_prints(document: str) -> None:
+    assert executed(document) == (ROOT / document).read_text(encoding="utf-8")
+
+
+def test_there_are_commands_to_run() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [command for block in BLOCK.findall(text) for command, _ in shown(block)]
+    assert len(commands) >= 8
+    assert "tm2tfr trace --input 11" in commands
+
+
+def test_the_python_examples() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(examples, {}, "README.md", "README.md", 0)
+    assert len(test.examples) >= 5
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_example_of_the_library() -> None:
+    found = doctest.testmod(api)
+    assert found.attempted >= 4
+    assert found.failed == 0
+
+
+def test_every_file_that_the_readme_links_to_is_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert links

@@ -1,0 +1,161 @@
+"""The sparse matrix: every check with its words, every round trip, and that nothing can be changed."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tm2tfr.errors import ShapeError
+from tm2tfr.transformer.matrix import Matrix
+
+TABLE = [[0.0, 2.0, 0.0], [-1.0, 0.0, 0.5]]
+SPARSE = Matrix((2, 3), np.array([1, 0, 1]), np.array([2, 1, 0]), np.array([0.5, 2.0, -1.0]))
+
+dense_arrays = arrays.arrays(
+    np.float64,
+    arrays.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=5),
+    elements=st.sampled_from([0.0, -0.0, 1.0, -2.0, 0.5, 1e-300, 1e300]),
+)
+
+
+def sparse(shape: tuple[int, int], rows: list[int], columns: list[int], values: list[float]) -> Matrix:
+    return Matrix(shape, np.array(rows), np.array(columns), np.array(values))
+
+
+# ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("rows", "columns", "values"),
+    [([0], [0], [1.0, 2.0]), ([0], [0, 1], [1.0]), ([0, 1], [0], [1.0]), ([[0]], [[0]], [[1.0]])],
+)
+def test_rows_columns_and_values_go_together(rows: list[int], columns: list[int], values: list[float]) -> None:
+    with pytest.raises(ShapeError, match="needs as many rows as columns as values, each a vector"):
+        sparse((2, 2), rows, columns, values)
+
+
+@pytest.mark.parametrize("place", [(2, 0), (0, 3), (-1, 0), (0, -1)])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_an_entry_outside_is_refused_even_if_it_is_zero(place: tuple[int, int], value: float) -> None:
+    with pytest.raises(ShapeError, match=rf"entry \({place[0]}, {place[1]}\) lies outside .* shape \(2, 3\)"):
+        Matrix.from_entries((2, 3), {(1, 1): 1.0, place: value})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_weight_that_is_not_finite_is_refused(value: float) -> None:
+    with pytest.raises(ShapeError, match="not a finite number: weights must be finite"):
+        Matrix.from_entries((1, 1), {(0, 0): value})
+    with pytest.raises(ShapeError, match="not a finite number: weights must be finite"):
+        Matrix.from_dense(np.array([[0.0, value]]))
+    with pytest.raises(ShapeError, match="not a finite number: weights must be finite"):
+        SPARSE.with_entry(0, 0, value)
+
+
+def test_two_entries_in_one_place_are_refused() -> None:
+    with pytest.raises(ShapeError, match="two entries in one place"):
+        sparse((2, 2), [0, 1, 0], [1, 1, 1], [1.0, 2.0, 1.0])
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((1, 1, 1))])
+def test_a_matrix_has_two_dimensions(array: np.ndarray) -> None:
+    with pytest.raises(ShapeError, match=f"a matrix has two dimensions, not {array.ndim}"):
+        Matrix.from_dense(array)
+
+
+@pytest.mark.parametrize("place", [(2, 0), (0, 3), (-1, 0), (0, -1)])
+def test_with_entry_refuses_a_place_outside(place: tuple[int, int]) -> None:
+    with pytest.raises(ShapeError, match=rf"entry \({place[0]}, {place[1]}\) lies outside .* shape \(2, 3\)"):
+        SPARSE.with_entry(*place, 1.0)
+
+
+# ── forms ───────────────────────────────────────────────────────────────────────────────────────────────────
+def test_every_form_of_one_matrix() -> None:
+    assert SPARSE.dense().tolist() == TABLE
+    assert list(SPARSE.entries()) == [(0, 1, 2.0), (1, 0, -1.0), (1, 2, 0.5)]
+    assert SPARSE.by_row() == [{1: 2.0}, {0: -1.0, 2: 0.5}]
+    assert SPARSE.nonzero == 3
+    assert repr(SPARSE) == "<Matrix 2×3, 3 non-zero>"
+    assert [SPARSE.rows.tolist(), SPARSE.columns.tolist()] == [[0, 1, 1], [1, 0, 2]]
+    assert SPARSE.dense(np.float32).dtype == np.float32
+
+
+@given(dense_arrays)
+def test_round_trips(array: np.ndarray) -> None:
+    matrix = Matrix.from_dense(array)
+    assert matrix.shape == array.shape
+    assert np.array_equal(matrix.dense(), array)
+    assert Matrix.from_dense(matrix.dense()) == matrix
+    assert Matrix.from_entries(matrix.shape, {(r, c): v for r, c, v in matrix.entries()}) == matrix
+    assert matrix.nonzero == np.count_nonzero(array)
+    assert list(matrix.entries()) == [
+        (r, c, v) for r, row in enumerate(array.tolist()) for c, v in enumerate(row) if v != 0
+    ]
+
+
+@given(dense_arrays.filter(lambda a: a.size > 0), st.data())
+def test_with_entry_changes_that_entry_only_and_in_a_copy(array: np.ndarray, data: st.DataObject) -> None:
+    matrix, before = Matrix.from_dense(array), array.copy()
+    row, column = (data.draw(st.integers(0, n - 1)) for n in array.shape)
+    value = data.draw(st.sampled_from([0.0, 3.0, -0.5]))
+    changed = matrix.with_entry(row, column, value)
+    assert np.array_equal(matrix.dense(), before)
+    before[row, column] = value
+    assert np.array_equal(changed.dense(), before)
+
+
+# ── equality, and nothing changes ───────────────────────────────────────────────────────────────────────────
+def test_equal_matrices_are_equal_however_they_were_made() -> None:
+    same = Matrix.from_entries((2, 3), {(1, 2): 0.5, (0, 1): 2.0, (0, 0): -0.0, (1, 0): -1.0})
+    assert same == SPARSE
+    assert hash(same) == hash(SPARSE)
+    assert len({same, SPARSE, Matrix.from_dense(np.array(TABLE))}) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SPARSE.with_entry(0, 0, 1.0),
+        SPARSE.with_entry(0, 1, 0.0),
+        SPARSE.with_entry(0, 1, 2.5),
+        Matrix.from_entries((3, 3), {(r, c): v for r, c, v in SPARSE.entries()}),
+        "a matrix",
+        None,
+    ],
+)
+def test_what_differs_is_not_equal(other: object) -> None:
+    assert other != SPARSE
+    assert (SPARSE == other) is False
+
+
+def test_a_matrix_is_frozen() -> None:
+    for name in ("shape", "rows", "columns", "values"):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(SPARSE, name, None)
+    for array in (SPARSE.rows, SPARSE.columns, SPARSE.values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_the_arrays_it_was_made_of_stay_the_callers() -> None:
+    rows, columns, values = np.array([0]), np.array([0]), np.array([1.0])
+    matrix = Matrix((1, 1), rows, columns, values)
+    values[0] = 7.0
+    assert list(matrix.entries()) == [(0, 0, 1.0)]
+    matrix.dense()[0, 0] = 7.0
+    assert list(matrix.entries()) == [(0, 0, 1.0)]
+
+
+@pytest.mark.parametrize(
+    "copied", [pickle.loads(pickle.dumps(SPARSE)), copy.deepcopy(SPARSE)], ids=["pickle", "deepcopy"]
+)
+def test_a_copy_is_equal_and_frozen_too(copied: Matrix) -> None:
+    assert copied == SPARSE
+    assert hash(copied) == hash(SPARSE)
+    for array in (copied.rows, copied.columns, copied.values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

@@ -1,0 +1,213 @@
+"""A decoder as data: it checks every shape, counts itself, is equal by its weights, and cannot be changed."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from tm2tfr.errors import ShapeError
+from tm2tfr.transformer.attention import average_hard
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices, replaced
+
+
+def filled(rows: int, columns: int, start: int = 1) -> Matrix:
+    return Matrix.from_dense(np.arange(start, start + rows * columns).reshape(rows, columns))
+
+
+HEAD = Head(
+    name="head",
+    source="here",
+    query=filled(1, 4),
+    key=filled(1, 4),
+    value=filled(2, 4),
+    output=filled(4, 2),
+)
+FFN = FeedForward(
+    input=filled(5, 4),
+    input_bias=filled(5, 1),
+    output=filled(4, 5),
+    output_bias=filled(4, 1),
+    units=tuple("abcde"),
+)
+DECODER = Decoder(
+    layout=Residual((Subspace("e", ("a", "b", "c")), Subspace("1"))),
+    vocabulary=("a", "b", "BOS"),
+    bos="BOS",
+    stop=("b",),
+    features=("1", "i"),
+    token_embedding=filled(4, 3),
+    position_embedding=filled(4, 2),
+    layers=(
+        Layer(name="first", meaning="heads only", source="", heads=(HEAD, HEAD)),
+        Layer(name="second", meaning="feed-forward only", source="", feed_forward=FFN),
+        Layer(name="third", meaning="nothing", source=""),
+    ),
+    unembedding=filled(3, 4),
+    unembedding_bias=filled(3, 1, -100),
+    provenance={"name": "a test"},
+)
+SHAPES = {
+    "token_embedding": (4, 3),
+    "position_embedding": (4, 2),
+    "unembedding": (3, 4),
+    "unembedding_bias": (3, 1),
+    "layers.1.heads.0.query": (1, 4),
+    "layers.1.heads.0.key": (1, 4),
+    "layers.1.heads.0.value": (2, 4),
+    "layers.1.heads.0.output": (4, 2),
+    "layers.1.heads.1.query": (1, 4),
+    "layers.1.heads.1.key": (1, 4),
+    "layers.1.heads.1.value": (2, 4),
+    "layers.1.heads.1.output": (4, 2),
+    "layers.2.feed_forward.input": (5, 4),
+    "layers.2.feed_forward.input_bias": (5, 1),
+    "layers.2.feed_forward.output": (4, 5),
+    "layers.2.feed_forward.output_bias": (4, 1),
+}
+
+
+# ── what it is made of ──────────────────────────────────────────────────────────────────────────────────────
+def test_matrices_are_listed_by_path_in_order() -> None:
+    assert [(path, m.shape) for path, m in matrices(DECODER).items()] == list(SHAPES.items())
+
+
+def test_it_counts_itself() -> None:
+    size = sum(rows * columns for rows, columns in SHAPES.values())
+    assert (DECODER.parameters, DECODER.nonzero, DECODER.heads, DECODER.hidden) == (size, size, 2, 5)
+    assert DECODER.largest == 100.0
+    assert repr(DECODER) == (
+        "<Decoder: 3 layers, 2 heads, 5 hidden units, residual width 4, vocabulary 3, 132 non-zero>"
+    )
+    empty = {path: Matrix.from_entries(shape, {}) for path, shape in SHAPES.items()}
+    assert replaced(DECODER, empty).largest == 0.0
+    assert replaced(DECODER, empty).nonzero == 0
+
+
+@pytest.mark.parametrize("path", SHAPES)
+def test_replacing_one_matrix_leaves_the_others(path: str) -> None:
+    new = matrices(DECODER)[path].with_entry(0, 0, 0.25)
+    changed = replaced(DECODER, {path: new})
+    assert matrices(changed) == {**matrices(DECODER), path: new}
+    assert changed != DECODER
+    assert replaced(changed, {path: matrices(DECODER)[path]}) == DECODER
+    assert changed.provenance == DECODER.provenance
+
+
+def test_replacing_all_at_once_and_none() -> None:
+    new = {path: m.with_entry(0, 0, 0.25) for path, m in matrices(DECODER).items()}
+    assert matrices(replaced(DECODER, new)) == new
+    assert replaced(DECODER, {}) == DECODER
+
+
+# ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("path", SHAPES)
+def test_a_matrix_with_a_column_too_many_is_refused(path: str) -> None:
+    rows, columns = SHAPES[path]
+    words = rf"^{path} has shape \({rows}, {columns + 1}\), but \({rows}, {columns}\) is needed$"
+    with pytest.raises(ShapeError, match=words):
+        replaced(DECODER, {path: Matrix.from_entries((rows, columns + 1), {})})
+
+
+@pytest.mark.parametrize("path", SHAPES)
+def test_a_matrix_with_a_row_too_many_is_refused(path: str) -> None:
+    # the rows of a query and of a value say what d_k and d_v are, so it is their partner that does not fit
+    rows, columns = SHAPES[path]
+    blamed = path.replace("query", "key").replace("value", "output")
+    with pytest.raises(ShapeError, match=rf"^{blamed} has shape .*, but .* is needed$"):
+        replaced(DECODER, {path: Matrix.from_entries((rows + 1, columns), {})})
+
+
+@pytest.mark.parametrize("path", ["layers.0.heads.0.query", "layers.1.heads.2.query", "query", "layers.2.heads"])
+def test_an_unknown_path_is_refused(path: str) -> None:
+    with pytest.raises(ShapeError, match=f"^no weight matrix is called '{path}'$"):
+        replaced(DECODER, {path: filled(1, 4)})
+
+
+def test_as_many_units_as_hidden_rows() -> None:
+    layer = dataclasses.replace(DECODER.layers[1], feed_forward=dataclasses.replace(FFN, units=("a",)))
+    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), but \(1, 4\)"):
+        dataclasses.replace(DECODER, layers=(layer,))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"vocabulary": ("a", "BOS", "a")}, "the vocabulary holds a token twice"),
+        ({"bos": "bos"}, "'bos' is a special token but not in the vocabulary"),
+        ({"stop": ("b", "ACC")}, "'ACC' is a special token but not in the vocabulary"),
+        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': known are 1/\(i\+1\), 1, i, i\^2$"),
+        ({"features": ("1",)}, r"position_embedding has shape \(4, 2\), but \(4, 1\) is needed"),
+        ({"vocabulary": ("a", "b", "BOS", "c")}, r"token_embedding has shape \(4, 3\), but \(4, 4\) is needed"),
+        ({"layout": Residual((Subspace("1"),))}, r"token_embedding has shape \(4, 3\), but \(1, 3\) is needed"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changed: dict[str, object], words: str) -> None:
+    with pytest.raises(ShapeError, match=words):
+        dataclasses.replace(DECODER, **changed)
+
+
+# ── equality, and nothing changes ───────────────────────────────────────────────────────────────────────────
+def test_provenance_takes_no_part_in_equality() -> None:
+    other = dataclasses.replace(DECODER, provenance={})
+    assert other == DECODER
+    assert hash(other) == hash(DECODER)
+    assert other.provenance == {}
+
+
+def test_a_decoder_is_frozen() -> None:
+    given = {"name": "a test"}
+    decoder = dataclasses.replace(DECODER, provenance=given)
+    given["name"] = "changed"
+    assert decoder.provenance == {"name": "a test"}
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        decoder.provenance["name"] = "changed"  # type: ignore[index]
+    for owner in (decoder, decoder.layers[0], HEAD, FFN):
+        field = dataclasses.fields(owner)[0].name
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(owner, field, None)
+
+
+@pytest.mark.parametrize(
+    "copied", [pickle.loads(pickle.dumps(DECODER)), copy.deepcopy(DECODER)], ids=["pickle", "deepcopy"]
+)
+def test_a_copy_is_the_same_decoder_and_frozen_too(copied: Decoder) -> None:
+    assert copied == DECODER
+    assert hash(copied) == hash(DECODER)
+    assert copied.provenance == {"name": "a test"}
+    assert {path: m.values.flags.writeable for path, m in matrices(copied).items()} == dict.fromkeys(
+        SHAPES, False
+    )
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        copied.provenance["name"] = "changed"  # type: ignore[index]
+
+
+# ── the two small modules beside it ─────────────────────────────────────────────────────────────────────────
+def test_position_features_are_fractions_of_the_position() -> None:
+    table = {name: [f(i) for i in range(4)] for name, f in POSITION_FEATURES.items()}
+    assert table == {
+        "1/(i+1)": [(1, 1), (1, 2), (1, 3), (1, 4)],
+        "1": [(1, 1)] * 4,
+        "i": [(0, 1), (1, 1), (2, 1), (3, 1)],
+        "i^2": [(0, 1), (1, 1), (4, 1), (9, 1)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("scores", "positions"),
+    [
+        ([3.0], [0]),
+        ([1.0, 2.0, 2.0, 0.0, 2.0], [1, 2, 4]),
+        ([0.0, -0.0], [0, 1]),
+        ([-1.0, -2.0], [0]),
+        ([1.0, np.nextafter(1.0, 2.0)], [1]),
+    ],
+)
+def test_average_hard_is_exact_about_ties(scores: list[float], positions: list[int]) -> None:
+    assert average_hard(np.array(scores)).tolist() == positions

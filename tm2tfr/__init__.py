@@ -1,0 +1,79 @@
+"""tm2tfr: a Turing machine goes in, the weights of a transformer decoder come out, every token is checked.
+
+The names below are loaded when they are first used, so that ``import tm2tfr`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr._version import __version__
+
+if TYPE_CHECKING:
+    from tm2tfr.api import check, compile, default_input, machine_of, run, simulate
+    from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
+    from tm2tfr.export.tables import table
+    from tm2tfr.export.weight_file import load as load_weights
+    from tm2tfr.export.weight_file import save as save_weights
+    from tm2tfr.machine.graph import to_graph
+    from tm2tfr.machine.library import load, shipped
+    from tm2tfr.machine.spec import Example, Machine, Rule
+    from tm2tfr.trace.activations import activations
+    from tm2tfr.trace.check import Trace
+    from tm2tfr.transformer.listing import listing, summary
+    from tm2tfr.transformer.weights import Decoder
+
+_HOMES = {
+    "tm2tfr.api": ("check", "compile", "default_input", "machine_of", "run", "simulate"),
+    "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
+    "tm2tfr.export.tables": ("table",),
+    "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
+    "tm2tfr.machine.graph": ("to_graph",),
+    "tm2tfr.machine.library": ("load", "shipped"),
+    "tm2tfr.machine.spec": ("Example", "Machine", "Rule"),
+    "tm2tfr.trace.activations": ("activations",),
+    "tm2tfr.trace.check": ("Trace",),
+    "tm2tfr.transformer.listing": ("listing", "summary"),
+    "tm2tfr.transformer.weights": ("Decoder",),
+}
+_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Decoder",
+    "Example",
+    "Machine",
+    "Rule",
+    "SpecError",
+    "SpecWarning",
+    "Tm2tfrError",
+    "Trace",
+    "__version__",
+    "activations",
+    "check",
+    "compile",
+    "default_input",
+    "listing",
+    "load",
+    "load_weights",
+    "machine_of",
+    "run",
+    "save_weights",
+    "shipped",
+    "simulate",
+    "summary",
+    "table",
+    "to_graph",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'tm2tfr' has no attribute {name!r}")
+    value = getattr(import_module(_WHERE[name]), name.removesuffix("_weights"))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

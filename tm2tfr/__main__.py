@@ -1,0 +1,5 @@
+"""``python -m tm2tfr``."""
+
+from tm2tfr.cli import main
+
+main()

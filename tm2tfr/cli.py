@@ -1,0 +1,247 @@
+"""The command line: each command loads, makes a library call, prints, and sets the exit code.
+
+Exit codes: 0, 1 for a check that failed, 2 for bad input, 130 for Ctrl-C. Heavy imports happen inside the
+commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tm2tfr import console
+from tm2tfr._version import __version__
+from tm2tfr.errors import OutputError
+
+if TYPE_CHECKING:
+    from tm2tfr.trace.check import Trace
+
+app = typer.Typer(
+    name="tm2tfr",
+    help="A Turing machine goes in, the weights of a transformer decoder come out, and every token that the decoder "
+    "generates is checked against a reference simulator.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class EngineName(StrEnum):
+    """The engines by name."""
+
+    dense = "dense"
+    exact = "exact"
+
+
+class Dtype(StrEnum):
+    """The dtypes of the dense engine."""
+
+    float64 = "float64"
+    float32 = "float32"
+
+
+class Boundary(StrEnum):
+    """What a move left at cell 0 of a one-way tape emits."""
+
+    repaired = "repaired"
+    chapter = "chapter"
+
+
+class TableFormat(StrEnum):
+    """What a table can be printed as."""
+
+    text = "text"
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
+    json = "json"
+    jsonl = "jsonl"
+    html = "html"
+
+
+class ReportFormat(StrEnum):
+    """What a list can be printed as."""
+
+    text = "text"
+    json = "json"
+
+
+MACHINE = "A machine file, the name of a shipped machine (see 'tm2tfr machines'), '-' for standard input"
+Subject = Annotated[str, typer.Argument(help=f"{MACHINE}, or a .safetensors file.")]
+Input = Annotated[str | None, typer.Option("--input", "-i", help="The input word. Default: the machine's own.")]
+MaxSteps = Annotated[int, typer.Option(min=0, help="Stop after so many steps of the machine.")]
+Engine = Annotated[EngineName, typer.Option(help="What runs the weights: numpy, or exact rationals.")]
+Number = Annotated[Dtype | None, typer.Option(help="The dense engine's numbers. Default: float64.")]
+LeftBoundary = Annotated[
+    Boundary | None,
+    typer.Option(help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong."),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(f"tm2tfr {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def compile(
+    machine: Subject = "chapter",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the weights to this .safetensors file.")
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="[LAYER]", help="Print the weights as text by name: all, or one layer (number or name)."),
+    ] = None,
+    left_boundary: LeftBoundary = None,
+) -> None:
+    """Compile a machine to a decoder: print a summary, write the weights, or explain them."""
+    subject = console.subject(machine, left_boundary)
+    from tm2tfr.transformer.listing import listing, summary
+
+    if explain is not None:
+        typer.echo(listing(subject.decoder, None if explain == console.ALL else explain), nl=False)
+    else:
+        typer.echo(console.heading(subject))
+        typer.echo(summary(subject.decoder), nl=False)
+    if output is not None:
+        from tm2tfr.export.weight_file import save
+
+        if output.suffix != ".safetensors":
+            raise OutputError(f"{output}: weights are written as .safetensors: name the file {output.stem}.safetensors")
+        save(subject.decoder, output)
+        typer.echo(f"\nwrote {output} ({output.stat().st_size:,} bytes)", err=explain is not None)
+
+
+@app.command()
+def trace(
+    machine: Subject = "chapter",
+    word: Input = None,
+    max_steps: MaxSteps = 10_000,
+    engine: Engine = EngineName.dense,
+    dtype: Number = None,
+    left_boundary: LeftBoundary = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print every row, however many there are.")] = False,
+    at: Annotated[
+        int | None, typer.Option(min=0, help="Print the chapter's activation vectors at this position as well.")
+    ] = None,
+) -> None:
+    """Run a decoder, print the chapter's table, and check every cell against the simulator."""
+    subject = console.subject(machine, left_boundary)
+    traced = _traced(subject, word, max_steps, engine, dtype)
+    from tm2tfr.export.tables import table
+
+    typer.echo(table(traced, "text", blank=subject.blank, elide=None if everything else 40), nl=False)
+    typer.echo("\n" + console.verdict(traced, subject))
+    if at is not None:
+        typer.echo("\n" + console.vectors(subject.decoder, traced.input, at, engine, dtype))
+    _exit(traced)
+
+
+@app.command()
+def table(
+    machine: Subject = "chapter",
+    word: Input = None,
+    format: Annotated[
+        TableFormat | None, typer.Option(help="Default: by the extension of the output file, else text.")
+    ] = None,
+    output: Output = None,
+    max_steps: MaxSteps = 10_000,
+    engine: Engine = EngineName.dense,
+    dtype: Number = None,
+    left_boundary: LeftBoundary = None,
+) -> None:
+    """Export the chapter's table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
+    from tm2tfr.export.tables import format_for
+    from tm2tfr.export.tables import table as table_of
+
+    named = format or (format_for(output) if output else TableFormat.text)
+    if named is None:
+        known = ", ".join(TableFormat)
+        raise OutputError(f"{output}: no table format goes with {output and output.suffix!r}: use --format {known}")
+    subject = console.subject(machine, left_boundary)
+    traced = _traced(subject, word, max_steps, engine, dtype)
+    console.write(table_of(traced, str(named), blank=subject.blank), output, subject)
+    if traced.divergence is not None:
+        typer.echo(f"the check failed: {traced.divergence}", err=True)
+    _exit(traced)
+
+
+@app.command()
+def check(
+    machine: Subject = "chapter",
+    words: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", help="An input word; can be given several times. Default: the machine's examples."),
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option(help="Lines for people, or one JSON object a run.")] = ReportFormat.text,
+    max_steps: MaxSteps = 10_000,
+    engine: Engine = EngineName.dense,
+    dtype: Number = None,
+    left_boundary: LeftBoundary = None,
+) -> None:
+    """Compare the decoder with the simulator at every position of every run."""
+    subject = console.subject(machine, left_boundary)
+    report = console.Report(subject, as_json=format is ReportFormat.json)
+    for example in console.runs(subject, words, max_steps):
+        traced = _traced(subject, example.input, example.max_steps, engine, dtype, keep_rows=False, checked=True)
+        typer.echo(report.line(traced, example, judged=words is None))
+    if format is ReportFormat.text:
+        typer.echo(report.summary())
+    raise typer.Exit(0 if report.passed else 1)
+
+
+@app.command()
+def graph(machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")] = "chapter", output: Output = None) -> None:
+    """Draw the state graph: DOT on standard output, or .dot, .mmd, .svg, .png, .pdf by extension."""
+    loaded = console.loaded(machine)
+    from tm2tfr.machine.drawing import save, to_dot
+
+    if output is None:
+        typer.echo(to_dot(loaded), nl=False)
+        return
+    console.refuse_overwriting(machine, output)
+    save(loaded, output)
+    typer.echo(f"wrote {output}", err=True)
+
+
+@app.command()
+def machines(
+    format: Annotated[ReportFormat, typer.Option(help="Lines for people, or one JSON object a machine.")] = ReportFormat.text,
+) -> None:
+    """List the machines that are shipped."""
+    for line in console.catalogue(as_json=format is ReportFormat.json):
+        typer.echo(line)
+
+
+def _traced(
+    subject: console.Subject,
+    word: str | None,
+    max_steps: int | None,
+    engine: EngineName,
+    dtype: Dtype | None,
+    **options: Any,
+) -> Trace:
+    with console.progress() as progress:
+        number = dtype.value if dtype else None
+        return console.traced(subject, word, max_steps, engine.value, number, progress=progress, **options)
+
+
+def _exit(traced: Trace) -> None:
+    raise typer.Exit(1 if traced.divergence is not None else 0)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(console.guarded(app, list(sys.argv[1:] if arguments is None else arguments)))

@@ -1,0 +1,343 @@
+"""What the commands share: finding what an argument means, progress, wording, and turning errors into exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tm2tfr.errors import CompileError, OutputError, Tm2tfrError
+
+if TYPE_CHECKING:
+    from tm2tfr.machine.spec import Example, Machine
+    from tm2tfr.trace.check import Progress, Trace
+    from tm2tfr.transformer.weights import Decoder
+
+ALL = "all"
+"""The value of ``--explain`` when it is given without a layer."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an argument named: weights, and the machine to compare them with, if there is one."""
+
+    argument: str
+    decoder: Decoder
+    machine: Machine | None
+
+    @property
+    def blank(self) -> str:
+        """The machine's blank."""
+        return self.machine.blank if self.machine else "_"
+
+
+def is_weights(argument: str) -> bool:
+    """Return whether an argument names a weight file."""
+    return Path(argument).suffix == ".safetensors"
+
+
+def loaded(argument: str) -> Machine:
+    """Return the machine that an argument names, with its warnings on standard error."""
+    from tm2tfr.machine.library import load_with_warnings
+
+    if is_weights(argument):
+        from tm2tfr.api import machine_of
+        from tm2tfr.export.weight_file import load
+
+        return machine_of(load(Path(argument)))
+    found = load_with_warnings(argument)
+    for warning in found.warnings:
+        typer.echo(str(warning), err=True)
+    return found.machine
+
+
+def subject(argument: str, left_boundary: str | None) -> Subject:
+    """Return the decoder that an argument names: weights from a file, or a machine, compiled."""
+    from tm2tfr.api import compile, machine_of
+
+    if not is_weights(argument):
+        machine = loaded(argument)
+        return Subject(argument, compile(machine, left_boundary=left_boundary), machine)
+    if left_boundary is not None:
+        raise CompileError(f"{argument}: these weights are compiled already: leave the left-boundary option out")
+    from tm2tfr.export.weight_file import load
+
+    decoder = load(Path(argument))
+    return Subject(argument, decoder, machine_of(decoder) if decoder.provenance.get("machine") else None)
+
+
+def traced(
+    subject: Subject,
+    word: str | None,
+    max_steps: int | None,
+    engine: str,
+    dtype: str | None,
+    *,
+    keep_rows: bool = True,
+    checked: bool = False,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run a subject and check it against its machine; without a machine just run it, unless `checked`."""
+    from tm2tfr import api
+
+    options: dict[str, Any] = {"engine": engine, "dtype": dtype, "max_steps": max_steps, "progress": progress}
+    if subject.machine is None and not checked:
+        return api.run(subject.decoder, word or "", **options)
+    return api.check(subject.decoder, word, machine=subject.machine, keep_rows=keep_rows, **options)
+
+
+def runs(subject: Subject, words: Sequence[str] | None, max_steps: int) -> list[Example]:
+    """Return what `check` runs: the given words, else the machine's examples, else its default input."""
+    from tm2tfr.api import default_input, machine_of
+    from tm2tfr.machine.spec import Example
+
+    machine = subject.machine or machine_of(subject.decoder)
+    if words is None and machine.examples:
+        return [Example(**{**vars(e), "max_steps": e.max_steps or max_steps}) for e in machine.examples]
+    given = [default_input(machine)] if words is None else words
+    return [Example(input=word, outcome="limit", max_steps=max_steps) for word in given]
+
+
+# ── wording ─────────────────────────────────────────────────────────────────────────────────────────────────
+VERDICTS = {
+    "accept": "ACC: the machine accepts",
+    "reject": "REJ: the machine rejects",
+    "halt": "HALT: the machine halts",
+}
+
+
+def heading(subject: Subject) -> str:
+    """Return the lines above a summary: the machine, and what it leaves out."""
+    if subject.machine is None:
+        return subject.argument
+    machine = subject.machine
+    lines = [str(machine).strip("<>")]
+    if missing := machine.missing_rules:
+        q, a = missing[0]
+        lines.append(
+            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}, "
+            f"the first is ({q}, {shown(a)})"
+        )
+    if subject.decoder.provenance.get("left_boundary") == "chapter":
+        lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
+    return "\n".join(lines) + "\n"
+
+
+def verdict(trace: Trace, subject: Subject) -> str:
+    """Return the lines below a table: the verdict, the counts, and what the check found."""
+    if trace.answer == "limit":
+        lines = [f"no verdict within the limit: {count(trace.tokens, 'position')} processed (see --max-steps)"]
+    else:
+        lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T} intermediate steps"]
+    if trace.result is not None:
+        truth = trace.result
+        lines.append(
+            f"simulator: {truth.outcome} after {count(truth.steps, 'step')}, "
+            f"{count(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
+        )
+    lines.append(f"engine: {trace.engine}, {trace.dtype}, {count(trace.tokens, 'position')}")
+    if trace.result is None:
+        lines.append("check: none, the weights come without a machine to compare with")
+    elif trace.divergence is None:
+        lines.append(f"check: {count(trace.compared, 'cell')} compared with the simulator, all agree")
+    else:
+        lines.append(f"check: FAILED after {count(trace.compared, 'cell')}: {trace.divergence}")
+    return "\n".join(lines)
+
+
+def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str | None) -> str:
+    """Return the chapter's activation vectors at a position, each with what it adds to the one before."""
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.trace.activations import activations
+
+    found = activations(decoder, word, position, engine=engine_named(engine, dtype))
+    lines, known = [f"activation vectors at position {position} (Eqs. 8.4-8.19)"], set[str]()
+    for name, vector in found.items():
+        new = [f"{k} = {'⊥' if v is None else shown(str(v))}" for k, v in vector.items() if k not in known]
+        lines.append(f"  {name:<7}{', '.join(new)}")
+        known |= set(vector)
+    return "\n".join(lines)
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 step`` or ``1,234 steps``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shown(symbol: str) -> str:
+    """Return text in which spaces can be seen."""
+    return symbol.replace(" ", "␣")
+
+
+def shortened(tape: str, most: int = 60) -> str:
+    """Return a tape's text in quotes, cut in the middle if it is long."""
+    if len(tape) > most:
+        half = most // 2 - 1
+        return f"'{shown(tape[:half])} … {shown(tape[-half:])}' ({len(tape):,} cells)"
+    return f"'{shown(tape)}'"
+
+
+class Report:
+    """The output of ``check``, a line a run."""
+
+    def __init__(self, subject: Subject, *, as_json: bool) -> None:
+        self._json, self._name = as_json, subject.machine.name if subject.machine else subject.argument
+        self._runs = self._compared = self._failed = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether every run agreed and every example was met."""
+        return self._failed == 0
+
+    def line(self, trace: Trace, example: Example, *, judged: bool) -> str:
+        """Return the line of one run; with `judged`, the example's expectations count as well."""
+        unmet = _unmet(trace, example) if judged else []
+        self._runs += 1
+        self._compared += trace.compared
+        self._failed += bool(unmet) or not trace.agrees
+        if self._json:
+            extra = {"example": {"met": not unmet, "unmet": unmet}} if judged else {}
+            return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
+        truth = trace.as_dict()
+        good = "ok  " if trace.agrees and not unmet else "FAIL"
+        counts = f"{count(truth['steps'], 'step')}, {count(trace.tokens, 'token')}"
+        text = f"{good}  {shortened(trace.input):<14} {truth['outcome']:<6}  {counts}, {trace.compared:,} cells "
+        text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"
+        return "".join([text, *(f"\n      the example says {line}" for line in unmet)])
+
+    def summary(self) -> str:
+        """Return the last line."""
+        told = f"{self._name}: {count(self._runs, 'run')}, {count(self._compared, 'cell')} compared"
+        return f"{told}, all agree" if self.passed else f"{told}, {count(self._failed, 'run')} FAILED"
+
+
+def _unmet(trace: Trace, example: Example) -> list[str]:
+    truth = trace.result
+    if truth is None:
+        return []
+    wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}
+    got = {"outcome": truth.outcome, "steps": truth.steps, "tape": truth.tape}
+    return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]
+
+
+def catalogue(*, as_json: bool) -> Iterator[str]:
+    """Yield a line for each shipped machine."""
+    from tm2tfr.machine.library import load_with_warnings, shipped
+
+    names = shipped()
+    width, room = max(map(len, names)), shutil.get_terminal_size((110, 24)).columns
+    for name in names:
+        machine = load_with_warnings(name).machine
+        states, symbols = len(machine.states), len(machine.tape_alphabet)
+        if as_json:
+            facts = {"name": name, "tape": machine.tape, "states": states, "symbols": symbols}
+            yield json.dumps({**facts, "description": machine.description, "source": machine.source}, ensure_ascii=False)
+            continue
+        line = f"{name:<{width}}  {machine.tape:<7} {states:>3} states {symbols:>3} symbols  {machine.description}"
+        yield line if len(line) <= room or not sys.stdout.isatty() else line[: room - 1] + "…"
+
+
+# ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
+def refuse_overwriting(argument: str, output: Path) -> None:
+    """Raise OutputError if `output` is the very file that was read."""
+    with contextlib.suppress(OSError):
+        if output.exists() and os.path.samefile(argument, output):
+            raise OutputError(f"{output}: that is the machine itself: choose another name for the output")
+
+
+def write(text: str, output: Path | None, subject: Subject) -> None:
+    """Write `text` to `output`, whole or not at all, or to standard output."""
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    from tm2tfr.export.files import write_text
+
+    refuse_overwriting(subject.argument, output)
+    write_text(output, text)
+    typer.echo(f"wrote {output}", err=True)
+
+
+# ── long work, and the end ──────────────────────────────────────────────────────────────────────────────────
+@contextlib.contextmanager
+def progress() -> Iterator[Progress | None]:
+    """Give a callback that shows positions and positions a second on a terminal, once a run takes a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} positions, {task.fields[rate]:,.0f} a second"))
+    bar = Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    started, task = time.monotonic(), bar.add_task("", total=None, rate=0.0)
+
+    def show(positions: int) -> None:
+        passed = time.monotonic() - started
+        if passed > 1:
+            bar.start()
+            bar.update(task, completed=positions, rate=positions / passed)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+def guarded(app: typer.Typer, arguments: list[str]) -> int:
+    """Run `app` and return the exit code; errors become messages on standard error."""
+    warnings.simplefilter("ignore")
+    for stream in (sys.stdout, sys.stderr):  # a console that cannot show ⊥ gets '?', not a crash
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:  # the reader went away, as in `tm2tfr trace | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Tm2tfrError as error:
+        typer.echo(f"{error}", err=True)
+        return 2
+    except MemoryError:
+        typer.echo("out of memory: the run is too long for this engine: lower --max-steps", err=True)
+        return 2
+    except Exception as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
+        return _unexpected(error)
+    return answer if isinstance(answer, int) else 0
+
+
+def _unexpected(error: Exception) -> int:
+    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of the command line library
+        error.show()
+        return int(error.exit_code)
+    if os.environ.get("TM2TFR_DEBUG"):
+        raise error
+    what = f"{type(error).__name__}: {error}"
+    typer.echo(f"internal error: {what}: this is a bug, please report it with the command and TM2TFR_DEBUG=1", err=True)
+    return 70
+
+
+def _with_optional_layer(arguments: list[str]) -> list[str]:
+    """Return the arguments with the LAYER of ``--explain`` filled in where it was left out."""
+    if "--explain" not in arguments:
+        return arguments
+    at = arguments.index("--explain") + 1
+    following = arguments[at] if at < len(arguments) else "-"
+    from tm2tfr.machine.library import shipped
+
+    machine = following in shipped() or Path(following).suffix != "" or Path(following).exists()
+    return [*arguments[:at], ALL, *arguments[at:]] if machine or following.startswith("-") else arguments

@@ -1,0 +1,91 @@
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from tm2tfr.errors import OutputError
+
+_WHY: Mapping[int, tuple[str, str]] = {
+    errno.ENOENT: ("there is no folder {folder}", "make it first"),
+    errno.ENOTDIR: ("{folder} is not a folder", "choose a place inside a folder"),
+    errno.EISDIR: ("it is a folder", "give the name of a file in it"),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS), ("no permission to write there", "choose another place")
+    ),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "free some space, or choose another place")),
+    errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
+    errno.ELOOP: ("its symbolic links lead round in a circle", "remove one of them, or choose another place"),
+}
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write `text` as UTF-8, its line breaks as they are. See `write_bytes`.
+
+    Raises:
+        OutputError: also if the text has half a surrogate pair, which UTF-8 cannot say.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        sign = text[error.start]
+        what = f"{path}: {sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
+        raise OutputError(f"{what}: take it out") from error
+    write_bytes(path, data)
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write `data` to `path`, whole or not at all; a file that was there before keeps its permissions.
+
+    A symbolic link is followed. What is neither a file nor a folder (a pipe, ``/dev/stdout``) is written to as it is.
+
+    Raises:
+        OutputError: where it cannot be written, why, and what to do. Nothing is left behind then.
+    """
+    try:
+        _write(Path(path), data)
+    except OSError as error:
+        folder = Path(os.path.realpath(path)).parent
+        what, remedy = _WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
+        raise OutputError(f"{path}: {what.format(folder=folder)}: {remedy}") from error
+    except ValueError as error:  # a NUL in the name
+        raise OutputError(f"{str(path)!r}: not the name of a file: choose another one") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    mode = _mode(path)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if mode is not None and not stat.S_ISREG(mode):
+        path.write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            beside.chmod(stat.S_IMODE(mode))
+        beside.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _mode(path: Path) -> int | None:
+    """Return the mode of what is there, links followed, None if there is nothing."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None

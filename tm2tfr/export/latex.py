@@ -1,0 +1,149 @@
+r"""A trace's table as LaTeX: a ``tabular`` in the chapter's notation that needs no package but booktabs.
+
+It compiles with pdfLaTeX whatever characters the symbols and states are: what pdfLaTeX's default fonts do not
+have is written with LaTeX's own commands, or by its number, ``U+25B6``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from tm2tfr.compiler.turing.vocabulary import parsed
+from tm2tfr.export.sheet import HEADER, NUMBERS, Gap, Line, Stretch
+from tm2tfr.trace.rows import COLUMNS
+
+_HEADS = {
+    "i": "$i$",
+    "tape": "tape",
+    "x": "$x^{(i)}$",
+    "q": "$q^{(i)}$",
+    "b": "$b^{(i-1)}$",
+    "m": "$m^{(i-1)}$",
+    "h": "$h^{(i)}$",
+    "a": "$a^{(i)}$",
+    "y": "$y^{(i)}$",
+}
+_SIGNS = {
+    **{sign: f"\\{sign}" for sign in "_#{}%&$"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\texttt{\char34}",
+    **{sign: f"{sign}{{}}" for sign in "-,'`!?"},  # so that two of them, or ?`, are no ligature
+    "␣": r"\textvisiblespace{}",
+    "…": r"\dots{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "¢": r"\textcent{}",
+    "£": r"\pounds{}",
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "ı": r"\i{}",
+    "□": r"\framebox[1.4ex]{\rule{0pt}{0.8ex}}",
+}
+_MATHS = {
+    **{"⊥": "bot", "⊤": "top", "⊢": "vdash", "⊣": "dashv", "⊔": "sqcup", "⊓": "sqcap", "∅": "emptyset"},
+    **{"→": "to", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "↔": "leftrightarrow", "⋮": "vdots"},
+    **{"▷": "triangleright", "◁": "triangleleft", "▸": "triangleright", "◂": "triangleleft", "△": "triangle"},
+    **{"▹": "triangleright", "◃": "triangleleft", "★": "star", "⋆": "star", "•": "bullet", "◦": "circ"},
+    **{"○": "bigcirc", "·": "cdot", "×": "times", "÷": "div", "±": "pm", "¬": "neg", "≠": "neq", "≤": "leq"},
+    **{"≥": "geq", "∞": "infty", "⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊗": "otimes", "∧": "wedge"},
+    **{"∨": "vee", "∈": "in", "♠": "spadesuit", "♣": "clubsuit", "♥": "heartsuit", "♦": "diamondsuit"},
+    **{"∗": "ast", "−": "mathord{-}", "⋄": "diamond", "◇": "diamond", "♯": "sharp", "♭": "flat", "°": "circ"},
+    **dict(
+        zip(
+            "αβγδεζηθικλμνξπρστυφχψω",
+            "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu "
+            "nu xi pi rho sigma tau upsilon varphi chi psi omega".split(),
+            strict=True,
+        )
+    ),
+    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split(), strict=True)),
+}
+_ACCENTS = dict(
+    zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc", strict=True)
+)
+_INDEXED = re.compile(r"([A-Za-z])_?([0-9]+)")
+_TOP = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
+
+
+def latex(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+    """Return a ``tabular``, inside a ``table`` if there is a `caption`."""
+    columns = "".join("r" if c in NUMBERS else "l" for c in HEADER)
+    rows = [_TOP, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    rows += [rf"{' & '.join(_HEADS[c] for c in HEADER)} \\", r"\midrule", *map(_row, sheet)]
+    rows += [r"\bottomrule", r"\end{tabular}"]
+    if caption:
+        rows[1:] = [r"\begin{table}", r"\centering", rf"\caption{{{text(caption)}}}", *rows[1:], r"\end{table}"]
+    return "\n".join([*rows, ""])
+
+
+def text(plain: str) -> str:
+    """Return any text so that LaTeX prints it in a paragraph."""
+    return "".join(sign if sign.isascii() and sign not in _SIGNS else _sign(sign) for sign in plain)
+
+
+def _sign(sign: str) -> str:
+    if sign in _SIGNS:
+        return _SIGNS[sign]
+    if sign in _MATHS:
+        return rf"$\{_MATHS[sign]}$"
+    letter, accent = (*unicodedata.normalize("NFD", sign), "")[:2]
+    if letter.isascii() and letter.isalpha() and accent in _ACCENTS:
+        return rf"\{_ACCENTS[accent]}{{{letter}}}"
+    return rf"\texttt{{U+{ord(sign):04X}}}"
+
+
+def _row(line: Line | Gap) -> str:
+    if isinstance(line, Gap):
+        count = str(line.rows) if line.rows < 1000 else f"{line.rows:,}".replace(",", r"\,")
+        return rf"\multicolumn{{{len(HEADER)}}}{{l}}{{$\vdots$ ({count} rows)}} \\"
+    first, *rest = (_marked(line, c) for c in COLUMNS)
+    first = rf"$\triangleright$ {first}" if line.differs else first
+    return rf"{' & '.join([first, _tape(line.tape), *rest])} \\"
+
+
+def _marked(line: Line, column: str) -> str:
+    found = _cell(line.cells[column])
+    return rf"\textbf{{!}} {found} $\neq$ {_cell(line.wrong[column])}" if column in line.wrong else found
+
+
+def _cell(shown: str) -> str:
+    r"""Return a cell as the chapter prints it: ``$(q_{0}, 1, +1)$``, ``$\bot$``, ``$-1$``, ``ACC``."""
+    triple = parsed(shown)
+    if triple is not None:
+        sign = "+" if triple.move > 0 else ""
+        return f"$({_maths(triple.state)}, {_maths(triple.symbol)}, {sign}{triple.move})$"
+    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${_maths(shown)}$"
+
+
+def _tape(tape: Stretch | None) -> str:
+    if tape is None:
+        return ""
+    cells = [rf"\underline{{{_maths(a)}}}" if k == tape.head else _maths(a) for k, a in enumerate(tape.cells)]
+    return rf"${r'\dots ' if tape.cut else ''}{''.join(cells)} \dots$"
+
+
+def _maths(name: str) -> str:
+    """Return a state, a symbol or a number for use in formulas."""
+    if re.fullmatch(r"[A-Za-z]|[+-]?[0-9]+", name):
+        return name
+    if (indexed := _INDEXED.fullmatch(name)) is not None:
+        return f"{indexed[1]}_{{{indexed[2]}}}"
+    if name in _MATHS:
+        return rf"\{_MATHS[name]}" + " "
+    return r"\_" if name == "_" else rf"\texttt{{{text(name)}}}"

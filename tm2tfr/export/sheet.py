@@ -1,0 +1,144 @@
+"""A trace as the lines of a table: what the renderers for people share.
+
+Beside the trace's own columns there is the tape before each step, as the chapter prints it. It is worked out
+from the trace's rows alone: the prompt, and each symbol b^{(i-1)} that a token carries, written to cell h^{(i-1)}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tm2tfr.compiler.turing.vocabulary import parsed
+from tm2tfr.trace.check import Trace
+from tm2tfr.trace.rows import CHECKED, COLUMNS, Row
+
+HEADER = (COLUMNS[0], "tape", *COLUMNS[1:])
+NUMBERS = frozenset({"i", "m", "h"})
+BOTTOM, SPACE, MARK = "⊥", "␣", "▸"
+
+_MARGIN = 3  # rows around the first difference, and cells around the head
+
+
+class Stretch(NamedTuple):
+    """Some cells of the tape, left to right; it goes on to the right for ever, and to the left if it is `cut`.
+
+    `head` is the index of the head's cell among them, None where the head is not at a cell.
+    """
+
+    cells: Sequence[str]
+    head: int | None
+    cut: bool
+
+
+class Line(NamedTuple):
+    """A row, all of it as text that can be seen.
+
+    `cells` are by column, `wrong` says what a cell should be, and `differs` marks the first difference of all.
+    """
+
+    cells: Mapping[str, str]
+    tape: Stretch | None
+    wrong: Mapping[str, str]
+    differs: bool
+
+
+class Gap(NamedTuple):
+    """Rows left out."""
+
+    rows: int
+
+    def __str__(self) -> str:
+        """Return ``⋮ (1 234 rows)``."""
+        return f"⋮ ({self.rows:,} row{'s' if self.rows > 1 else ''})".replace(",", " ")
+
+
+def lines(trace: Trace, *, blank: str, window: int, elide: int | None = None) -> Iterator[Line | Gap]:
+    """Yield the lines of the table of `trace`.
+
+    Args:
+        blank: what the cells hold that are neither in the prompt nor written.
+        window: show at most so many cells of the tape, those around the head.
+        elide: show at most so many rows, and always those around the first difference.
+    """
+    differs = trace.divergence.position if trace.divergence else None
+    show, done = _shower(trace.rows), 0
+    tapes = _tapes(trace.rows, len(trace.input), blank=blank, window=window)
+    keep = _kept(len(trace.rows), elide, differs)
+    for n, (row, tape) in enumerate(zip(trace.rows, tapes, strict=True)):
+        if n not in keep:
+            continue
+        if n > done:
+            yield Gap(n - done)
+        want = trace.expected[n] if n < len(trace.expected) else row
+        yield Line(
+            cells={c: show(plain(c, v)) for c, v in zip(COLUMNS, row, strict=True)},
+            tape=tape and tape._replace(cells=[show(a) for a in tape.cells]),
+            wrong={c: show(plain(c, w)) for c in CHECKED if (w := getattr(want, c)) != getattr(row, c)},
+            differs=n == differs,
+        )
+        done = n + 1
+    if done < len(trace.rows):
+        yield Gap(len(trace.rows) - done)
+
+
+def plain(column: str, value: Any) -> str:
+    """Return a cell as the chapter writes it: ⊥ for nothing, a move with its sign."""
+    if value is None:
+        return BOTTOM
+    return f"+{value}" if column == "m" and value > 0 else str(value)
+
+
+def _shower(rows: Sequence[Row]) -> Callable[[str], str]:
+    r"""Return the function that makes a cell visible: a space symbol is ``␣``, a line break ``\n``."""
+    taken = any(SPACE in f"{row.x}{row.b}{row.a}{row.y}" for row in rows)
+    space = "' '" if taken else SPACE
+
+    def show(text: str) -> str:
+        triple = parsed(text)
+        if text == " ":
+            text = space
+        elif triple is not None and triple.symbol == " ":
+            text = f"({triple.state},{space}{text[len(triple.state) + 3 :]}"
+        return text if text.isprintable() else "".join(map(_escaped, text))
+
+    return show
+
+
+def _escaped(sign: str) -> str:
+    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+
+
+def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iterator[Stretch | None]:
+    """Yield the tape before each row's step, None for the `prompt` and BOS; each costs O(window).
+
+    The stretch shown is the same for all rows where it fits into `window`; else it moves when the head nears its end.
+    """
+    heads = [row.h for row in rows if isinstance(row.h, int)]
+    lowest, highest = min([0, *heads]), max([0, prompt - 1, *heads])
+    size = min(window, highest - lowest + 1)
+    margin, first = min(_MARGIN, (size - 1) // 2), lowest
+    written = {k: plain("x", row.x) for k, row in enumerate(rows[:prompt])}
+    for n, row in enumerate(rows):
+        if n <= prompt:
+            yield None
+            continue
+        before = rows[n - 1].h
+        if row.b is not None and isinstance(before, int):
+            written[before] = row.b
+        head = None
+        if isinstance(row.h, int):
+            first = min(max(first, row.h + margin + 1 - size), row.h - margin)
+            first = max(lowest, min(first, highest + 1 - size))
+            head = row.h - first
+        cells = [written.get(k, blank) for k in range(first, first + size)]
+        yield Stretch(cells, head, first > lowest or lowest < 0)
+
+
+def _kept(count: int, most: int | None, around: int | None) -> Collection[int]:
+    """Return the numbers of the rows to show: the first, the last, and some `around` the first difference."""
+    if most is None or count <= most:
+        return range(count)
+    near = range(0) if around is None else range(max(0, around - _MARGIN), min(count, around + _MARGIN + 1))
+    rest = max(0, most - len(near))
+    return {*range((rest + 1) // 2), *near, *range(count - rest // 2, count)}

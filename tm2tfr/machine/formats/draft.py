@@ -1,0 +1,117 @@
+"""What could be read of a native document, where it stands, and the complaints about the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tm2tfr.errors import Span, did_you_mean
+from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
+from tm2tfr.machine.formats.source import Log, Mark
+from tm2tfr.machine.spec import Machine, MachineError, Problem
+
+Path = tuple[str, ...]
+Fields = dict[str, tuple[Scalar, Node]]
+
+
+@dataclass
+class Draft:
+    """The keywords of a `Machine`, as far as they are read.
+
+    `marks` maps the path of a `Problem` to the node to point at. What is `unreadable` was reported where it
+    stands: the checks of the machine say nothing more about it.
+    """
+
+    log: Log
+    values: dict[str, Any] = field(default_factory=dict)
+    marks: dict[Path, Node] = field(default_factory=dict)
+    unreadable: set[str] = field(default_factory=set)
+
+    # ── complaints ──────────────────────────────────────────────────────────────────────────────────────
+    def error(self, node: Node | None, what: str, remedy: str) -> None:
+        """Note an error at `node`."""
+        self.log.add(self.span(node), what, remedy)
+
+    def warn(self, node: Node | None, what: str, remedy: str) -> None:
+        """Note a warning at `node`."""
+        self.log.add(self.span(node), what, remedy, "warning")
+
+    def span(self, node: Node | None, position: int | None = None) -> Span | None:
+        """Return where `node` stands, or the character at `position` of it if it is written without escapes."""
+        if node is None:
+            return None
+        span = self.log.source.span(node.start, node.end)
+        if position is not None and isinstance(node, Scalar):
+            column = node.start.column + (not node.plain)
+            if self.log.source.lines[node.start.line].startswith(node.text, column):
+                return self.log.source.span(Mark(node.start.line, column + position))
+        return span
+
+    # ── pieces of a document ────────────────────────────────────────────────────────────────────────────
+    def entries(self, node: Map, noun: str) -> list[tuple[Scalar, Node]]:
+        """Return the entries of a mapping whose keys are text, duplicates too; report those and the others."""
+        found, first = [], dict[str, Scalar]()
+        for key, value in node.pairs:
+            if not isinstance(key, Scalar):
+                self.error(
+                    key, f"{kind(key)} cannot be a {noun}", f"write the {noun} as text, in quotes if need be"
+                )
+                continue
+            found.append((key, value))
+            if first.setdefault(key.text, key) is not key:
+                self.twice(key, first[key.text], f"the {noun} {key.text!r}")
+        return found
+
+    def fields(self, node: Map, known: tuple[str, ...], noun: str) -> Fields:
+        """Return the entries of a mapping with a fixed set of keys; report any other key."""
+        found: Fields = {}
+        for key, value in self.entries(node, "key"):
+            if key.text in known:
+                found.setdefault(key.text, (key, value))
+            else:
+                what = f"unknown key {key.text!r} in {noun}{did_you_mean(key.text, known)}"
+                self.error(key, what, f"{noun} has the keys {', '.join(known)}")
+        return found
+
+    def twice(self, node: Node, first: Node, what: str) -> None:
+        """Report that `what`, which stands at `first`, stands at `node` again."""
+        place = self.span(first)
+        where = f"line {place.line}, column {place.column}" if place else "the text"
+        self.error(node, f"{what} is here a second time, the first is in {where}", "remove one of the two")
+
+    def scalars(self, node: Node, noun: str) -> list[Scalar] | None:
+        """Return the texts of a text or a list of texts; report anything else and return None."""
+        items = node.items if isinstance(node, List) else (node,)
+        for item in items:
+            if not isinstance(item, Scalar):
+                self.error(item, f"{kind(item)} where {noun} is wanted", "write it as text, in quotes if need be")
+        texts = [item for item in items if isinstance(item, Scalar)]
+        return texts if len(texts) == len(items) else None
+
+    # ── the machine ─────────────────────────────────────────────────────────────────────────────────────
+    def machine(self) -> Machine:
+        """Return the machine.
+
+        Raises:
+            SpecError: with all that is wrong with it and with the document.
+        """
+        try:
+            machine = Machine(**self.values)
+        except MachineError as error:
+            for problem in error.problems:
+                self.complain(problem)
+            raise self.log.failure() from None
+        self.log.conclude()
+        return machine
+
+    def complain(self, problem: Problem) -> None:
+        """Report what the checks of `Machine` found, where it stands in the text."""
+        at, position = problem.at, None
+        derived = at[0] in ("input alphabet", "tape alphabet") and at[:1] not in self.marks
+        if derived or at[0] in self.unreadable:
+            return  # a symbol of a derived alphabet is reported where it is used
+        if at not in self.marks and at[0] in ("input", "examples") and at[:-1] in self.marks:
+            at, position = at[:-1], int(at[-1])
+        while at and at not in self.marks:
+            at = at[:-1]
+        self.log.add(self.span(self.marks.get(at), position), problem.what, problem.remedy)

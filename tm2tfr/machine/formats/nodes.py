@@ -1,0 +1,158 @@
+"""YAML text -> nodes whose scalars are the raw text that the user wrote and that know where they stand.
+
+PyYAML's events are composed here and not by ``yaml.compose``, which recurses as deep as the text tells it to
+and resolves aliases silently. No tag is resolved either: ``0011``, ``yes`` and ``1.0`` stay what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import yaml
+
+from tm2tfr.machine.formats.source import Log, Mark, Source
+from tm2tfr.machine.formats.syntax import MAX_DEPTH, TooDeepError, explain
+
+LOADERS: tuple[type, ...] = tuple(getattr(yaml, n) for n in ("CSafeLoader", "SafeLoader") if hasattr(yaml, n))
+"""The fast one where there is one, and the one in Python, whose verdict counts when the fast one refuses."""
+
+_STR = "tag:yaml.org,2002:str"
+_TOKEN = re.compile(r"[^\s,\]}]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A piece of a YAML text, from `start` to `end`."""
+
+    start: Mark
+    end: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Node):
+    """A text: as it was written if it is `plain`, else what its quotes or its block hold."""
+
+    text: str
+    plain: bool
+    block: bool = False
+    """Whether it is a literal block, line by line."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all is written."""
+        return self.plain and not self.text
+
+    @property
+    def null(self) -> bool:
+        """Whether YAML reads it as no value."""
+        return self.plain and self.text in _NULLS
+
+
+@dataclass(frozen=True, slots=True)
+class List(Node):
+    """A list of nodes."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Node):
+    """Keys and values in the order of the text, duplicates and all."""
+
+    pairs: tuple[tuple[Node, Node], ...]
+
+
+def kind(node: Node) -> str:
+    """Return what to call a node in a message."""
+    return {Scalar: "text", List: "a list", Map: "a mapping"}[type(node)] if not is_empty(node) else "nothing"
+
+
+def is_empty(node: Node) -> bool:
+    """Whether nothing is written where the node should be."""
+    return isinstance(node, Scalar) and node.empty
+
+
+def compose(source: Source, *, loaders: tuple[type, ...] = LOADERS) -> Node | None:
+    """Return the root node of a YAML text, None if it has none.
+
+    Raises:
+        SpecError: if it is not YAML, is nested deeper than `MAX_DEPTH`, or uses what a machine has no need of
+            (anchors, aliases, tags, a second document): then with every such place.
+    """
+    for loader in loaders:
+        log = Log(source)
+        try:
+            root = _Composer(log, yaml.parse(source.text, Loader=loader)).document()
+        except (yaml.YAMLError, ValueError, OverflowError) as error:  # PyYAML lets chr(0xFFFFFFFF) fail
+            if not log.found:  # a refused tag or alias explains a syntax error behind it
+                log.add(*explain(error, source))
+        if not log.found:
+            return root
+    raise log.failure()
+
+
+@dataclass
+class _Composer:
+    log: Log
+    events: Iterator[yaml.Event]
+    depth: int = 0
+
+    def document(self) -> Node | None:
+        next(self.events)  # the start of the stream
+        if isinstance(next(self.events), yaml.StreamEndEvent):
+            return None
+        root = self.node(next(self.events))
+        next(self.events)  # the end of the document
+        if not isinstance(event := next(self.events), yaml.StreamEndEvent):
+            self.refuse(event, "a second document begins here", "keep one machine a file")
+        return root
+
+    def node(self, event: yaml.Event) -> Node:
+        start, end = _mark(event.start_mark), _mark(event.end_mark)
+        if isinstance(event, yaml.ScalarEvent):
+            self.check(event, event.tag)
+            return Scalar(start, end, event.value, plain=not event.style, block=event.style == "|")
+        if isinstance(event, yaml.CollectionStartEvent):
+            self.check(event, event.tag)
+            items, end = self.items(start)
+            if isinstance(event, yaml.SequenceStartEvent):
+                return List(start, end, items)
+            return Map(start, end, tuple(zip(items[::2], items[1::2], strict=True)))
+        self.refuse(event, "{!r} is an alias of YAML, which no machine needs", "quote it if it is a symbol: '*'")
+        return Scalar(start, end, "", plain=True)
+
+    def items(self, start: Mark) -> tuple[tuple[Node, ...], Mark]:
+        if self.depth == MAX_DEPTH:
+            raise TooDeepError(start)
+        self.depth += 1
+        items = []
+        while not isinstance(event := next(self.events), yaml.CollectionEndEvent):
+            items.append(self.node(event))
+        self.depth -= 1
+        return tuple(items), _mark(event.end_mark)
+
+    def check(self, event: yaml.NodeEvent, tag: str | None) -> None:
+        if event.anchor is not None:
+            self.refuse(
+                event, "{!r} is an anchor of YAML, which no machine needs", "quote it if it is a symbol: '&'"
+            )
+        if tag not in (None, _STR):
+            self.refuse(event, "{!r} is a tag of YAML, which no machine needs", "quote it if it is a symbol: '!'")
+        if isinstance(event, yaml.ScalarEvent) and not event.value.isascii() and _SURROGATE.search(event.value):
+            self.refuse(event, "a surrogate (U+D800 to U+DFFF) is no character", "write the character itself")
+
+    def refuse(self, event: yaml.Event, what: str, remedy: str) -> None:
+        """Note that the token at the start of `event`, ``{!r}`` in `what`, has no place in a machine."""
+        start = _mark(event.start_mark)
+        token = _TOKEN.match(self.log.source.lines[start.line], start.column)
+        shown = token[0] if token else ""
+        span = self.log.source.span(start, Mark(start.line, start.column + len(shown)))
+        self.log.add(span, what.format(shown), remedy)
+
+
+def _mark(mark: yaml.Mark | None) -> Mark:
+    return Mark(mark.line, mark.column) if mark is not None else Mark(0, 0)

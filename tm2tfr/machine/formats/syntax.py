@@ -1,0 +1,164 @@
+"""What is wrong with a text that is not YAML, said to someone who does not know YAML.
+
+Most such texts hold a bare symbol that means something in YAML: a star, a bar, a bracket.
+"""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from tm2tfr.errors import Span
+from tm2tfr.machine.formats.source import Mark, Source
+
+MAX_DEPTH = 16
+
+Complaint = tuple[Span | None, str, str]
+
+_BARE = "*&!|>%@`"
+_BRACKETS = "[]{},:?"
+_BIG_ESCAPE = re.compile(r"\\U(?!000[0-9A-Fa-f]{5}|0010[0-9A-Fa-f]{4})[0-9A-Fa-f]{8}")
+_COMMENT = re.compile(r"(?<=[\s\[{,])#")
+
+
+class TooDeepError(yaml.YAMLError):
+    """A text nested more than `MAX_DEPTH` deep, at `mark`."""
+
+    def __init__(self, mark: Mark) -> None:
+        self.mark = mark
+        super().__init__()
+
+
+def explain(error: Exception, source: Source) -> Complaint:
+    """Return where, what and what to do about an error that PyYAML raised on `source`."""
+    if isinstance(error, TooDeepError):
+        what = f"the text is nested more than {MAX_DEPTH} deep"
+        return (
+            source.span(error.mark),
+            what,
+            "quote the bracket if it is a symbol; a machine nests 5 deep at most",
+        )
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return _unmarked(error, source)
+    problem, at = error.problem or "", Mark(error.problem_mark.line, error.problem_mark.column)
+    begun = error.context_mark
+    since = Mark(begun.line, begun.column) if begun is not None else at
+    for rule in (_bare, _tab, _quote, _bracket, _unclosed, _colon, _indentation):
+        complaint = rule(source, since, at, problem)
+        if complaint is not None:
+            return complaint
+    context = f"{error.context}, " if error.context else ""
+    return source.span(at), f"this is not YAML ({context}{problem})", "mend it, or quote what is a symbol"
+
+
+def _unmarked(error: Exception, source: Source) -> Complaint:
+    for line, text in enumerate(source.lines):
+        if escape := _BIG_ESCAPE.search(text):
+            span = source.span(Mark(line, escape.start()), Mark(line, escape.end()))
+            return span, f"{escape[0]} is no character", "the last one is \\U0010ffff"
+    return None, f"this is not YAML ({error})", "mend it, or quote what is a symbol"
+
+
+def _character(source: Source, at: Mark) -> str:
+    line = source.lines[at.line] if at.line < len(source.lines) else ""
+    return line[at.column] if at.column < len(line) else ""
+
+
+def _bare(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """``*: R``: a character that begins something in YAML."""
+    for mark in (since, at):
+        character = _character(source, mark)
+        if character and character in _BARE and not re.search("block end|document", problem):
+            return _meaningful(source, mark)
+    before = source.lines[max(0, at.line - 1)].lstrip()
+    if problem.startswith("mapping values") and before.startswith("!"):  # `!: R` is a tag, noticed a line later
+        return _meaningful(source, Mark(at.line - 1, source.lines[at.line - 1].index("!")))
+    return None
+
+
+def _meaningful(source: Source, at: Mark) -> Complaint:
+    character = _character(source, at)
+    what = f"{character!r} has a meaning in YAML and cannot stand here bare"
+    return source.span(at), what, f"quote it if it is a symbol: '{character}'"
+
+
+def _tab(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """A tab in the indentation."""
+    if _character(source, at) != "\t" or "cannot start any token" not in problem:
+        return None
+    return source.span(at), "a tab cannot indent in YAML", "indent with spaces"
+
+
+def _quote(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """A quote that is never closed, or a backslash within double quotes."""
+    quote = _character(source, since)
+    if "unknown escape" in problem or "escape sequence" in problem:
+        remedy = "a backslash is written twice in double quotes, or once in single ones"
+        return source.span(Mark(at.line, max(0, at.column - 1)), at), "this escape means nothing in YAML", remedy
+    if not quote or quote not in "'\"" or "found unexpected" not in problem:
+        return None
+    other = {"'": '"', '"': "'"}[quote]
+    return (
+        source.span(since),
+        f"this {quote} is never closed",
+        f"close it, or write {other}{quote}{other} for the symbol",
+    )
+
+
+def _bracket(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """``[0, ]]: R`` or ``{: R``: a bracket, a comma or a colon that is a symbol."""
+    if not re.search("expected (the node content|<block end>), but found '[^<]", problem):
+        return None
+    opened = Mark(at.line, max(0, at.column - 1))
+    if _character(source, opened) in ("[", "{"):
+        at = opened
+    return _meaningful(source, at) if _character(source, at) in (*_BRACKETS,) else None
+
+
+def _unclosed(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """A bracket that is not closed, perhaps since the rest of the line is a comment."""
+    bracket = _character(source, since)
+    if bracket not in ("[", "{") or not problem.startswith("expected ',' or"):
+        return None
+    if comment := _COMMENT.search(source.lines[since.line], since.column):
+        mark = Mark(since.line, comment.start())
+        return (
+            source.span(mark),
+            "'#' begins a comment here, to the end of the line",
+            "quote it if it is a symbol: '#'",
+        )
+    closing = {"[": "]", "{": "}"}[bracket]
+    remedy = f"close it with {closing!r}, put commas between its parts, or quote it if it is a symbol"
+    return source.span(since), f"this {bracket!r} is not closed properly", remedy
+
+
+def _colon(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """A colon too many, or one without a space after it."""
+    if problem.startswith("could not find expected ':'"):
+        return (
+            source.span(since, at),
+            "there is no ':' after this",
+            "write 'key: value', with a space after the colon",
+        )
+    if not problem.startswith("mapping values"):
+        return None
+    if ": " in source.lines[at.line][: at.column]:
+        return source.span(at), "a second ':' in one line", "quote the text, or write a mapping as {R: state}"
+    if at.line == 0 or source.lines[at.line - 1].rstrip().endswith(":"):
+        return None
+    above = at.line - 1
+    what = "this line has no 'key: value', so the next one is read as a part of it"
+    return (
+        source.span(Mark(above, 0), Mark(at.line, 0)),
+        what,
+        "put a space after its colon, or mend the indentation",
+    )
+
+
+def _indentation(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+    """A line that is indented as no line above it is."""
+    if not problem.startswith("expected <block end>, but found"):
+        return None
+    what = "this line does not fit the lines above"
+    return source.span(at), what, "indent all the entries of one mapping by the same number of spaces"

@@ -1,0 +1,123 @@
+"""Where machines come from: a path, standard input, or the shelf of machines that is shipped with the package."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import islice
+from pathlib import Path
+
+from tm2tfr.errors import NotFoundError, ReadError, SpecWarning, did_you_mean
+from tm2tfr.machine.formats import native
+from tm2tfr.machine.formats.native import Loaded
+from tm2tfr.machine.formats.source import MAX_BYTES
+from tm2tfr.machine.spec import Machine
+
+STDIN = "-"
+
+
+@cache
+def _shelf() -> dict[str, Traversable]:
+    """The shipped machines: within the package if it is installed, beside it in a checkout."""
+    package = files("tm2tfr")
+    folder: Traversable = package / "_machines"
+    if not folder.is_dir():
+        folder = Path(str(package)).parent / "machines"
+    found = (f for f in folder.iterdir() if f.name.endswith(".yaml")) if folder.is_dir() else ()
+    return {f.name.removesuffix(".yaml"): f for f in sorted(found, key=lambda f: f.name.removesuffix(".yaml"))}
+
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the shipped machines, sorted."""
+    return tuple(_shelf())
+
+
+def shipped_text(name: str) -> str:
+    """Return the YAML of a shipped machine.
+
+    Raises:
+        NotFoundError: if there is none of that name.
+    """
+    if name not in _shelf():
+        raise NotFoundError(
+            f"{name!r}: no such machine is shipped{did_you_mean(name, shipped())}: 'tm2tfr machines' lists them"
+        )
+    return _shelf()[name].read_text(encoding="utf-8")
+
+
+def load(where: str | Path) -> Machine:
+    """Load a machine from a path, from standard input (``-``), or a shipped one by its name.
+
+    A name without a suffix or a slash means a file in the current folder if there is one. What the author of
+    the machine may not have meant is issued as a `SpecWarning`.
+
+    Raises:
+        NotFoundError: if there is no such file and no such shipped machine.
+        ReadError: if it cannot be read.
+        SpecError: with every error of the document.
+    """
+    loaded = load_with_warnings(where)
+    for warning in loaded.warnings:
+        warnings.warn(str(warning), SpecWarning, stacklevel=2)
+    return loaded.machine
+
+
+def load_with_warnings(where: str | Path) -> Loaded:
+    """Load a machine as `load` does, and return the warnings with it instead of issuing them.
+
+    Raises:
+        NotFoundError, ReadError, SpecError: as `load`.
+    """
+    if isinstance(where, str) and where in _shelf() and not Path(where).is_file():
+        return native.read(shipped_text(where), file=_shelf()[where].name)
+    if where == STDIN:
+        return native.read(_contents("<stdin>"), file="<stdin>")
+    return native.read(_contents(str(where), Path(where)), file=str(where))
+
+
+def _contents(name: str, path: Path | None = None) -> bytes:
+    """As much of a file, or of standard input, as shows whether it is too large: it may be endless."""
+    shown = name if name and name.isprintable() else repr(name)
+    try:
+        with sys.stdin.buffer if path is None else path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"{shown}: {_not_found(name)}") from None
+    except IsADirectoryError:
+        raise ReadError(f"{shown}: this is a folder: name a file in it{_first_in(name)}") from None
+    except PermissionError:
+        raise ReadError(f"{shown}: you may not read this file: change its permissions, or name another") from None
+    except OSError as error:
+        raise ReadError(f"{shown}: this cannot be read ({error.strerror}): name another file") from None
+    except ValueError:  # a NUL, or half a surrogate pair
+        raise NotFoundError(f"{shown}: no file can have this name: remove what is no character") from None
+
+
+def _not_found(name: str) -> str:
+    """Return what is missing, what may be meant (a shipped machine, a file of that folder), and what to do."""
+    path = Path(name)
+    is_path = bool(path.suffix) or path.name != name
+    close = did_you_mean(path.name, _names_in(path.parent)) if is_path else ""
+    close = (
+        close
+        or did_you_mean(path.stem, shipped())
+        or (f" (did you mean {path.stem!r}?)" if path.stem in _shelf() else "")
+    )
+    missing = "there is no such file" if path.parent.is_dir() else f"there is no folder {str(path.parent)!r}"
+    shelf = "" if is_path else ", and no machine of that name is shipped"
+    return f"{missing}{shelf}{close}: name a file, or a machine that 'tm2tfr machines' lists"
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in islice(folder.iterdir(), 1000)]
+    except OSError:
+        return []
+
+
+def _first_in(folder: str) -> str:
+    machines = sorted(name for name in _names_in(Path(folder)) if name.endswith((".yaml", ".yml")))
+    return f", for instance {str(Path(folder, machines[0]))!r}" if machines else ""

@@ -1,0 +1,147 @@
+"""Weights as text, by name: a stable listing to read and to compare, and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from tm2tfr.errors import ShapeError, did_you_mean
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Residual
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
+
+
+def listing(decoder: Decoder, layer: str | None = None) -> str:
+    """Return every weight of `decoder`, or of one layer (by number from 1, or by name), as named text.
+
+    A line such as ``query[0] = 2·h/(i+1)`` is one row of a matrix; ``→`` shows where a value or a hidden unit is
+    added. Everything that is not 0 is listed, so equal listings are equal weights.
+
+    Raises:
+        ShapeError: if there is no such layer.
+    """
+    if layer is not None:
+        n = layer_number(decoder, layer)
+        return "\n".join(_layer(decoder.layout, n, decoder.layers[n - 1])) + "\n"
+    blocks = [_embedding(decoder)]
+    blocks += [_layer(decoder.layout, n, part) for n, part in enumerate(decoder.layers, start=1)]
+    return "\n\n".join("\n".join(block) for block in [*blocks, _unembedding(decoder)]) + "\n"
+
+
+def layer_number(decoder: Decoder, layer: str) -> int:
+    """Return the number, from 1, of the layer called `layer` (a number or a name)."""
+    names = [part.name for part in decoder.layers]
+    if layer.isascii() and layer.isdigit() and 1 <= int(layer) <= len(names):
+        return int(layer)
+    if layer in names:
+        return names.index(layer) + 1
+    known = ", ".join(f"{n} {name}" for n, name in enumerate(names, start=1))
+    raise ShapeError(f"there is no layer {layer!r}{did_you_mean(layer, names)}: the layers are {known}")
+
+
+def summary(decoder: Decoder) -> str:
+    """Return what the decoder consists of: its layers with their equations, and the counts."""
+    lines = [f"{n}  {part.name}: {part.meaning} [{part.source}]" for n, part in enumerate(decoder.layers, start=1)]
+    sizes = [_sizes(part) for part in decoder.layers]
+    rows = [f"   {text}" for text in sizes]
+    body = [line for pair in zip(lines, rows, strict=True) for line in pair]
+    counts = {
+        "layers": len(decoder.layers),
+        "attention heads": decoder.heads,
+        "hidden units": decoder.hidden,
+        "residual width": decoder.layout.width,
+        "vocabulary": len(decoder.vocabulary),
+        "parameters": decoder.parameters,
+        "non-zero": decoder.nonzero,
+    }
+    width = max(map(len, counts))
+    table = [f"{name:<{width}}  {value:>12,}" for name, value in counts.items()]
+    return "\n".join([*body, "", *table, f"{'largest weight':<{width}}  {coefficient(decoder.largest):>12}"]) + "\n"
+
+
+def _sizes(layer: Layer) -> str:
+    heads = ", ".join(head.name for head in layer.heads)
+    count = len(layer.heads)
+    parts = [f"{count} head{'s' if count > 1 else ''} ({heads})"] if heads else []
+    if layer.feed_forward:
+        parts.append(f"feed-forward with {_units(layer.feed_forward)}")
+    return "; ".join(parts)
+
+
+def _units(layer: FeedForward) -> str:
+    count = len(layer.units)
+    return f"{count} hidden unit{'s' if count != 1 else ''}"
+
+
+def _layer(layout: Residual, n: int, layer: Layer) -> list[str]:
+    lines = [f"layer {n}: {layer.name}", f"  {layer.meaning} [{layer.source}]"]
+    for head in layer.heads:
+        lines += [f"  {line}" for line in _head(layout, head)]
+    if layer.feed_forward:
+        lines += [f"  {line}" for line in _feed_forward(layout, layer.feed_forward)]
+    return lines
+
+
+def _head(layout: Residual, head: Head) -> Iterator[str]:
+    yield f"head {head.name!r} [{head.source}]: {head.mask}-masked, {head.weighting}"
+    if not (head.query.nonzero or head.key.nonzero):
+        yield "  query = key = 0 (uniform attention)"
+    for name, matrix in (("query", head.query), ("key", head.key)):
+        for k, row in enumerate(matrix.by_row()):
+            yield f"  {name}[{k}] = {form(layout, row)}"
+    targets = _transposed(head.output).by_row()
+    for k, row in enumerate(head.value.by_row()):
+        yield f"  value[{k}] = {form(layout, row)} → {form(layout, targets[k])}"
+
+
+def _feed_forward(layout: Residual, layer: FeedForward) -> Iterator[str]:
+    yield f"feed-forward, {_units(layer)}"
+    bias, reads = layer.input_bias.by_row(), layer.input.by_row()
+    writes = _transposed(layer.output).by_row()
+    for k, name in enumerate(layer.units):
+        argument = form(layout, reads[k], constant=bias[k].get(0, 0.0))
+        yield f"  hidden[{k}] = ReLU({argument}) → {form(layout, writes[k])}  # {name}"
+    offset = {row: value for row, _, value in layer.output_bias.entries()}
+    if offset:
+        yield f"  bias → {form(layout, offset)}"
+
+
+def _embedding(decoder: Decoder) -> list[str]:
+    tokens = _transposed(decoder.token_embedding).by_row()
+    features = _transposed(decoder.position_embedding).by_row()
+    lines = ["embedding"]
+    lines += [f"  token {name} → {form(decoder.layout, tokens[k])}" for k, name in enumerate(decoder.vocabulary)]
+    return lines + [f"  position {f} → {form(decoder.layout, features[k])}" for k, f in enumerate(decoder.features)]
+
+
+def _unembedding(decoder: Decoder) -> list[str]:
+    bias, rows = decoder.unembedding_bias.by_row(), decoder.unembedding.by_row()
+    lines = ["unembedding"]
+    for k, name in enumerate(decoder.vocabulary):
+        lines.append(f"  logit {name} = {form(decoder.layout, rows[k], constant=bias[k].get(0, 0.0))}")
+    return lines
+
+
+def form(layout: Residual, row: Mapping[int, float], *, constant: float = 0.0) -> str:
+    """Return a linear form by names: ``2·h/(i+1) - e_x[1] + 1``, or ``0``."""
+    terms = [(value, layout.directions[column]) for column, value in sorted(row.items())]
+    text = " + ".join(_term(value, name) for value, name in terms)
+    if constant:
+        text = f"{text} + {coefficient(constant)}" if text else coefficient(constant)
+    return text.replace("+ -", "- ") or "0"
+
+
+def _term(value: float, name: str) -> str:
+    if abs(value) == 1:
+        return name if value > 0 else f"-{name}"
+    return f"{coefficient(value)}·{name}"
+
+
+def coefficient(value: float) -> str:
+    """Return a weight as text: an integer or a fraction where it is a simple one, else all its digits."""
+    exact = Fraction(value)
+    return str(exact) if exact.denominator <= 64 and abs(exact.numerator) < 10**6 else repr(value)
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)
