@@ -58,24 +58,28 @@ _SIGNS = {
 _MATHS = {
     **{"⊥": "bot", "⊤": "top", "⊢": "vdash", "⊣": "dashv", "⊔": "sqcup", "⊓": "sqcap", "∅": "emptyset"},
     **{"→": "to", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "↔": "leftrightarrow", "⋮": "vdots"},
-    **{"▷": "triangleright", "◁": "triangleleft", "▸": "triangleright", "◂": "triangleleft", "△": "triangle"},
-    **{"▹": "triangleright", "◃": "triangleleft", "★": "star", "⋆": "star", "•": "bullet", "◦": "circ"},
-    **{"○": "bigcirc", "·": "cdot", "×": "times", "÷": "div", "±": "pm", "¬": "neg", "≠": "neq", "≤": "leq"},
-    **{"≥": "geq", "∞": "infty", "⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊗": "otimes", "∧": "wedge"},
-    **{"∨": "vee", "∈": "in", "♠": "spadesuit", "♣": "clubsuit", "♥": "heartsuit", "♦": "diamondsuit"},
-    **{"∗": "ast", "−": "mathord{-}", "⋄": "diamond", "◇": "diamond", "♯": "sharp", "♭": "flat", "°": "circ"},
-    **dict(
-        zip(
-            "αβγδεζηθικλμνξπρστυφχψω",
-            "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu "
-            "nu xi pi rho sigma tau upsilon varphi chi psi omega".split(),
-            strict=True,
-        )
-    ),
-    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split(), strict=True)),
+    **{"▷": "triangleright", "◁": "triangleleft", "△": "triangle", "▽": "bigtriangledown", "◇": "diamond"},
+    **{
+        "★": "star",
+        "•": "bullet",
+        "◦": "circ",
+        "○": "bigcirc",
+        "∗": "ast",
+        "·": "cdot",
+        "×": "times",
+        "÷": "div",
+    },
+    **{"±": "pm", "−": "mathord{-}", "¬": "neg", "≠": "neq", "≤": "leq", "≥": "geq", "∞": "infty", "∈": "in"},
+    **{"⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊗": "otimes", "∧": "wedge", "∨": "vee"},
+    **{"♠": "spadesuit", "♣": "clubsuit", "♥": "heartsuit", "♦": "diamondsuit", "♯": "sharp", "♭": "flat"},
 }
 _ACCENTS = dict(
     zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc", strict=True)
+)
+_GREEK = re.compile(
+    r"GREEK (?:SMALL LETTER (ALPHA|BETA|GAMMA|DELTA|EPSILON|ZETA|ETA|THETA|IOTA|KAPPA|LAMDA|MU|NU|XI|PI|RHO|"
+    r"SIGMA|TAU|UPSILON|PHI|CHI|PSI|OMEGA)|"
+    r"CAPITAL LETTER (GAMMA|DELTA|THETA|LAMDA|XI|PI|SIGMA|UPSILON|PHI|PSI|OMEGA))"
 )
 _INDEXED = re.compile(r"([A-Za-z])_?([0-9]+)")
 _TOP = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
@@ -94,24 +98,37 @@ def latex(sheet: Iterable[Line | Gap], caption: str | None) -> str:
 
 def text(plain: str) -> str:
     """Return any text so that LaTeX prints it in a paragraph."""
-    return "".join(sign if sign.isascii() and sign not in _SIGNS else _sign(sign) for sign in plain)
+    return "".join(_sign(sign) for sign in " ".join(plain.split("\n")))
 
 
 def _sign(sign: str) -> str:
     if sign in _SIGNS:
         return _SIGNS[sign]
-    if sign in _MATHS:
-        return rf"$\{_MATHS[sign]}$"
+    if sign.isascii() and sign.isprintable():
+        return sign
+    if (command := _command(sign)) is not None:
+        return f"${command}$"
     letter, accent = (*unicodedata.normalize("NFD", sign), "")[:2]
-    if letter.isascii() and letter.isalpha() and accent in _ACCENTS:
+    if unicodedata.normalize("NFC", letter + accent) == sign and letter.isascii() and accent in _ACCENTS:
         return rf"\{_ACCENTS[accent]}{{{letter}}}"
     return rf"\texttt{{U+{ord(sign):04X}}}"
 
 
+def _command(name: str) -> str | None:
+    r"""Return the command of mathematics for a character, ``\alpha``, None if it has none."""
+    if name in _MATHS:
+        return rf"\{_MATHS[name]}"
+    greek = _GREEK.fullmatch(unicodedata.name(name, "")) if len(name) == 1 else None
+    if greek is None:
+        return None
+    small, capital = greek.groups()
+    return "\\" + (small.lower() if small else capital.capitalize()).replace("amda", "ambda")
+
+
 def _row(line: Line | Gap) -> str:
     if isinstance(line, Gap):
-        count = str(line.rows) if line.rows < 1000 else f"{line.rows:,}".replace(",", r"\,")
-        return rf"\multicolumn{{{len(HEADER)}}}{{l}}{{$\vdots$ ({count} rows)}} \\"
+        count, plural = f"{line.rows:,}".replace(",", r"\,"), "s" if line.rows > 1 else ""
+        return rf"\multicolumn{{{len(HEADER)}}}{{l}}{{$\vdots$ ({count} row{plural})}} \\"
     first, *rest = (_marked(line, c) for c in COLUMNS)
     first = rf"$\triangleright$ {first}" if line.differs else first
     return rf"{' & '.join([first, _tape(line.tape), *rest])} \\"
@@ -135,7 +152,8 @@ def _tape(tape: Stretch | None) -> str:
     if tape is None:
         return ""
     cells = [rf"\underline{{{_maths(a)}}}" if k == tape.head else _maths(a) for k, a in enumerate(tape.cells)]
-    return rf"${r'\dots ' if tape.cut else ''}{''.join(cells)} \dots$"
+    left = r"\dots " if tape.cut else ""
+    return rf"${left}{''.join(cells)} \dots$"
 
 
 def _maths(name: str) -> str:
@@ -144,6 +162,6 @@ def _maths(name: str) -> str:
         return name
     if (indexed := _INDEXED.fullmatch(name)) is not None:
         return f"{indexed[1]}_{{{indexed[2]}}}"
-    if name in _MATHS:
-        return rf"\{_MATHS[name]}" + " "
+    if (command := _command(name)) is not None:
+        return f"{command} "
     return r"\_" if name == "_" else rf"\texttt{{{text(name)}}}"

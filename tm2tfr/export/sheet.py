@@ -1,7 +1,7 @@
 """A trace as the lines of a table: what the renderers for people share.
 
-Beside the trace's own columns there is the tape before each step, as the chapter prints it. It is worked out
-from the trace's rows alone: the prompt, and each symbol b^{(i-1)} that a token carries, written to cell h^{(i-1)}.
+Beside the trace's own columns there is the tape before each step, as the chapter prints it. It is worked out from
+the trace's rows alone: the prompt, and each symbol b^{(i-1)} that a token carries, written to cell h^{(i-1)}.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _escaped(sign: str) -> str:
 def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iterator[Stretch | None]:
     """Yield the tape before each row's step, None for the `prompt` and BOS; each costs O(window).
 
-    The stretch shown is the same for all rows where it fits into `window`; else it moves when the head nears its end.
+    All rows show the same stretch if it fits into `window`; else it moves when the head comes near its end.
     """
     heads = [row.h for row in rows if isinstance(row.h, int)]
     lowest, highest = min([0, *heads]), max([0, prompt - 1, *heads])

@@ -1,7 +1,7 @@
 """A trace as the chapter's table, for people and for programs.
 
-``csv``, ``json`` and ``jsonl`` hold the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` have the
-tape as well, and mark each cell that is not the simulator's: ``found≠expected``, and ▸ at the first such row.
+``csv``, ``json`` and ``jsonl`` hold the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` have
+the tape as well, and mark each cell that is not the simulator's: ``found≠expected``, and ▸ in the first such row.
 """
 
 from __future__ import annotations

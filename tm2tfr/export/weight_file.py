@@ -1,4 +1,4 @@
-"""A decoder as one ``.safetensors`` file, which is all that is needed to run it.
+r"""A decoder as one ``.safetensors`` file, which is all that is needed to run it.
 
 Every weight matrix is a float64 tensor called by its path, ``layers.3.heads.0.query``. One with more than
 `DENSE` entries is three tensors instead, ``….rows`` and ``….columns`` (int64) and ``….values`` (float64), in the
@@ -6,7 +6,7 @@ order of the rows and then the columns. Everything else is one JSON object, the 
 metadata (a single entry, because safetensors writes several in any order).
 
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII;
-then for each tensor, by name, of a line ``\\n name dtype shape\\n`` (``float64``, ``2 3``) and its bytes,
+then for each tensor, by name, of a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
 little-endian. It tells a damaged file from a whole one; it is no signature.
 """
 
@@ -15,16 +15,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, deserialize
+from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from tm2tfr.errors import ShapeError, WeightFileError
+from tm2tfr.errors import ShapeError, WeightFileError, listing
 from tm2tfr.export.files import write_bytes
 from tm2tfr.export.node import Node
 from tm2tfr.transformer.matrix import Matrix
@@ -38,7 +38,8 @@ DENSE = 2**20
 _KEY = "tm2tfr"
 _LARGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
 _LARGEST_SIDE = 2**24  # rows or columns: engines make a vector as long, whatever the matrix holds
-_DTYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+_FLOAT, _INT = np.dtype("<f8"), np.dtype("<i8")
+_DTYPES = (_FLOAT, _INT)
 _AGAIN = "make it again with 'tm2tfr compile'"
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -87,15 +88,15 @@ def dumps(decoder: Decoder) -> bytes:
         if max(matrix.shape) > _LARGEST_SIDE:
             raise WeightFileError(f"{path}: shape {matrix.shape}: a weight file takes up to 2^24 rows or columns")
         if matrix.shape[0] * matrix.shape[1] <= DENSE:
-            tensors[path] = matrix.dense(_DTYPES["F64"])
+            tensors[path] = matrix.dense(_FLOAT)
             continue
         sparse[path] = list(matrix.shape)
         for part in ("rows", "columns", "values"):
-            dtype = _DTYPES["F64" if part == "values" else "I64"]
+            dtype = _FLOAT if part == "values" else _INT
             tensors[f"{path}.{part}"] = np.ascontiguousarray(getattr(matrix, part), dtype)
     document = _document(decoder, sparse)
     document["digest"] = _digest(document, tensors)
-    return safetensors.save(dict(tensors), {_KEY: json.dumps(document, ensure_ascii=False)})
+    return safetensors.save(tensors, {_KEY: json.dumps(document)})
 
 
 def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
@@ -106,15 +107,118 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
     """
     document = _metadata(data, file)
     tensors = _tensors(data, file)
-    digest = document["digest"].text()
-    if digest != _digest({k: v for k, v in document.value.items() if k != "digest"}, tensors):
+    if document["digest"].text() != _digest(document.value, tensors):
         raise WeightFileError(
-            f"{file}: the contents do not match their digest, so the file is damaged or was changed: {_AGAIN}"
+            f"{file}: its contents do not match its digest, so it is damaged or was changed: {_AGAIN}"
         )
+    store = _Store(tensors, document["sparse"])
     try:
-        return _decoder(document, _Store(file, tensors, document["sparse"]))
+        decoder = _decoder(document, store)
     except ShapeError as error:
         raise WeightFileError(f"{file}: {error}: {_AGAIN}") from error
+    if store.unused:
+        raise WeightFileError(f"{file}: nothing uses the tensors {listing(store.unused)}: {_AGAIN}")
+    return decoder
+
+
+def _digest(document: Mapping[str, Any], tensors: Tensors) -> str:
+    """Return the SHA-256 that the docstring of this module defines."""
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    total = hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
+    for name, tensor in sorted(tensors.items()):
+        shape = " ".join(map(str, tensor.shape))
+        total.update(f"\n{name} {tensor.dtype.name} {shape}\n".encode(errors="surrogatepass"))
+        total.update(tensor.tobytes())
+    return total.hexdigest()
+
+
+# ── from bytes to metadata and tensors ──────────────────────────────────────────────────────────────────────
+def _metadata(data: bytes, file: str) -> Node:
+    """Return the metadata object of a file of this format and version."""
+    if not data:
+        raise WeightFileError(f"{file}: it is empty: {_AGAIN}")
+    if data[8:9] != b"{":
+        raise WeightFileError(f"{file}: not a safetensors file: give a file made by 'tm2tfr compile'")
+    size = int.from_bytes(data[:8], "little")
+    if size > _LARGEST_HEADER:
+        raise WeightFileError(f"{file}: its header claims to be {size} bytes long, so it is damaged: {_AGAIN}")
+    if 8 + size > len(data):
+        raise WeightFileError(f"{file}: it ends in the middle of its header, so it is truncated: {_AGAIN}")
+    header = _parsed(data[8 : 8 + size], file)
+    extra = header.get("__metadata__") if isinstance(header, dict) else None
+    text = extra.get(_KEY) if isinstance(extra, dict) else None
+    if not isinstance(text, str):
+        raise WeightFileError(
+            f"{file}: a safetensors file of another program (its metadata has no {_KEY!r}): "
+            "give a file made by 'tm2tfr compile'"
+        )
+    document = Node(_parsed(text, file), file)
+    document["format"].choice([FORMAT])
+    version = document["version"].text()
+    if version != VERSION:
+        raise WeightFileError(
+            f"{file}: a weight file of version {version!r}, and this tm2tfr reads version {VERSION!r}: "
+            "make it again with this tm2tfr, or load it with the one that made it"
+        )
+    return document
+
+
+def _parsed(text: str | bytes, file: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WeightFileError(
+            f"{file}: its metadata is not JSON ({error}), so it is damaged: {_AGAIN}"
+        ) from error
+
+
+def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
+    """Return the tensors: matrices of a reasonable shape, and vectors; nothing larger than `data` is made."""
+    try:
+        tensors = safetensors.load(data)
+    except (SafetensorError, KeyError, ValueError) as error:  # a KeyError for a dtype that numpy does not have
+        raise WeightFileError(f"{file}: damaged or truncated ({error}): {_AGAIN}") from error
+    for name, tensor in tensors.items():
+        if tensor.dtype not in _DTYPES:
+            raise WeightFileError(f"{file}: the tensor {name!r} is of dtype {tensor.dtype}: {_AGAIN}")
+        if tensor.ndim != 1 and not (tensor.ndim == 2 and max(tensor.shape) <= _LARGEST_SIDE):
+            raise WeightFileError(f"{file}: the tensor {name!r} is of shape {tensor.shape}: {_AGAIN}")
+    return tensors
+
+
+class _Store:
+    """The tensors of a file, to be taken out one matrix after the other."""
+
+    def __init__(self, tensors: Tensors, sparse: Node) -> None:
+        self._tensors, self._sparse, self._shapes = dict(tensors), sparse, set(sparse.keys)
+
+    def matrices(self, prefix: str, names: Sequence[str]) -> dict[str, Matrix]:
+        """Take out the matrices called ``prefix + name``, by name."""
+        return {name: self._matrix(prefix + name) for name in names}
+
+    @property
+    def unused(self) -> list[str]:
+        """The names not asked for."""
+        return sorted({*self._tensors, *self._shapes})
+
+    def _matrix(self, path: str) -> Matrix:
+        if path not in self._shapes:
+            return Matrix.from_dense(self._tensor(path, _FLOAT, 2))
+        self._shapes.remove(path)
+        shape = [side.number(most=_LARGEST_SIDE) for side in self._sparse[path].items()]
+        if len(shape) != 2:
+            raise self._sparse[path].error("should be two numbers")
+        rows, columns = (self._tensor(f"{path}.{part}", _INT, 1) for part in ("rows", "columns"))
+        return Matrix((shape[0], shape[1]), rows, columns, self._tensor(f"{path}.values", _FLOAT, 1))
+
+    def _tensor(self, name: str, dtype: np.dtype[Any], dimensions: int) -> NDArray[Any]:
+        if name not in self._tensors:
+            raise ShapeError(f"the tensor {name!r} is missing")
+        tensor = self._tensors.pop(name)
+        if tensor.dtype != dtype or tensor.ndim != dimensions:
+            kind = "matrix" if dimensions == 2 else "vector"
+            raise ShapeError(f"the tensor {name!r} should be a {kind} of {dtype}")
+        return tensor
 
 
 # ── what a decoder is beside its matrices ───────────────────────────────────────────────────────────────────
@@ -140,3 +244,52 @@ def _layer_document(layer: Layer) -> dict[str, Any]:
     units = None if ffn is None else {"units": list(ffn.units)}
     plain = {k: getattr(layer, k) for k in ("name", "meaning", "source")}
     return {**plain, "heads": heads, "feed_forward": units}
+
+
+# ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
+def _decoder(document: Node, store: _Store) -> Decoder:
+    outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
+    provenance = document["provenance"]
+    return Decoder(
+        layout=Residual(tuple(_subspace(item) for item in document["layout"].items())),
+        vocabulary=document["vocabulary"].texts(),
+        bos=document["bos"].text(),
+        stop=document["stop"].texts(),
+        features=document["features"].texts(),
+        layers=tuple(
+            _layer(item, f"layers.{n}.", store) for n, item in enumerate(document["layers"].items(), start=1)
+        ),
+        provenance={key: provenance[key].text() for key in provenance.keys},
+        **store.matrices("", outer),
+    )
+
+
+def _subspace(item: Node) -> Subspace:
+    labels = item["labels"]
+    return Subspace(item["name"].text(), None if labels.value is None else labels.texts())
+
+
+def _layer(item: Node, prefix: str, store: _Store) -> Layer:
+    ffn = item["feed_forward"]
+    return Layer(
+        name=item["name"].text(),
+        meaning=item["meaning"].text(),
+        source=item["source"].text(),
+        heads=tuple(_head(head, f"{prefix}heads.{k}.", store) for k, head in enumerate(item["heads"].items())),
+        feed_forward=None if ffn.value is None else _feed_forward(ffn, f"{prefix}feed_forward.", store),
+    )
+
+
+def _head(item: Node, prefix: str, store: _Store) -> Head:
+    return Head(
+        name=item["name"].text(),
+        source=item["source"].text(),
+        mask=item["mask"].choice(get_args(Mask)),
+        weighting=item["weighting"].choice(get_args(Weighting)),
+        **store.matrices(prefix, ("query", "key", "value", "output")),
+    )
+
+
+def _feed_forward(item: Node, prefix: str, store: _Store) -> FeedForward:
+    parts = ("input", "input_bias", "output", "output_bias")
+    return FeedForward(units=item["units"].texts(), **store.matrices(prefix, parts))

@@ -1,0 +1,74 @@
+"""A value of a JSON document that knows where it stands, so that a wrong one can be named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tm2tfr.errors import WeightFileError, did_you_mean
+
+_Choice = TypeVar("_Choice", bound=str)
+_NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """`value` at the place `at` (``layers[2].name``) of the metadata of `file`.
+
+    Every method raises a `WeightFileError` if the value is not of the kind asked for.
+    """
+
+    value: Any
+    file: str
+    at: str = ""
+
+    def __getitem__(self, key: str) -> Node:
+        """Return what an object has under `key`."""
+        if key not in self._of(dict):
+            raise self.error(f"has no {key!r}")
+        return Node(self.value[key], self.file, f"{self.at}.{key}" if self.at else key)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of an object."""
+        return tuple(self._of(dict))
+
+    def items(self) -> Iterator[Node]:
+        """Yield the items of a list."""
+        return (Node(item, self.file, f"{self.at}[{n}]") for n, item in enumerate(self._of(list)))
+
+    def text(self) -> str:
+        """Return a text."""
+        return str(self._of(str))
+
+    def texts(self) -> tuple[str, ...]:
+        """Return a list of texts."""
+        return tuple(item.text() for item in self.items())
+
+    def number(self, *, most: int) -> int:
+        """Return a whole number from 0 to `most`."""
+        number: int = self._of(int)
+        if not 0 <= number <= most:
+            raise self.error(f"should be a number from 0 to {most}, is {number}")
+        return number
+
+    def choice(self, choices: Sequence[_Choice]) -> _Choice:
+        """Return a text that is one of `choices`."""
+        text = self.text()
+        for choice in choices:
+            if choice == text:
+                return choice
+        close = did_you_mean(text, choices)
+        raise self.error(f"is {text!r}{close}, which this tm2tfr does not know: known are {', '.join(choices)}")
+
+    def error(self, what: str) -> WeightFileError:
+        """Return the error that this place `what`."""
+        place = f"{self.at} in the metadata" if self.at else "the metadata"
+        return WeightFileError(f"{self.file}: {place} {what}: make the file again with 'tm2tfr compile'")
+
+    def _of(self, kind: type) -> Any:
+        if type(self.value) is not kind:
+            found = _NAMES.get(type(self.value), "a number")  # a bool or a float is neither
+            raise self.error(f"should be {_NAMES[kind]}, is {found}")
+        return self.value
