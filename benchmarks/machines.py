@@ -18,9 +18,7 @@ def large(states: int = 1_000, symbols: int = 10, seed: int = 1) -> Machine:
     """A random machine with a rule for every state and symbol."""
     chance = random.Random(seed)
     names, gamma = [f"q{n}" for n in range(states)], [chr(ord("a") + n) for n in range(symbols)]
-    rules = {
-        (q, a): (chance.choice(names), chance.choice(gamma), chance.choice((-1, 1))) for q in names for a in gamma
-    }
+    rules = {(q, a): (chance.choice(names), chance.choice(gamma), chance.choice((-1, 1))) for q in names for a in gamma}
     return Machine(transitions=rules, start="q0", blank="a", name=f"random {states}×{symbols}")
 
 

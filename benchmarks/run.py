@@ -88,7 +88,9 @@ def compiling() -> None:
     machine = five_states()
     line("compile a 5-state machine", f"{1000 * seconds(lambda: compile_machine(machine), 21):.1f} ms", "under 20 ms")
     code = "from benchmarks.run import compile_large; compile_large()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+    )
     print(done.stdout, end="")
 
 
@@ -104,7 +106,9 @@ def compile_large() -> None:
 
 
 if __name__ == "__main__":
-    print(f"{platform.processor() or platform.machine()}, {platform.system()}, Python {platform.python_version()}, "
-          f"numpy {np.__version__}")
+    print(
+        f"{platform.processor() or platform.machine()}, {platform.system()}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}"
+    )
     compiling()
     speed()

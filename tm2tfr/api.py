@@ -131,9 +131,7 @@ def machine_of(decoder: Decoder) -> Machine:
     """
     text = decoder.provenance.get("machine")
     if not text:
-        raise CompileError(
-            "the weights come without a machine to compare them with: name one, or run them without a check"
-        )
+        raise CompileError("the weights come without a machine to compare them with: name one, or run them without a check")
     return Machine.from_yaml(text, file=decoder.provenance.get("name", "<provenance>"))
 
 

@@ -218,7 +218,9 @@ def graph(machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")] = "chapter
 
 @app.command()
 def machines(
-    format: Annotated[ReportFormat, typer.Option(help="Lines for people, or one JSON object a machine.")] = ReportFormat.text,
+    format: Annotated[
+        ReportFormat, typer.Option(help="Lines for people, or one JSON object a machine.")
+    ] = ReportFormat.text,
 ) -> None:
     """List the machines that are shipped."""
     for line in console.catalogue(as_json=format is ReportFormat.json):

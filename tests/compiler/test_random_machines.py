@@ -41,8 +41,7 @@ def test_exact_is_dense(case: tuple[Machine, str]) -> None:
     machine, word = case
     decoder = compile_machine(machine)
     exact, dense = (
-        check(decoder, word, machine=machine, engine=engine, max_steps=25, keep_rows=True)
-        for engine in (Exact(), Dense())
+        check(decoder, word, machine=machine, engine=engine, max_steps=25, keep_rows=True) for engine in (Exact(), Dense())
     )
     assert exact.rows == dense.rows
     assert exact.agrees

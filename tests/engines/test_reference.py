@@ -31,9 +31,7 @@ WIDTH, VOCABULARY = 5, 4
 
 # ── the reference ───────────────────────────────────────────────────────────────────────────────────────────
 def rationals(array: Array) -> Array:
-    return np.array([Fraction(v) for v in array.ravel()] or [Fraction(0)], dtype=object)[: array.size].reshape(
-        array.shape
-    )
+    return np.array([Fraction(v) for v in array.ravel()] or [Fraction(0)], dtype=object)[: array.size].reshape(array.shape)
 
 
 def forward(
@@ -50,9 +48,7 @@ def forward(
 
     one = numbers(np.ones(1))[0]
     places = [[POSITION_FEATURES[f](i) for i in range(n)] for f in decoder.features]
-    p = np.array([[one * a / b for a, b in row] for row in places], dtype=numbers(np.ones(1)).dtype).reshape(
-        -1, n
-    )
+    p = np.array([[one * a / b for a, b in row] for row in places], dtype=numbers(np.ones(1)).dtype).reshape(-1, n)
     x = weights(decoder.token_embedding)[:, list(tokens)] + weights(decoder.position_embedding) @ p
     stages = [(-1, "embedding", x.T.tolist())]
     for number, layer in enumerate(decoder.layers):
@@ -97,9 +93,7 @@ class Recorder:
         self.events.append(((layer, head), (plain(scores), plain(attended))))
 
 
-def watched(
-    decoder: Decoder, tokens: Sequence[int], engine: Engine
-) -> tuple[list[Stage], Looks, Array, list[int]]:
+def watched(decoder: Decoder, tokens: Sequence[int], engine: Engine) -> tuple[list[Stage], Looks, Array, list[int]]:
     session, records, logits, answers = engine.start(decoder), [], [], []
     for token in tokens:
         record = Recorder()
@@ -151,9 +145,7 @@ def random_decoder(
     def head(n: int) -> Head:
         d_k, d_v = int(rng.integers(0, 4)), int(rng.integers(0, 3))
         # now and then a head without any scores, or with a query that meets no key
-        query, key = (
-            some(d_k, WIDTH) if rng.random() < 0.8 else Matrix.from_entries((d_k, WIDTH), {}) for _ in "qk"
-        )
+        query, key = (some(d_k, WIDTH) if rng.random() < 0.8 else Matrix.from_entries((d_k, WIDTH), {}) for _ in "qk")
         output = some(WIDTH, d_v)
         return Head(name=f"{n}", source="", query=query, key=key, value=some(d_v, WIDTH, carried), output=output)
 

@@ -94,9 +94,7 @@ def test_mermaid() -> None:
 
 def test_a_halt_without_a_verdict_is_a_box() -> None:
     machine = one_edge({"_": ("1", "R")})
-    assert '\ts1 [label=end fillcolor="#ececec" shape=box style="filled,rounded" tooltip=end]\n' in to_dot(
-        machine
-    )
+    assert '\ts1 [label=end fillcolor="#ececec" shape=box style="filled,rounded" tooltip=end]\n' in to_dot(machine)
     assert '\n  s1["end"]\n' in to_mermaid(machine)
 
 
@@ -262,27 +260,21 @@ def test_without_dot_the_error_says_how_to_get_it() -> None:
 @posix
 def test_dot_fails(no_dot: Path) -> None:
     pretend(no_dot, "echo 'no such font' >&2; exit 3")
-    with pytest.raises(
-        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): mend it, or choose"
-    ):
+    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): mend it, or choose"):
         to_svg(EVEN)
 
 
 @posix
 def test_dot_crashes(no_dot: Path) -> None:
     pretend(no_dot, "kill -SEGV $$")
-    with pytest.raises(
-        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): mend it, or"
-    ):
+    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): mend it, or"):
         to_svg(EVEN)
 
 
 @posix
 def test_dot_may_not_be_run(no_dot: Path) -> None:
     pretend(no_dot, "", mode=stat.S_IRUSR)
-    with pytest.raises(
-        OutputError, match=r"^drawing even: Graphviz's 'dot' does not run \(Permission denied\): mend it"
-    ):
+    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' does not run \(Permission denied\): mend it"):
         to_svg(EVEN)
 
 
@@ -295,9 +287,7 @@ def test_a_machine_too_large_to_be_read_is_not_drawn_in_a_notebook(monkeypatch: 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.usefixtures("no_dot")
-@pytest.mark.parametrize(
-    ("name", "want"), [("m.dot", to_dot), ("m.gv", to_dot), ("m.mmd", to_mermaid), ("M.DOT", to_dot)]
-)
+@pytest.mark.parametrize(("name", "want"), [("m.dot", to_dot), ("m.gv", to_dot), ("m.mmd", to_mermaid), ("M.DOT", to_dot)])
 def test_texts_are_saved_without_dot(tmp_path: Path, name: str, want: object) -> None:
     assert callable(want)
     save(EVEN, tmp_path / name)
@@ -338,18 +328,14 @@ def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
     old.write_text("old")
     with monkeypatch.context() as patch:
         patch.setattr(broken, full)
-        with pytest.raises(
-            OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose a folder"
-        ):
+        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose a folder"):
             save(EVEN, old)
     assert old.read_text() == "old"
     assert os.listdir(tmp_path) == ["m.dot"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(
-        OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose a folder that"
-    ):
+    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose a folder that"):
         save(EVEN, tmp_path / "nowhere" / "m.dot")
 
 

@@ -101,9 +101,7 @@ def test_a_machine_of_dead_states_only() -> None:
 
 
 def test_unread_symbols_leave_out_the_blank() -> None:
-    machine = Machine(
-        transitions={("a", "1"): ("a", "y", "R")}, start="a", blank="_", tape_alphabet=tuple("z1_y")
-    )
+    machine = Machine(transitions={("a", "1"): ("a", "y", "R")}, start="a", blank="_", tape_alphabet=tuple("z1_y"))
     assert unread_symbols(machine) == ("z", "y")
     assert unread_symbols(LOOPY) == ("y",)
 

@@ -25,9 +25,7 @@ from tm2tfr.machine.simulator import (
 )
 from tm2tfr.machine.spec import Machine, Rule
 
-SPIN = Machine(
-    transitions={("a", "_"): ("a", "_", "R")}, start="a", blank="_", accept=("yes",), states=("a", "yes")
-)
+SPIN = Machine(transitions={("a", "_"): ("a", "_", "R")}, start="a", blank="_", accept=("yes",), states=("a", "yes"))
 
 
 def machine(table: dict[tuple[str, str], tuple[str, str, str]], **more: Any) -> Machine:
@@ -60,9 +58,7 @@ LONG = (
 )
 def test_busy_beavers(case: dict[str, Any]) -> None:
     """Steps are the executed ones: halting by ``---`` is no step here, though some count it."""
-    got = result(
-        bbchallenge(case["machine"]), max_steps=None if case["outcome"] == "halt" else case["executed_steps"]
-    )
+    got = result(bbchallenge(case["machine"]), max_steps=None if case["outcome"] == "halt" else case["executed_steps"])
     assert got.outcome == {"halt": "halt", "running": "limit"}[case["outcome"]]
     assert got.steps == case["executed_steps"]
     assert got.ones == case.get("ones", got.ones)
@@ -147,9 +143,7 @@ def test_what_a_missing_rule_means(keys: dict[str, Any], want: str) -> None:
 
 
 def test_a_state_named_accept_with_rules_gives_no_verdict() -> None:
-    assert (
-        result(machine({("a", "_"): ("accept", "_", "R"), ("accept", "_"): ("end", "_", "R")})).outcome == "halt"
-    )
+    assert result(machine({("a", "_"): ("accept", "_", "R"), ("accept", "_"): ("end", "_", "R")})).outcome == "halt"
 
 
 # ── limits ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -157,9 +151,7 @@ def test_a_limit_is_no_verdict() -> None:
     assert result(SPIN, max_steps=7) == Result(outcome="limit", steps=7, tape="", cells_visited=8, ones=0)
 
 
-@pytest.mark.parametrize(
-    ("limit", "outcome", "steps"), [(0, "limit", 0), (5, "limit", 5), (6, "halt", 6), (7, "halt", 6)]
-)
+@pytest.mark.parametrize(("limit", "outcome", "steps"), [(0, "limit", 0), (5, "limit", 5), (6, "halt", 6), (7, "halt", 6)])
 def test_a_machine_that_stops_on_the_last_step_has_stopped(limit: int, outcome: str, steps: int) -> None:
     got = result(bbchallenge("1RB1LB_1LA1RZ"), max_steps=limit)
     assert (got.outcome, got.steps) == (outcome, steps)

@@ -32,9 +32,7 @@ def test_what_is_left_out_is_what_is_named() -> None:
 
 
 def test_what_is_given_is_kept_without_duplicates() -> None:
-    m = machine(
-        states=["c", "b", "a", "c"], input_alphabet="00", tape_alphabet="_x10_", accept=(), tape="one-way"
-    )
+    m = machine(states=["c", "b", "a", "c"], input_alphabet="00", tape_alphabet="_x10_", accept=(), tape="one-way")
     assert m.states == ("c", "b", "a")
     assert m.input_alphabet == ("0",)
     assert m.tape_alphabet == ("_", "x", "1", "0")
@@ -132,9 +130,7 @@ def test_examples_may_come_as_a_list() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "again", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy, dataclasses.replace]
-)
+@pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy, dataclasses.replace])
 def test_a_copy_is_the_same_machine(again: Any) -> None:
     m = machine(accept="b", examples=(Example(input="0", outcome="accept", steps=1),), yaml="blank: _")
     assert m.accept_states == ("b",)
@@ -152,9 +148,7 @@ def test_replace_checks_again() -> None:
 
 # ── shown to people ─────────────────────────────────────────────────────────────────────────────────────
 def test_repr() -> None:
-    assert repr(machine()) == (
-        "<Machine m: 2 states, 2 rules, Σ={0, 1} Γ={0, _, 1}, blank '_', two-way tape, start a>"
-    )
+    assert repr(machine()) == ("<Machine m: 2 states, 2 rules, Σ={0, 1} Γ={0, _, 1}, blank '_', two-way tape, start a>")
     assert repr(machine(transitions={}, accept="yes", reject=("a", "no"), tape="one-way")) == (
         "<Machine m: 3 states, 0 rules, Γ={_}, blank '_', one-way tape, start a, accept=yes, reject=a, no>"
     )
@@ -243,14 +237,12 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"accept": "a"},
         ("accept", "a"),
-        "the accept state 'a' has rules: a machine stops on entry there: "
-        "remove the rules of 'a', or take it out of accept",
+        "the accept state 'a' has rules: a machine stops on entry there: remove the rules of 'a', or take it out of accept",
     ),
     (
         {"reject": "a"},
         ("reject", "a"),
-        "the reject state 'a' has rules: a machine stops on entry there: "
-        "remove the rules of 'a', or take it out of reject",
+        "the reject state 'a' has rules: a machine stops on entry there: remove the rules of 'a', or take it out of reject",
     ),
     (
         {"accept": "b", "reject": "b"},
@@ -356,9 +348,7 @@ def test_a_word_over_the_input_alphabet_comes_back() -> None:
     [
         (
             "0120x",
-            "input of m: position 2: '2' is not in the input alphabet: use only its symbols ({0, 1})\n"
-            "  0120x\n"
-            "    ^ ^",
+            "input of m: position 2: '2' is not in the input alphabet: use only its symbols ({0, 1})\n  0120x\n    ^ ^",
         ),
         (
             "_",

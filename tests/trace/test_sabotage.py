@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tm2tfr.compiler.turing import compile_machine
-from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.decode import generate
+from tm2tfr.engines.dense import Dense
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.check import Trace, check
@@ -59,7 +59,9 @@ def test_each_sabotage_is_caught_where_it_is_or_changes_nothing(name: str) -> No
             harmless += 1
             for word in CASES[name]:
                 same = [list(rows(d, word, engine=Dense(), max_positions=130)) for d in (decoder, broken)]
-                tokens = [[s.output for s in generate(d, word, engine=Dense(), max_positions=130)] for d in (decoder, broken)]
+                tokens = [
+                    [s.output for s in generate(d, word, engine=Dense(), max_positions=130)] for d in (decoder, broken)
+                ]
                 assert same[0] == same[1]
                 assert tokens[0] == tokens[1]
             continue

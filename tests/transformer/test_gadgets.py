@@ -66,9 +66,7 @@ def by_hand(units: Sequence[Unit], x: Values) -> dict[str, Fraction]:
     for unit in units:
         before = Fraction(unit.bias) + sum(Fraction(c) * Fraction(x[d]) for d, c in unit.reads.items())
         for direction, coefficient in unit.writes.items():
-            added[direction] = added.get(direction, Fraction(0)) + Fraction(coefficient) * max(
-                before, Fraction(0)
-            )
+            added[direction] = added.get(direction, Fraction(0)) + Fraction(coefficient) * max(before, Fraction(0))
     return added
 
 
@@ -235,9 +233,7 @@ def test_lookup_among_more_positions(i: int, data: st.DataObject) -> None:
 
 
 WANTED = range(-4, 5)
-LATEST_LAYOUT = Residual(
-    tuple(map(Subspace, ("k", "k^2", *FEATURES, *(f"h={h}" for h in WANTED), "found", "at")))
-)
+LATEST_LAYOUT = Residual(tuple(map(Subspace, ("k", "k^2", *FEATURES, *(f"h={h}" for h in WANTED), "found", "at"))))
 LATEST = [
     latest(
         LATEST_LAYOUT,

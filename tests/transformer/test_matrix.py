@@ -129,7 +129,7 @@ def test_equal_matrices_are_equal_however_they_were_made() -> None:
 )
 def test_what_differs_is_not_equal(other: object) -> None:
     assert other != SPARSE
-    assert (SPARSE == other) is False
+    assert (other == SPARSE) is False
 
 
 def test_a_matrix_is_frozen() -> None:
@@ -150,9 +150,7 @@ def test_the_arrays_it_was_made_of_stay_the_callers() -> None:
     assert list(matrix.entries()) == [(0, 0, 1.0)]
 
 
-@pytest.mark.parametrize(
-    "copied", [pickle.loads(pickle.dumps(SPARSE)), copy.deepcopy(SPARSE)], ids=["pickle", "deepcopy"]
-)
+@pytest.mark.parametrize("copied", [pickle.loads(pickle.dumps(SPARSE)), copy.deepcopy(SPARSE)], ids=["pickle", "deepcopy"])
 def test_a_copy_is_equal_and_frozen_too(copied: Matrix) -> None:
     assert copied == SPARSE
     assert hash(copied) == hash(SPARSE)

@@ -82,9 +82,7 @@ def test_it_counts_itself() -> None:
     size = sum(rows * columns for rows, columns in SHAPES.values())
     assert (DECODER.parameters, DECODER.nonzero, DECODER.heads, DECODER.hidden) == (size, size, 2, 5)
     assert DECODER.largest == 100.0
-    assert repr(DECODER) == (
-        "<Decoder: 3 layers, 2 heads, 5 hidden units, residual width 4, vocabulary 3, 132 non-zero>"
-    )
+    assert repr(DECODER) == ("<Decoder: 3 layers, 2 heads, 5 hidden units, residual width 4, vocabulary 3, 132 non-zero>")
     empty = {path: Matrix.from_entries(shape, {}) for path, shape in SHAPES.items()}
     assert replaced(DECODER, empty).largest == 0.0
     assert replaced(DECODER, empty).nonzero == 0
@@ -181,9 +179,7 @@ def test_a_copy_is_the_same_decoder_and_frozen_too(copied: Decoder) -> None:
     assert copied == DECODER
     assert hash(copied) == hash(DECODER)
     assert copied.provenance == {"name": "a test"}
-    assert {path: m.values.flags.writeable for path, m in matrices(copied).items()} == dict.fromkeys(
-        SHAPES, False
-    )
+    assert {path: m.values.flags.writeable for path, m in matrices(copied).items()} == dict.fromkeys(SHAPES, False)
     with pytest.raises(TypeError, match="does not support item assignment"):
         copied.provenance["name"] = "changed"  # type: ignore[index]
 

@@ -57,9 +57,7 @@ class _Head:
 
     def __init__(self, head: Head) -> None:
         if head.mask != "future" or head.weighting != "average-hard":
-            raise EngineError(
-                f"head {head.name!r}: the exact engine runs future-masked average-hard attention only"
-            )
+            raise EngineError(f"head {head.name!r}: the exact engine runs future-masked average-hard attention only")
         self._query, self._key, self._value = _rows(head.query), _rows(head.key), _rows(head.value)
         self._output = _columns(head.output)
         self._keys: list[list[Number]] = []

@@ -16,12 +16,8 @@ _WHY: Mapping[int, tuple[str, str]] = {
     errno.ENOENT: ("there is no folder {folder}", "make it first"),
     errno.ENOTDIR: ("{folder} is not a folder", "choose a place inside a folder"),
     errno.EISDIR: ("it is a folder", "give the name of a file in it"),
-    **dict.fromkeys(
-        (errno.EACCES, errno.EPERM, errno.EROFS), ("no permission to write there", "choose another place")
-    ),
-    **dict.fromkeys(
-        (errno.ENOSPC, errno.EDQUOT), ("the disk is full", "free some space, or choose another place")
-    ),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ("no permission to write there", "choose another place")),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "free some space, or choose another place")),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
     errno.ELOOP: ("its symbolic links lead round in a circle", "remove one of them, or choose another place"),
 }
@@ -45,7 +41,7 @@ def write_text(path: str | Path, text: str) -> None:
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write `data` to `path`, whole or not at all; a file that was there before keeps its permissions.
 
-    A symbolic link is followed. Something that is no file or folder (a pipe, ``/dev/stdout``) is written to as it is.
+    A symbolic link is followed. What is no file and no folder (a pipe, ``/dev/stdout``) is written to as it is.
 
     Raises:
         OutputError: where it cannot be written, why, and what to do. Nothing is left behind then.

@@ -26,7 +26,8 @@ _HEADS = {
     "y": "$y^{(i)}$",
 }
 _SIGNS = {
-    **{sign: f"\\{sign}" for sign in "_#{}%&$"},
+    **{sign: f"\\{sign}" for sign in "_#{}%&"},
+    "$": r"\texttt{\char36}",  # \$ and a few others would need a font that not everybody has
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -37,12 +38,6 @@ _SIGNS = {
     **{sign: f"{sign}{{}}" for sign in "-,'`!?"},  # so that two of them, or ?`, are no ligature
     "␣": r"\textvisiblespace{}",
     "…": r"\dots{}",
-    "§": r"\S{}",
-    "¶": r"\P{}",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "¢": r"\textcent{}",
-    "£": r"\pounds{}",
     "ß": r"\ss{}",
     "æ": r"\ae{}",
     "Æ": r"\AE{}",
@@ -72,6 +67,7 @@ _MATHS = {
     **{"±": "pm", "−": "mathord{-}", "¬": "neg", "≠": "neq", "≤": "leq", "≥": "geq", "∞": "infty", "∈": "in"},
     **{"⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊗": "otimes", "∧": "wedge", "∨": "vee"},
     **{"♠": "spadesuit", "♣": "clubsuit", "♥": "heartsuit", "♦": "diamondsuit", "♯": "sharp", "♭": "flat"},
+    **{"§": "S", "¶": "P", "†": "dagger", "‡": "ddagger", "£": "pounds"},
 }
 _ACCENTS = dict(
     zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc", strict=True)
@@ -145,15 +141,15 @@ def _cell(shown: str) -> str:
     if triple is not None:
         sign = "+" if triple.move > 0 else ""
         return f"$({_maths(triple.state)}, {_maths(triple.symbol)}, {sign}{triple.move})$"
-    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${_maths(shown)}$"
+    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${_maths(shown).rstrip()}$"
 
 
 def _tape(tape: Stretch | None) -> str:
     if tape is None:
         return ""
     cells = [rf"\underline{{{_maths(a)}}}" if k == tape.head else _maths(a) for k, a in enumerate(tape.cells)]
-    left = r"\dots " if tape.cut else ""
-    return rf"${left}{''.join(cells)} \dots$"
+    left, between = r"\dots " if tape.cut else "", r"\,"  # apart, so that blanks are no long line
+    return rf"${left}{between.join(cells)} \dots$"
 
 
 def _maths(name: str) -> str:

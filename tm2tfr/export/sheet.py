@@ -70,16 +70,23 @@ def lines(trace: Trace, *, blank: str, window: int, elide: int | None = None) ->
             continue
         if n > done:
             yield Gap(n - done)
-        want = trace.expected[n] if n < len(trace.expected) else row
         yield Line(
             cells={c: show(plain(c, v)) for c, v in zip(COLUMNS, row, strict=True)},
             tape=tape and tape._replace(cells=[show(a) for a in tape.cells]),
-            wrong={c: show(plain(c, w)) for c in CHECKED if (w := getattr(want, c)) != getattr(row, c)},
+            wrong={c: show(plain(c, value)) for c, value in _wrong(trace, n).items()},
             differs=n == differs,
         )
         done = n + 1
     if done < len(trace.rows):
         yield Gap(len(trace.rows) - done)
+
+
+def _wrong(trace: Trace, n: int) -> dict[str, Any]:
+    """Return what the wrong cells of a row should be; of a row after the simulator's last, its token is wrong."""
+    row, expected = trace.rows[n], trace.expected
+    if n >= len(expected):
+        return {"x": None} if expected else {}
+    return {c: want for c in CHECKED if (want := getattr(expected[n], c)) != getattr(row, c)}
 
 
 def plain(column: str, value: Any) -> str:

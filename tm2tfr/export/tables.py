@@ -43,9 +43,7 @@ _EXTENSIONS = {
 _MARKDOWN = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
 
 
-def table(
-    trace: Trace, format: str, *, blank: str = "_", caption: str | None = None, elide: int | None = None
-) -> str:
+def table(trace: Trace, format: str, *, blank: str = "_", caption: str | None = None, elide: int | None = None) -> str:
     """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
 
     Args:

@@ -108,9 +108,7 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
     document = _metadata(data, file)
     tensors = _tensors(data, file)
     if document["digest"].text() != _digest(document.value, tensors):
-        raise WeightFileError(
-            f"{file}: its contents do not match its digest, so it is damaged or was changed: {_AGAIN}"
-        )
+        raise WeightFileError(f"{file}: its contents do not match its digest, so it is damaged or was changed: {_AGAIN}")
     store = _Store(tensors, document["sparse"])
     try:
         decoder = _decoder(document, store)
@@ -167,9 +165,7 @@ def _parsed(text: str | bytes, file: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WeightFileError(
-            f"{file}: its metadata is not JSON ({error}), so it is damaged: {_AGAIN}"
-        ) from error
+        raise WeightFileError(f"{file}: its metadata is not JSON ({error}), so it is damaged: {_AGAIN}") from error
 
 
 def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
@@ -256,9 +252,7 @@ def _decoder(document: Node, store: _Store) -> Decoder:
         bos=document["bos"].text(),
         stop=document["stop"].texts(),
         features=document["features"].texts(),
-        layers=tuple(
-            _layer(item, f"layers.{n}.", store) for n, item in enumerate(document["layers"].items(), start=1)
-        ),
+        layers=tuple(_layer(item, f"layers.{n}.", store) for n, item in enumerate(document["layers"].items(), start=1)),
         provenance={key: provenance[key].text() for key in provenance.keys},
         **store.matrices("", outer),
     )

@@ -108,9 +108,7 @@ def render(machine: Machine, format: RenderFormat) -> bytes:
         ) from None
     except CalledProcessError as error:
         said = (error.stderr or b"").decode(errors="replace").strip() or f"exit status {error.returncode}"
-        raise OutputError(
-            f"drawing {machine.name}: Graphviz's 'dot' failed ({said}): mend it, {other}"
-        ) from error
+        raise OutputError(f"drawing {machine.name}: Graphviz's 'dot' failed ({said}): mend it, {other}") from error
     except OSError as error:
         raise OutputError(
             f"drawing {machine.name}: Graphviz's 'dot' does not run ({error.strerror}): mend it, {other}"
@@ -145,9 +143,7 @@ def _write_whole(path: Path, content: bytes) -> None:
         os.replace(part, target)
     except OSError as error:
         why = error.strerror or str(error)
-        raise OutputError(
-            f"{path}: cannot be written ({why}): choose a folder that exists and is yours"
-        ) from error
+        raise OutputError(f"{path}: cannot be written ({why}): choose a folder that exists and is yours") from error
     finally:
         with suppress(OSError):
             part.unlink()

@@ -102,9 +102,7 @@ def _not_found(name: str) -> str:
     is_path = bool(path.suffix) or path.name != name
     close = did_you_mean(path.name, _names_in(path.parent)) if is_path else ""
     close = (
-        close
-        or did_you_mean(path.stem, shipped())
-        or (f" (did you mean {path.stem!r}?)" if path.stem in _shelf() else "")
+        close or did_you_mean(path.stem, shipped()) or (f" (did you mean {path.stem!r}?)" if path.stem in _shelf() else "")
     )
     missing = "there is no such file" if path.parent.is_dir() else f"there is no folder {str(path.parent)!r}"
     shelf = "" if is_path else ", and no machine of that name is shipped"

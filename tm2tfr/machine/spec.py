@@ -264,14 +264,8 @@ class Machine:
 
     # ── shown to people ─────────────────────────────────────────────────────────────────────────────────
     def __repr__(self) -> str:
-        sets = " ".join(
-            f"{n}={{{', '.join(s)}}}" for n, s in (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet)) if s
-        )
-        ends = [
-            f"{n}={', '.join(q)}"
-            for n, q in (("accept", self.accept_states), ("reject", self.reject_states))
-            if q
-        ]
+        sets = " ".join(f"{n}={{{', '.join(s)}}}" for n, s in (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet)) if s)
+        ends = [f"{n}={', '.join(q)}" for n, q in (("accept", self.accept_states), ("reject", self.reject_states)) if q]
         parts = [
             f"{len(self.states)} states",
             f"{len(self.transitions)} rules",
@@ -386,13 +380,9 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
             yield _unknown(("table", q), q, m)
         for place, symbol in ((at, a), ((*at, "write"), rule.write)):
             if len(symbol) != 1:
-                yield Problem(
-                    place, f"the symbol {symbol!r} is not one character", "a symbol is exactly one character"
-                )
+                yield Problem(place, f"the symbol {symbol!r} is not one character", "a symbol is exactly one character")
             elif symbol not in gamma:
-                yield Problem(
-                    place, f"the symbol {symbol!r} is not in the tape alphabet", "add it there, or mend it"
-                )
+                yield Problem(place, f"the symbol {symbol!r} is not in the tape alphabet", "add it there, or mend it")
         if rule.move not in MOVE_LETTERS:
             yield Problem((*at, "move"), f"{rule.move!r} is not a move", "use L, R or S")
         if rule.state not in states:

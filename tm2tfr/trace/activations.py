@@ -18,16 +18,14 @@ Vector = Mapping[str, str | int | float | Fraction | None]
 """Subspace -> its number, or the label of its one-hot vector, None where that is 0."""
 
 
-def activations(
-    decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact"
-) -> dict[str, Vector]:
+def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
     """Return A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at `position` of the run on `word`.
 
     Raises:
         EngineError: if the run ends before `position`.
     """
     if isinstance(engine, str):
-        from tm2tfr.engines import engine as engine_named
+        from tm2tfr.engines import engine as engine_named  # noqa: PLC0415
 
         engine = engine_named(engine)
     tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=position + 1)]

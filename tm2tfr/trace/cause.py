@@ -50,9 +50,7 @@ class Cause:
         """Return the cause in two or three lines."""
         inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
         where = inside if self.part in ("attention", "feed_forward") else self.part
-        lines = [
-            f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"
-        ]
+        lines = [f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"]
         if (a := self.attention) is not None:
             lines.append(
                 f"head {a.head!r} attended to {_positions(a.attended)} with score {a.score:.17g}, "

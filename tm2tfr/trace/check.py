@@ -35,9 +35,7 @@ class Divergence:
 
     def __str__(self) -> str:
         """Return the divergence in a few lines."""
-        text = (
-            f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
-        )
+        text = f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
         return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
 
     def as_dict(self) -> dict[str, Any]:

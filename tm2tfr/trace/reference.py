@@ -16,9 +16,7 @@ VERDICT_TOKENS: dict[Outcome, str] = {"accept": "ACC", "reject": "REJ", "halt": 
 OUTCOME_OF_TOKEN: dict[str, Outcome] = {token: outcome for outcome, token in VERDICT_TOKENS.items()}
 
 
-def reference_rows(
-    machine: Machine, word: str, simulation: Simulation, *, nominal: bool = False
-) -> Iterator[Row]:
+def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nominal: bool = False) -> Iterator[Row]:
     """Yield the rows of the chapter's table for `machine` on `word`, from the configurations of `simulation`.
 
     The configuration at which a step limit cuts the run off has no row. With `nominal`, m is δ's own move even

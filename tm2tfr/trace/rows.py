@@ -31,9 +31,7 @@ class Row(NamedTuple):
     y: str
 
 
-def rows(
-    decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None
-) -> Iterator[Row]:
+def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[Row]:
     """Run `decoder` on the prompt `word` and yield a row a position, until its verdict or `max_positions`.
 
     Raises:

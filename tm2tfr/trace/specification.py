@@ -121,9 +121,7 @@ class Specification:
 
     def boundary_bump(self, i: int) -> int | None:
         """Return the first position ≤ `i` whose token says m = -1 though the head stayed at cell 0, if any."""
-        return next(
-            (k for k in range(i + 1) if self.rows[k].m == -1 and self._before[k] == self.rows[k].h == 0), None
-        )
+        return next((k for k in range(i + 1) if self.rows[k].m == -1 and self._before[k] == self.rows[k].h == 0), None)
 
     @cached_property
     def _before(self) -> list[int]:

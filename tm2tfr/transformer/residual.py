@@ -53,9 +53,7 @@ class Residual:
         for names in ([s.name for s in self.subspaces], self.directions):
             twice = {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else set()
             if twice:
-                raise ShapeError(
-                    f"the residual stream has two directions or subspaces called {sorted(twice)[0]!r}"
-                )
+                raise ShapeError(f"the residual stream has two directions or subspaces called {sorted(twice)[0]!r}")
 
     @cached_property
     def directions(self) -> tuple[str, ...]:

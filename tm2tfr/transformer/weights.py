@@ -212,9 +212,7 @@ def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
     for path, owner, name in _parts(decoder):
         if isinstance(owner, Head):
             d_k, d_v = owner.query.shape[0], owner.value.shape[0]
-            shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[
-                name
-            ]
+            shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[name]
         elif isinstance(owner, FeedForward):
             hidden = len(owner.units)
             shape = {

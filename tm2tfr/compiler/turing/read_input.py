@@ -26,8 +26,7 @@ def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
     return Layer(
         name="read input",
         meaning="from h/(i+1) to h itself, and the input symbol of that cell, by looking up position h",
-        source="step 3, Eqs. 8.8-8.14; repair 2"
-        + {"repaired": "; repair 4", "none": "; repair 5"}.get(boundary, ""),
+        source="step 3, Eqs. 8.8-8.14; repair 2" + {"repaired": "; repair 4", "none": "; repair 5"}.get(boundary, ""),
         heads=heads,
         feed_forward=feed_forward(layout, units) if units else None,
     )

@@ -82,6 +82,4 @@ class Answers:
 def vocabulary(machine: Machine, boundary: Boundary) -> tuple[str, ...]:
     """Return Σ' in a fixed order: Σ, BOS, ACC, REJ, HALT where it can occur, and the triples."""
     ends = (ACC, REJ) if machine.decides else (ACC, REJ, HALT)
-    return tuple(
-        dict.fromkeys([*(machine.input_alphabet or ()), BOS, *ends, *Answers(machine, boundary).tokens()])
-    )
+    return tuple(dict.fromkeys([*(machine.input_alphabet or ()), BOS, *ends, *Answers(machine, boundary).tokens()]))

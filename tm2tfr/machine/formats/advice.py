@@ -15,13 +15,15 @@ _RULE_IN_COMMENT = re.compile(r"\s*(#)\s*:\s+(\{.*write|\{\s*[LRSN]\b|[LRSN]\s*(
 
 def advise(machine: Machine, draft: Draft) -> None:
     """Note the warnings about `machine`, which was read from `draft`."""
+    from tm2tfr.machine import graph  # noqa: PLC0415  (networkx is slow to import)
+
     for mark in _commented_rules(draft):
-        span = draft.log.source.span(mark)
         remedy = "if this is a rule for the symbol, quote it: '#'"
-        draft.log.add(span, "'#' begins a comment in YAML", remedy, "warning")
-    _unreachable(machine, draft)
-    _endless(machine, draft)
-    _unread(machine, draft)
+        draft.log.add(draft.log.source.span(mark), "'#' begins a comment in YAML", remedy, "warning")
+    reached = graph.reachable_states(machine)
+    _unreachable(machine, draft, reached)
+    _endless(machine, draft, reached & graph.dead_states(machine))
+    _unread(machine, draft, frozenset(graph.unread_symbols(machine)))
 
 
 def _commented_rules(draft: Draft) -> Iterator[Mark]:
@@ -31,26 +33,20 @@ def _commented_rules(draft: Draft) -> Iterator[Mark]:
             yield Mark(line, match.start(1))
 
 
-def _unreachable(machine: Machine, draft: Draft) -> None:
+def _unreachable(machine: Machine, draft: Draft, reached: frozenset[str]) -> None:
     """States without a path from the start; the verdicts are named for completeness and may be unused."""
-    from tm2tfr.machine.graph import reachable_states  # noqa: PLC0415  (networkx is slow to import)
-
-    verdicts = {*machine.accept_states, *(machine.reject or ())}
-    reached = reachable_states(machine) | verdicts
-    states = [q for q in machine.states if q not in reached]
+    known = {*reached, *machine.accept_states, *(machine.reject or ())}
+    states = [q for q in machine.states if q not in known]
     if states:
         what = f"no rule leads from the start state to {_states(states)}"
         _warn(draft, states[0], what, "mend the rule that should, or remove what is not used")
 
 
-def _endless(machine: Machine, draft: Draft) -> None:
-    """States that no run leaves for a halt, unless an example says that this is meant."""
-    from tm2tfr.machine.graph import dead_states, reachable_states  # noqa: PLC0415
-
+def _endless(machine: Machine, draft: Draft, dead: frozenset[str]) -> None:
+    """States from which no halt can be reached, unless an example says that this is meant."""
     if any(example.outcome == "limit" for example in machine.examples):
         return
-    dead = dead_states(machine)
-    states = [q for q in machine.states if q in dead & reachable_states(machine)]
+    states = [q for q in machine.states if q in dead]
     if machine.start in dead:
         what = "no run of this machine ever halts"
         _warn(draft, machine.start, what, "add a rule that leads to a halt, or an example with outcome: limit")
@@ -59,35 +55,29 @@ def _endless(machine: Machine, draft: Draft) -> None:
         _warn(draft, states[0], what, "add a rule that leads to a halt, or an example with outcome: limit")
 
 
-def _unread(machine: Machine, draft: Draft) -> None:
+def _unread(machine: Machine, draft: Draft, unread: frozenset[str]) -> None:
     """Symbols that no rule reads although the head may meet them.
 
-    It may if they are input symbols and input is read at all, or if the head, having written them, can come
-    back: moves both ways, and goes on after writing them.
+    It may if they are in the input and input is read at all, or if a rule writes them and goes on, in a machine
+    that moves both ways.
     """
-    from tm2tfr.machine.graph import unread_symbols  # noqa: PLC0415
-
-    unread = set(unread_symbols(machine))
-    rules = machine.transitions.items()
-    both_ways = len({rule.move for _, rule in rules if rule.move}) > 1
-    reads_input = any(a != machine.blank for _, a in machine.transitions)
-    words = {*(machine.input or ""), *(a for e in machine.examples for a in e.input)}
+    words = {*(machine.input or ""), *(a for example in machine.examples for a in example.input)}
     if "input_alphabet" in draft.values:
         words |= {*(machine.input_alphabet or ())}
+    if not any(a != machine.blank for _, a in machine.transitions):
+        words = set()
+    both_ways = len({rule.move for rule in machine.transitions.values() if rule.move}) > 1
+    written: dict[str, tuple[str, ...]] = {}
+    for (q, a), rule in machine.transitions.items():
+        if both_ways and rule.state not in machine.halting_states:
+            written.setdefault(rule.write, ("table", q, a, "write"))
+    remedy = "a run stops where it meets it: add rules for it, if this is not meant"
     for a in machine.tape_alphabet:
-        if a not in unread:
-            continue
-        if a in words and reads_input:
-            what = f"no rule reads the input symbol {a!r}"
+        if a in unread & words:
             node = draft.marks.get(("input alphabet", a)) or draft.marks.get(("input",))
-            draft.warn(node, what, "a run stops where it meets it: add rules for it, or take it out")
-            continue
-        for (q, b), rule in rules:
-            if rule.write == a and both_ways and rule.state not in machine.halting_states:
-                what = f"the symbol {a!r} is written and never read"
-                remedy = "a run stops where it meets it again: add rules for it, if it is not a slip"
-                draft.warn(draft.marks.get(("table", q, b, "write")), what, remedy)
-                break
+            draft.warn(node, f"no rule reads the input symbol {a!r}", remedy)
+        elif a in unread and a in written:
+            draft.warn(draft.marks.get(written[a]), f"{a!r} is written and no rule reads it", remedy)
 
 
 def _states(states: list[str]) -> str:

@@ -53,9 +53,7 @@ class Draft:
         found, first = [], dict[str, Scalar]()
         for key, value in node.pairs:
             if not isinstance(key, Scalar):
-                self.error(
-                    key, f"{kind(key)} cannot be a {noun}", f"write the {noun} as text, in quotes if need be"
-                )
+                self.error(key, f"{kind(key)} cannot be a {noun}", f"write the {noun} as text, in quotes if need be")
                 continue
             found.append((key, value))
             if first.setdefault(key.text, key) is not key:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
@@ -137,9 +138,7 @@ class _Composer:
 
     def check(self, event: yaml.NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
-            self.refuse(
-                event, "{!r} is an anchor of YAML, which no machine needs", "quote it if it is a symbol: '&'"
-            )
+            self.refuse(event, "{!r} is an anchor of YAML, which no machine needs", "quote it if it is a symbol: '&'")
         if tag not in (None, _STR):
             self.refuse(event, "{!r} is a tag of YAML, which no machine needs", "quote it if it is a symbol: '!'")
         if isinstance(event, yaml.ScalarEvent) and not event.value.isascii() and _SURROGATE.search(event.value):
@@ -154,5 +153,5 @@ class _Composer:
         self.log.add(span, what.format(shown), remedy)
 
 
-def _mark(mark: yaml.Mark | None) -> Mark:
-    return Mark(mark.line, mark.column) if mark is not None else Mark(0, 0)
+def _mark(mark: Any) -> Mark:  # the C parser has marks of its own
+    return Mark(mark.line, mark.column)

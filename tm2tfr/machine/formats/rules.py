@@ -43,11 +43,7 @@ class Table:
     def read(self, node: Node, synonyms: Node | None) -> None:
         """Read the states of the table `node` and their rules."""
         if not isinstance(node, Map) or not node.pairs:
-            what = (
-                "the table has no states"
-                if isinstance(node, Map)
-                else f"the table is {kind(node)}, not a mapping"
-            )
+            what = "the table has no states" if isinstance(node, Map) else f"the table is {kind(node)}, not a mapping"
             remedy = "write a line 'STATE:' for each state, and below it its rules, 'SYMBOL: INSTRUCTION'"
             self.draft.error(node, what, remedy)
             return
@@ -97,9 +93,7 @@ class Table:
         """Add δ(state, symbol), and the marks of its parts."""
         move, write, target = instruction
         at, marks = ("table", state, symbol.text), self.draft.marks
-        self.rules[state, symbol.text] = Rule(
-            target.text if target else state, write.text if write else symbol.text, move
-        )
+        self.rules[state, symbol.text] = Rule(target.text if target else state, write.text if write else symbol.text, move)
         marks[at] = symbol
         if write:
             marks[*at, "write"] = write

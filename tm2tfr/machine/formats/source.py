@@ -63,9 +63,7 @@ class Log:
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Note a complaint; one that is there already is not said twice."""
-        self.found[Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)] = (
-            None
-        )
+        self.found[Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)] = None
 
     def inside(self, source: Source) -> Log:
         """Return a log for a `source` within this one; both collect into the same place."""
@@ -103,11 +101,10 @@ def decoded(text: str | bytes, *, file: str) -> Source:
     if size > MAX_BYTES:
         what, remedy = "the text is larger than 1 MiB", "no machine needs that much: is it the right file?"
         raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise SpecError([_not_text(error, text, file)]) from None
+    try:
+        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        raise SpecError([_not_text(error, file)]) from None
     source = Source(text.removeprefix("\ufeff"), file)
     log = Log(source)
     for mark, character in islice(_unprintable(source), MOST_DIAGNOSTICS):
@@ -118,7 +115,8 @@ def decoded(text: str | bytes, *, file: str) -> Source:
     return source
 
 
-def _not_text(error: UnicodeDecodeError, text: bytes, file: str) -> Diagnostic:
+def _not_text(error: UnicodeDecodeError, file: str) -> Diagnostic:
+    text = error.object
     *lines, last = _LINE_BREAK.split(text[: error.start].decode("utf-8-sig"))
     span = Source(text.decode("utf-8-sig", errors="replace"), file).span(Mark(len(lines), len(last)))
     what = f"byte {error.start} is 0x{text[error.start]:02x}, which is not UTF-8"

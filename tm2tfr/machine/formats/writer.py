@@ -6,6 +6,7 @@ So plain text is used only where no version of YAML takes it for something else.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -111,7 +112,10 @@ def _list(texts: Iterable[str]) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Return a text of several lines as a literal block, if it can be one."""
+    """Return a long text as a block, of wrapped lines or of its own ones, where that keeps every character."""
+    wrapped = textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False)
+    if len(wrapped) > 1 and text.isprintable() and " ".join(wrapped) == text:
+        return "\n  ".join([">-", *wrapped])
     lines = text.removesuffix("\n").split("\n")
     simple = all(line.isprintable() for line in lines) and lines[0][:1].strip() and lines[-1].strip()
     if len(lines) == 1 or not simple:
