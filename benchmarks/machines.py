@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 
-from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.library import load
+from tm2tfr.machine.spec import Machine, TapeKind
 
 
 def five_states() -> Machine:
     """The five-state busy beaver: two-way tape, six heads."""
-    from tm2tfr.machine.library import load
-
     return load("busy-beaver-5")
 
 
@@ -22,9 +21,9 @@ def large(states: int = 1_000, symbols: int = 10, seed: int = 1) -> Machine:
     return Machine(transitions=rules, start="q0", blank="a", name=f"random {states}×{symbols}")
 
 
-def runner() -> Machine:
+def runner(tape: TapeKind = "two-way") -> Machine:
     """Runs right for ever: h grows with i, the hardest case for the lookups."""
-    return Machine(transitions={("A", "_"): ("A", "1", 1)}, start="A", blank="_", name="runner")
+    return Machine(transitions={("A", "_"): ("A", "1", 1)}, start="A", blank="_", tape=tape, name="runner")
 
 
 def rewriter() -> Machine:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import numpy as np
 
-from benchmarks.machines import five_states, large
+from benchmarks.machines import five_states, large, runner
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
@@ -62,7 +62,7 @@ def speed() -> None:
     simulator = 200_000 / seconds(lambda: result(machine, "", max_steps=200_000))
     two_way = positions_a_second(machine, POSITIONS)
     line(f"dense float64, {POSITIONS:,} positions, two-way (6 heads)", f"{two_way:,.0f} tokens/s", "at least 5,000")
-    one_way = Machine(**{**_fields(machine), "tape": "one-way"})
+    one_way = runner("one-way")
     rate = positions_a_second(one_way, POSITIONS)
     line(f"dense float64, {POSITIONS:,} positions, one-way (4 heads)", f"{rate:,.0f} tokens/s", "at least 5,000")
     half = positions_a_second(machine, POSITIONS, "float32")
@@ -76,11 +76,6 @@ def speed() -> None:
     line("checked run ÷ unchecked run, time", f"{two_way / checked:.2f}")
     line("simulator, steps/s", f"{simulator:,.0f}")
     line("simulator ÷ dense", f"{simulator / two_way:,.0f}")
-
-
-def _fields(machine: Machine) -> dict[str, object]:
-    names = ("transitions", "start", "blank", "states", "input_alphabet", "tape_alphabet", "accept", "reject", "name")
-    return {name: getattr(machine, name) for name in names}
 
 
 def compiling() -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -20,16 +21,18 @@ BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL
 
 
 def shown(block: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a block, each with the output that is shown for it."""
+    """Yield the commands of a block, as shown (further lines begin with ``> ``), each with its output."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
+        first, *rest = part.splitlines(keepends=True)
+        more = list(takewhile(lambda line: line.startswith("> "), rest))
+        yield (first + "".join(more)).rstrip("\n"), "".join(rest[len(more) :])
 
 
 def run(command: str, folder: Path) -> str:
     """Run a shell command in `folder` with this interpreter's programs first, and return all that it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+    command = re.sub("^> ", "", command, flags=re.MULTILINE)
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False
     )

@@ -54,20 +54,11 @@ _MATHS = {
     **{"⊥": "bot", "⊤": "top", "⊢": "vdash", "⊣": "dashv", "⊔": "sqcup", "⊓": "sqcap", "∅": "emptyset"},
     **{"→": "to", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "↔": "leftrightarrow", "⋮": "vdots"},
     **{"▷": "triangleright", "◁": "triangleleft", "△": "triangle", "▽": "bigtriangledown", "◇": "diamond"},
-    **{
-        "★": "star",
-        "•": "bullet",
-        "◦": "circ",
-        "○": "bigcirc",
-        "∗": "ast",
-        "·": "cdot",
-        "×": "times",
-        "÷": "div",
-    },
+    **{"★": "star", "•": "bullet", "◦": "circ", "○": "bigcirc", "∗": "ast", "·": "cdot", "×": "times"},
     **{"±": "pm", "−": "mathord{-}", "¬": "neg", "≠": "neq", "≤": "leq", "≥": "geq", "∞": "infty", "∈": "in"},
     **{"⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊗": "otimes", "∧": "wedge", "∨": "vee"},
     **{"♠": "spadesuit", "♣": "clubsuit", "♥": "heartsuit", "♦": "diamondsuit", "♯": "sharp", "♭": "flat"},
-    **{"§": "S", "¶": "P", "†": "dagger", "‡": "ddagger", "£": "pounds"},
+    **{"§": "S", "¶": "P", "†": "dagger", "‡": "ddagger", "£": "pounds", "÷": "div"},
 }
 _ACCENTS = dict(
     zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc", strict=True)
