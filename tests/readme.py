@@ -33,6 +33,8 @@ def run(command: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     command = re.sub("^> ", "", command, flags=re.MULTILINE)
+    if not (Path(sys.executable).parent / "tm2tfr").exists():  # not installed: run from the source tree
+        command = f'tm2tfr() {{ "{sys.executable}" -m tm2tfr "$@"; }}\n{command}'
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False
     )

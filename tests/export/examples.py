@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine
-from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.spec import Machine, Rule
 from tm2tfr.trace.check import Trace, check
 from tm2tfr.trace.rows import Row
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -38,13 +38,13 @@ def chapter() -> Machine:
 def nasty() -> Machine:
     """Return a machine that goes once over its input, with a new state and a new symbol at each step."""
     states, symbols = (*NASTY_STATES, NASTY_STATES[0]), NASTY_SYMBOLS + NASTY_SYMBOLS[0]
-    rules: dict[tuple[str, str], tuple[str, str, str]] = {
-        (q, a): (states[n + 1], symbols[k + 1], "R")
+    rules = {
+        (q, a): Rule(states[n + 1], symbols[k + 1], +1)
         for n, q in enumerate(NASTY_STATES)
         for k, a in enumerate(NASTY_SYMBOLS)
     }
-    ends = {(q, "."): ("yes", ".", "S") for q in NASTY_STATES}
-    return Machine(name="a & <b>_%", transitions={**rules, **ends}, start="a|b", blank=".", accept="yes", yaml="x")
+    ends = {(q, "."): Rule("yes", ".", 0) for q in NASTY_STATES}
+    return Machine(name="a & <b>_%", transitions={**rules, **ends}, start="a|b", blank=".", accept=("yes",), yaml="x")
 
 
 def traced(machine: Machine, word: str, decoder: Decoder | None = None, max_steps: int = 200) -> Trace:

@@ -46,8 +46,9 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     Raises:
         OutputError: where it cannot be written, why, and what to do. Nothing is left behind then.
     """
+    path = Path(path)
     try:
-        _write(Path(path), data)
+        _write(path, data)
     except OSError as error:
         folder = Path(os.path.realpath(path)).parent
         what, remedy = _WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))

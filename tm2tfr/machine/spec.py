@@ -300,6 +300,7 @@ def problems(machine: Machine) -> list[Problem]:
 
 def _symbol_problems(m: Machine) -> Iterator[Problem]:
     sigma, gamma = frozenset(m.input_alphabet or ()), frozenset(m.tape_alphabet)
+    in_rules = {a for _, a in m.transitions} | {rule.write for rule in m.transitions.values()}  # see there
     if len(m.blank) != 1:
         yield Problem(
             ("blank",),
@@ -314,7 +315,7 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
         )
     for a in m.input_alphabet or ():
         at = ("input alphabet", a)
-        if len(a) != 1:
+        if len(a) != 1 and a not in in_rules:
             yield Problem(at, f"the symbol {a!r} is not one character", "a symbol is exactly one character")
         elif a == m.blank:
             yield Problem(
@@ -325,7 +326,7 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
         elif a not in gamma:
             yield Problem(at, f"the symbol {a!r} is not in the tape alphabet", "add it there, or mend it")
     for a in m.tape_alphabet:
-        if len(a) != 1 and a not in sigma and a != m.blank:  # those two are named above
+        if len(a) != 1 and a not in {*in_rules, *sigma, m.blank}:
             yield Problem(
                 ("tape alphabet", a),
                 f"the symbol {a!r} is not one character",
@@ -354,7 +355,7 @@ def _state_problems(m: Machine) -> Iterator[Problem]:
         yield Problem(("start state",), "there is no start state", "add a line 'start state: NAME'")
     elif m.start not in states:
         yield _unknown(("start state",), m.start, m)
-    if "" in states:
+    if "" in states and m.start:
         yield Problem(("table", ""), "a state has an empty name", "give every state a name")
     for key, named in (("accept", m.accept or ()), ("reject", m.reject or ())):
         for q in named:
@@ -380,7 +381,9 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
             yield _unknown(("table", q), q, m)
         for place, symbol in ((at, a), ((*at, "write"), rule.write)):
             if len(symbol) != 1:
-                yield Problem(place, f"the symbol {symbol!r} is not one character", "a symbol is exactly one character")
+                several = "; write several as a list, [0, 1]" if "," in symbol else ""
+                remedy = f"a symbol is exactly one character{several}"
+                yield Problem(place, f"the symbol {symbol!r} is not one character", remedy)
             elif symbol not in gamma:
                 yield Problem(place, f"the symbol {symbol!r} is not in the tape alphabet", "add it there, or mend it")
         if rule.move not in MOVE_LETTERS:

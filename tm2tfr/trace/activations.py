@@ -34,7 +34,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
     seen = observe(decoder, tokens, engine=engine)
     names = {layer.name: n for n, layer in enumerate(decoder.layers)}
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
-    found = {}
+    found: dict[str, Vector] = {}
     for vector, (layer, part, subspaces) in CHAPTER_VECTORS.items():
         stream = stages[names.get(layer, -1), part]
         found[vector] = {s: _value(decoder.layout.subspace(s), stream[decoder.layout[s]]) for s in subspaces}

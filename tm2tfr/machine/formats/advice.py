@@ -10,7 +10,7 @@ from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.source import Mark
 from tm2tfr.machine.spec import Machine
 
-_RULE_IN_COMMENT = re.compile(r"\s*(#)\s*:\s+(\{.*write|\{\s*[LRSN]\b|[LRSN]\s*(#|$))")
+_RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
 
 
 def advise(machine: Machine, draft: Draft) -> None:

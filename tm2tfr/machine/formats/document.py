@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tm2tfr.errors import did_you_mean
-from tm2tfr.machine.formats.draft import Draft, Fields
+from tm2tfr.machine.formats.draft import Draft, Fields, nearest
 from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.machine.formats.rules import Table
 from tm2tfr.machine.spec import OUTCOMES, Example
@@ -56,9 +55,11 @@ def read_document(root: Map, draft: Draft) -> None:
         if key.text in KEYS:
             found.setdefault(key.text, (key, value))
         else:
-            meant = _MEANT.get(key.text.lower())
-            close = f" (did you mean {meant!r}?)" if meant else did_you_mean(key.text.lower(), KEYS)
-            draft.warn(key, f"unknown key {key.text!r}{close}", "it is ignored: mend it, or make it a comment")
+            draft.warn(
+                key,
+                f"unknown key {key.text!r}{nearest(key.text, KEYS, _MEANT)}",
+                "it is ignored: mend it, or make it a comment",
+            )
     for name in found:
         key, value = found[name]
         draft.marks[name,] = key if isinstance(value, Scalar) and value.empty else value
@@ -141,7 +142,7 @@ def _example(draft: Draft, node: Node, place: str) -> Example | None:
         remedy = "write a mapping such as {input: 11, outcome: accept}"
         draft.error(node, f"an example cannot be {kind(node)}", remedy)
         return None
-    fields = draft.fields(node, EXAMPLE_KEYS, "an example")
+    fields = draft.fields(node, "an example", EXAMPLE_KEYS, f"an example has the keys {', '.join(EXAMPLE_KEYS)}", {})
     texts: dict[str, str] = {}
     for name, (key, value) in fields.items():
         if isinstance(value, Scalar):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,12 @@ from tm2tfr.machine.spec import Machine, MachineError, Problem
 
 Path = tuple[str, ...]
 Fields = dict[str, tuple[Scalar, Node]]
+
+
+def nearest(name: str, known: Sequence[str], meant: Mapping[str, str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the one of the `known` names that `name` means by custom or by its look."""
+    sure = meant.get(name.lower()) or next((k for k in known if k.lower() == name.lower()), None)
+    return f" (did you mean {sure!r}?)" if sure else did_you_mean(name, known)
 
 
 @dataclass
@@ -60,15 +67,15 @@ class Draft:
                 self.twice(key, first[key.text], f"the {noun} {key.text!r}")
         return found
 
-    def fields(self, node: Map, known: tuple[str, ...], noun: str) -> Fields:
+    def fields(self, node: Map, noun: str, known: Sequence[str], remedy: str, meant: Mapping[str, str]) -> Fields:
         """Return the entries of a mapping with a fixed set of keys; report any other key."""
         found: Fields = {}
         for key, value in self.entries(node, "key"):
             if key.text in known:
                 found.setdefault(key.text, (key, value))
             else:
-                what = f"unknown key {key.text!r} in {noun}{did_you_mean(key.text, known)}"
-                self.error(key, what, f"{noun} has the keys {', '.join(known)}")
+                what = f"unknown key {key.text!r} in {noun}{nearest(key.text, known, meant)}"
+                self.error(key, what, remedy)
         return found
 
     def twice(self, node: Node, first: Node, what: str) -> None:
@@ -105,9 +112,8 @@ class Draft:
     def complain(self, problem: Problem) -> None:
         """Report what the checks of `Machine` found, where it stands in the text."""
         at, position = problem.at, None
-        derived = at[0] in ("input alphabet", "tape alphabet") and at[:1] not in self.marks
-        if derived or at[0] in self.unreadable:
-            return  # a symbol of a derived alphabet is reported where it is used
+        if at[0] in self.unreadable:
+            return
         if at not in self.marks and at[0] in ("input", "examples") and at[:-1] in self.marks:
             at, position = at[:-1], int(at[-1])
         while at and at not in self.marks:

@@ -55,7 +55,7 @@ def _mapping(root: Node | None, draft: Draft) -> Map:
     """Return the root of a document, which has to be a mapping."""
     if isinstance(root, Map):
         return root
-    if root is None or (isinstance(root, Scalar) and root.empty):
+    if root is None or (isinstance(root, Scalar) and root.null):
         what, root = "the document is empty", None
     else:
         what = f"the document is {kind(root)}, not a mapping"

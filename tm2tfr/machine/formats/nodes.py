@@ -77,14 +77,14 @@ def is_empty(node: Node) -> bool:
     return isinstance(node, Scalar) and node.empty
 
 
-def compose(source: Source, *, loaders: tuple[type, ...] = LOADERS) -> Node | None:
+def compose(source: Source) -> Node | None:
     """Return the root node of a YAML text, None if it has none.
 
     Raises:
         SpecError: if it is not YAML, is nested deeper than `MAX_DEPTH`, or uses what a machine has no need of
             (anchors, aliases, tags, a second document): then with every such place.
     """
-    for loader in loaders:
+    for loader in LOADERS:
         log = Log(source)
         try:
             root = _Composer(log, yaml.parse(source.text, Loader=loader)).document()

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tm2tfr.errors import did_you_mean
-from tm2tfr.machine.formats.draft import Draft
+from tm2tfr.machine.formats.draft import Draft, nearest
 from tm2tfr.machine.formats.nodes import Map, Node, Scalar, kind
-from tm2tfr.machine.spec import MOVES, Rule
+from tm2tfr.machine.spec import Rule
 
-LETTERS: Mapping[str, int] = {**MOVES, "N": MOVES["S"]}
+LETTERS: Mapping[str, int] = {"L": -1, "R": +1, "S": 0, "N": 0}
 """The moves; N is how a later turingmachine.io spells S."""
 
 _REMEDY = "write L, R, S, a synonym, or a mapping such as {write: 1, R: state}"
+_SPELLED = "an instruction has one of L, R and S, and perhaps write, as in {write: 1, R: state}"
 _MEANT = {
     **dict.fromkeys(("l", "left", "<", "<-"), "L"),
     **dict.fromkeys(("r", "right", ">", "->"), "R"),
@@ -43,9 +43,10 @@ class Table:
     def read(self, node: Node, synonyms: Node | None) -> None:
         """Read the states of the table `node` and their rules."""
         if not isinstance(node, Map) or not node.pairs:
-            what = "the table has no states" if isinstance(node, Map) else f"the table is {kind(node)}, not a mapping"
+            empty = isinstance(node, Map) or (isinstance(node, Scalar) and node.null)
+            what = "the table has no states" if empty else f"the table is {kind(node)}, not a mapping"
             remedy = "write a line 'STATE:' for each state, and below it its rules, 'SYMBOL: INSTRUCTION'"
-            self.draft.error(node, what, remedy)
+            self.draft.error(self.draft.marks["table",], what, remedy)
             return
         entries = self.draft.entries(node, "state")
         self.states = frozenset(key.text for key, _ in entries)
@@ -118,13 +119,14 @@ class Table:
             remedy = f"to go there, write {{L: {node.text}}}, {{R: {node.text}}} or {{S: {node.text}}}"
             self.draft.error(node, f"{node.text!r} is a state, not an instruction", remedy)
         else:
-            what = f"{node.text!r} is neither a move nor a synonym{self.meant(node.text)}"
+            close = nearest(node.text, list(self.synonyms)[:1000], _MEANT)
+            what = f"{node.text!r} is neither a move nor a synonym{close}"
             self.draft.error(node, what, _REMEDY)
         return None
 
     def spelled(self, node: Map) -> Instruction | None:
         """Return the instruction ``{write: s, L: state}``; report what is wrong with it, and return None."""
-        fields = self.draft.fields(node, ("write", *LETTERS), "an instruction")
+        fields = self.draft.fields(node, "an instruction", ("write", *LETTERS), _SPELLED, _MEANT)
         moves = [key for name, (key, _) in fields.items() if name in LETTERS]
         if len(moves) > 1:
             what = f"an instruction with two moves, {moves[0].text} and {moves[1].text}"
@@ -149,8 +151,3 @@ class Table:
         what = "no symbol is written" if isinstance(node, Scalar) else f"{kind(node)} where a symbol is wanted"
         self.draft.error(key if isinstance(node, Scalar) else node, what, "quote the symbol, as in write: ' '")
         return None
-
-    def meant(self, name: str) -> str:
-        """Return the move or synonym that `name` probably means, as a question."""
-        letter = _MEANT.get(name.lower())
-        return f" (did you mean {letter!r}?)" if letter else did_you_mean(name, list(self.synonyms or ())[:1000])

@@ -95,7 +95,8 @@ def _quote(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | N
     quote = _character(source, since)
     if "unknown escape" in problem or "escape sequence" in problem:
         remedy = "a backslash is written twice in double quotes, or once in single ones"
-        return source.span(Mark(at.line, max(0, at.column - 1)), at), "this escape means nothing in YAML", remedy
+        backslash = source.lines[at.line].rfind("\\", 0, at.column + 1)
+        return source.span(Mark(at.line, max(0, backslash)), at), "this escape means nothing in YAML", remedy
     if not quote or quote not in "'\"" or "found unexpected" not in problem:
         return None
     other = {"'": '"', '"': "'"}[quote]
@@ -145,9 +146,11 @@ def _colon(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | N
         return None
     if ": " in source.lines[at.line][: at.column]:
         return source.span(at), "a second ':' in one line", "quote the text, or write a mapping as {R: state}"
-    if at.line == 0 or source.lines[at.line - 1].rstrip().endswith(":"):
-        return None
-    above = at.line - 1
+    above = max(0, at.line - 1)
+    if ": " in source.lines[above]:
+        what = "this line is indented as if it were part of the text above"
+        indent = len(source.lines[at.line]) - len(source.lines[at.line].lstrip())
+        return source.span(Mark(at.line, indent), at), what, "indent it like the line above, or give that one no text"
     what = "this line has no 'key: value', so the next one is read as a part of it"
     return (
         source.span(Mark(above, 0), Mark(at.line, 0)),

@@ -1,0 +1,120 @@
+"""The house's walls: who may import whom, read off the source; imports within functions count."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+
+ROOT = Path(tm2tfr.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+
+BASE = {"errors"}
+RUN = BASE | {"machine", "transformer", "engines", "compiler", "trace"}
+LIBRARY = RUN | {"export", "_version"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "_version": set(),
+    "machine": BASE,
+    "transformer": BASE,
+    "engines": BASE | {"transformer"},
+    "compiler": BASE | {"machine", "transformer", "_version"},
+    "trace": RUN,
+    "export": LIBRARY,
+    "api": LIBRARY,
+    "__init__": LIBRARY | {"api"},
+    "console": LIBRARY | {"api"},
+    "cli": LIBRARY | {"api", "console"},
+    "__main__": {"cli"},
+}
+"""Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""
+
+
+def name_of(module: Path) -> str:
+    """``tm2tfr.engines.dense``; a package is its ``__init__``."""
+    parts = module.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def part_of(module: str) -> str:
+    """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``."""
+    return (*module.split("."), "__init__")[1]
+
+
+NAMES = {name_of(path) for path in MODULES}
+PARTS = {part_of(name) for name in NAMES}
+
+
+def imports(source: str, module: str, *, package: bool = False) -> Iterator[str]:
+    """Yield the modules of this package that `source` imports anywhere in it, also by their names as text."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            up = module.split(".")[: len(module.split(".")) - node.level + package] if node.level else []
+            base = ".".join([*up, *([node.module] if node.module else [])])
+            # "from tm2tfr import api" is the module api, "from tm2tfr import run" the package
+            found = [f"{base}.{a.name}" if base == "tm2tfr" and a.name in PARTS else base for a in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
+            found = [node.value]
+        else:
+            continue
+        yield from (name for name in found if re.match(r"tm2tfr(\.|$)", name))
+
+
+def imported_by(path: Path) -> set[str]:
+    return set(imports(path.read_text(encoding="utf-8"), name_of(path), package=path.stem == "__init__"))
+
+
+def test_every_part_of_the_package_has_a_rule() -> None:
+    assert set(MAY_IMPORT) == PARTS, "say in MAY_IMPORT what a new part may import"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_imports_only_what_its_part_may(path: Path) -> None:
+    part = part_of(name_of(path))
+    others = {part_of(name) for name in imported_by(path)} - {part}
+    assert others <= MAY_IMPORT[part], f"{name_of(path)} imports {sorted(others - MAY_IMPORT[part])}"
+
+
+def test_constructions_do_not_import_each_other() -> None:
+    for path in (ROOT / "compiler").glob("*/**/*.py"):
+        own = path.relative_to(ROOT / "compiler").parts[0]
+        others = {name.split(".")[2] for name in imported_by(path) if re.match(r"tm2tfr\.compiler\.", name)}
+        assert others <= {own}
+
+
+@pytest.mark.parametrize("part", ["cli", "console"])
+def test_the_command_line_is_on_top(part: str) -> None:
+    users = {name_of(path) for path in MODULES if part in {part_of(name) for name in imported_by(path)}}
+    assert users == {"cli": {"tm2tfr.__main__"}, "console": {"tm2tfr.cli"}}[part]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_nothing_is_asserted_and_no_file_is_too_long(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    asserts = [node.lineno for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assert)]
+    assert asserts == [], f"{name_of(path)} asserts in lines {asserts}: raise"
+    assert len(text.splitlines()) <= 420
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "found"),
+    [
+        ("import tm2tfr.engines.dense as d, numpy", "tm2tfr.x", ["tm2tfr.engines.dense"]),
+        ("def f():\n    from tm2tfr.cli import main", "tm2tfr.x", ["tm2tfr.cli"]),
+        ("from tm2tfr import api, run", "tm2tfr.x", ["tm2tfr.api", "tm2tfr"]),
+        ("from . import matrix", "tm2tfr.transformer.weights", ["tm2tfr.transformer"]),
+        ("from ..machine.spec import Machine", "tm2tfr.transformer.weights", ["tm2tfr.machine.spec"]),
+        ("import_module('tm2tfr.cli')", "tm2tfr.x", ["tm2tfr.cli"]),
+        ("if TYPE_CHECKING:\n    from tm2tfr.trace import check", "tm2tfr.x", ["tm2tfr.trace"]),
+        ("from tm2tfrs import x\n'see tm2tfr.cli'", "tm2tfr.x", []),
+    ],
+)
+def test_the_reader_of_imports_sees_them_all(source: str, module: str, found: list[str]) -> None:
+    assert list(imports(source, module)) == found
