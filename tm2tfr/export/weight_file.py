@@ -105,17 +105,16 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
     Raises:
         WeightFileError: the data is truncated, damaged, of another program or version, or no decoder.
     """
-    document = _metadata(data, file)
-    tensors = _tensors(data, file)
-    if document["digest"].text() != _digest(document.value, tensors):
-        raise WeightFileError(f"{file}: its contents do not match its digest, so it is damaged or was changed: {_AGAIN}")
-    store = _Store(tensors, document["sparse"])
+    document, tensors = _metadata(data, file), _tensors(data, file)
     try:
+        if document["digest"].text() != _digest(document.value, tensors):
+            raise ShapeError("its contents do not match its digest, so it is damaged or was changed")
+        store = _Store(tensors, document["sparse"])
         decoder = _decoder(document, store)
-    except ShapeError as error:
+        if store.unused:
+            raise ShapeError(f"nothing uses the tensors {listing(store.unused)}")
+    except (ShapeError, RecursionError) as error:  # the latter for JSON that is nested too deeply
         raise WeightFileError(f"{file}: {error}: {_AGAIN}") from error
-    if store.unused:
-        raise WeightFileError(f"{file}: nothing uses the tensors {listing(store.unused)}: {_AGAIN}")
     return decoder
 
 

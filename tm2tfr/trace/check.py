@@ -124,7 +124,8 @@ def check(
     can be seen, and keeps the rows.
 
     Args:
-        max_steps: at most so many steps of the machine; None: until it halts.
+        max_steps: at most so many steps of the machine; None: until it halts. With `keep_rows`, give a limit:
+            a decoder that has gone wrong need not come to an end.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.

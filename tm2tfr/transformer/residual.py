@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,9 +52,9 @@ class Residual:
 
     def __post_init__(self) -> None:
         for names in ([s.name for s in self.subspaces], self.directions):
-            twice = {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else set()
+            twice = sorted(name for name, count in Counter(names).items() if count > 1)
             if twice:
-                raise ShapeError(f"the residual stream has two directions or subspaces called {sorted(twice)[0]!r}")
+                raise ShapeError(f"the residual stream has two directions or subspaces called {twice[0]!r}")
 
     @cached_property
     def directions(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def test_the_largest_text_is_read() -> None:
 
 def test_nobody_is_shown_more_than_a_hundred_complaints() -> None:
     rules = "".join(f"    {chr(0x4E00 + i)}: X{i}\n" for i in range(MOST_DIAGNOSTICS + 23))
-    with pytest.raises(SpecError, match="f.yaml: 23 more complaints: mend those above first") as caught:
+    with pytest.raises(SpecError, match=r"f\.yaml: 23 more complaints: mend those above first") as caught:
         native.read(f"blank: _\nstart state: a\ntable:\n  a:\n{rules}", file="f.yaml")
     assert len(caught.value.diagnostics) == MOST_DIAGNOSTICS + 1
 
@@ -98,10 +98,22 @@ def test_complaints_have_a_severity_and_a_place() -> None:
     ]
 
 
-@pytest.mark.parametrize("bracket", ["[", "{", "{a: ", "- ", "? ", "[{", "a:\n ", "!!seq ["])
-def test_nesting_is_no_crash(bracket: str) -> None:
-    text = bracket * 50_000
-    with pytest.raises(
-        SpecError, match="nested more than 16 deep|not YAML|indented as|has a meaning|second ':'|does not fit|no ':'"
-    ):
-        native.read(text, file="f.yaml")
+@pytest.mark.parametrize(
+    ("bracket", "words"),
+    [
+        ("[", "more than 16 deep"),
+        ("{a: ", "more than 16 deep"),
+        ("[{", "more than 16 deep"),
+        ("- ", "more than 16 deep"),
+        ("? ", "more than 16 deep"),
+        ("!!seq [", "is a tag of YAML"),
+        ("&a [", "is an anchor of YAML"),
+        ("{", "more than 16 deep"),
+        ("a:\n ", "there is no table"),
+        ("'", "never closed"),
+        ("|\n ", "the document is text"),
+    ],
+)
+def test_nesting_is_no_crash(bracket: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        native.read(bracket * 20_001, file="f.yaml")

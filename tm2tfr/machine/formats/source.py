@@ -14,6 +14,7 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
 
+_BOM = "\ufeff"
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # YAML's, which are not quite str.splitlines()
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
@@ -102,10 +103,10 @@ def decoded(text: str | bytes, *, file: str) -> Source:
         what, remedy = "the text is larger than 1 MiB", "no machine needs that much: is it the right file?"
         raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
     try:
-        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
         raise SpecError([_not_text(error, file)]) from None
-    source = Source(text.removeprefix("\ufeff"), file)
+    source = Source(text.removeprefix(_BOM), file)
     log = Log(source)
     for mark, character in islice(_unprintable(source), MOST_DIAGNOSTICS):
         what = f"the character U+{ord(character):04X} cannot stand in a text"
@@ -117,8 +118,8 @@ def decoded(text: str | bytes, *, file: str) -> Source:
 
 def _not_text(error: UnicodeDecodeError, file: str) -> Diagnostic:
     text = error.object
-    *lines, last = _LINE_BREAK.split(text[: error.start].decode("utf-8-sig"))
-    span = Source(text.decode("utf-8-sig", errors="replace"), file).span(Mark(len(lines), len(last)))
+    *lines, last = _LINE_BREAK.split(text[: error.start].decode().removeprefix(_BOM))
+    span = Source(text.decode(errors="replace").removeprefix(_BOM), file).span(Mark(len(lines), len(last)))
     what = f"byte {error.start} is 0x{text[error.start]:02x}, which is not UTF-8"
     return Diagnostic(what=what, remedy="save the file as UTF-8; is it a text at all?", file=file, span=span)
 

@@ -71,6 +71,8 @@ def _bare(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | No
         character = _character(source, mark)
         if character and character in _BARE and not re.search("block end|document", problem):
             return _meaningful(source, mark)
+    if problem.startswith("sequence entries"):  # `blank: -`
+        return _meaningful(source, at)
     before = source.lines[max(0, at.line - 1)].lstrip()
     if problem.startswith("mapping values") and before.startswith("!"):  # `!: R` is a tag, noticed a line later
         return _meaningful(source, Mark(at.line - 1, source.lines[at.line - 1].index("!")))

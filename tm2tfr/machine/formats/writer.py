@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 
 from tm2tfr.machine.formats.source import escape
 from tm2tfr.machine.spec import MOVE_LETTERS, Example, Machine, Rule
@@ -47,13 +47,15 @@ def _head(m: Machine) -> Iterator[str]:
 
 
 def _alphabets(m: Machine) -> Iterator[str]:
-    """The alphabets, where they are not what is read off the rules and words anyway."""
-    derived = replace(m, input_alphabet=None, tape_alphabet=())
-    if derived.input_alphabet != m.input_alphabet:
-        yield f"input alphabet: {_list(m.input_alphabet or ())}"
-        derived = replace(m, tape_alphabet=())
-    if derived.tape_alphabet != m.tape_alphabet:
-        yield f"tape alphabet: {_list(m.tape_alphabet)}"
+    """The alphabets, as far as they are not what is read off the rules and the words anyway."""
+    for sigma, gamma in product((None, m.input_alphabet), ((), m.tape_alphabet)):
+        derived = replace(m, input_alphabet=sigma, tape_alphabet=gamma)
+        if (derived.input_alphabet, derived.tape_alphabet) == (m.input_alphabet, m.tape_alphabet):
+            break
+    if sigma is not None:
+        yield f"input alphabet: {_list(sigma)}"
+    if gamma:
+        yield f"tape alphabet: {_list(gamma)}"
     if m.input is not None:
         yield f"input: {scalar(m.input)}"
 
