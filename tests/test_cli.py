@@ -57,6 +57,27 @@ def test_check_prints_one_object_a_run(tmp_path: Path) -> None:
     assert (second["outcome"], second["agrees"]) == ("reject", True)
 
 
+def test_a_machine_without_examples_has_none_to_fail(tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text("blank: _\nstart state: A\ninput: 1\ntable:\n  A:\n    1: {write: 1, R}\n")
+    done = tm2tfr("check", "r.yaml", cwd=tmp_path)
+    assert done.stdout.splitlines() == [
+        "ok    '1'            halt    1 step, 4 tokens, 28 cells agree",
+        "r: 1 run, 28 cells compared, all agree",
+    ]
+    assert done.returncode == 0
+    assert "example" not in json.loads(tm2tfr("check", "r.yaml", "--format", "json", cwd=tmp_path).stdout)
+
+
+def test_an_example_that_is_wrong_or_cut_off_fails(tmp_path: Path) -> None:
+    text = (ROOT / "machines" / "parity.yaml").read_text(encoding="utf-8")
+    wrong = text.replace("outcome: accept", "outcome: reject", 1)
+    done = tm2tfr("check", "-", cwd=tmp_path, stdin=wrong)
+    assert (done.returncode, "the example says outcome 'reject', the simulator 'accept'" in done.stdout) == (1, True)
+    done = tm2tfr("check", "chapter", "--max-steps", "3", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the example says accept, and the run was cut off after 3 steps: raise --max-steps" in done.stdout
+
+
 def test_a_limit_is_not_a_rejection(tmp_path: Path) -> None:
     done = tm2tfr("check", "never-halts", "--input", "", "--max-steps", "50", "--format", "json", cwd=tmp_path)
     run = json.loads(done.stdout)

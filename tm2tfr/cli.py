@@ -194,9 +194,10 @@ def check(
     """Compare the decoder with the simulator at every position of every run."""
     subject = console.subject(machine, left_boundary)
     report = console.Report(subject, as_json=format is ReportFormat.json)
-    for example in console.runs(subject, words, max_steps):
+    examples, judged = console.runs(subject, words, max_steps)
+    for example in examples:
         traced = _traced(subject, example.input, example.max_steps, engine, dtype, keep_rows=False, checked=True)
-        typer.echo(report.line(traced, example, judged=words is None))
+        typer.echo(report.line(traced, example, judged=judged))
     if format is ReportFormat.text:
         typer.echo(report.summary())
     raise typer.Exit(0 if report.passed else 1)

@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,16 +96,19 @@ def traced(
     return api.check(subject.decoder, word, machine=subject.machine, keep_rows=keep_rows, **options)
 
 
-def runs(subject: Subject, words: Sequence[str] | None, max_steps: int) -> list[Example]:
-    """Return what `check` runs: the given words, else the machine's examples, else its default input."""
+def runs(subject: Subject, words: Sequence[str] | None, max_steps: int) -> tuple[list[Example], bool]:
+    """Return what `check` runs, and whether it says what to expect.
+
+    That is the given words, else the machine's examples (only they expect anything), else its default input.
+    """
     from tm2tfr.api import default_input, machine_of
     from tm2tfr.machine.spec import Example
 
     machine = subject.machine or machine_of(subject.decoder)
     if words is None and machine.examples:
-        return [Example(**{**vars(e), "max_steps": e.max_steps or max_steps}) for e in machine.examples]
+        return [replace(e, max_steps=e.max_steps or max_steps) for e in machine.examples], True
     given = [default_input(machine)] if words is None else words
-    return [Example(input=word, outcome="limit", max_steps=max_steps) for word in given]
+    return [Example(input=word, outcome="limit", max_steps=max_steps) for word in given], False
 
 
 # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,9 +139,9 @@ def heading(subject: Subject) -> str:
 def verdict(trace: Trace, subject: Subject) -> str:
     """Return the lines below a table: the verdict, the counts, and what the check found."""
     if trace.answer == "limit":
-        lines = [f"no verdict within the limit: {count(trace.tokens, 'position')} processed (see --max-steps)"]
+        lines = [f"no verdict within the limit of --max-steps, {count(trace.tokens, 'position')} processed"]
     else:
-        lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T} intermediate steps"]
+        lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T} intermediate step{'' if trace.T == 1 else 's'}"]
     if trace.result is not None:
         truth = trace.result
         lines.append(
@@ -225,6 +228,8 @@ def _unmet(trace: Trace, example: Example) -> list[str]:
     truth = trace.result
     if truth is None:
         return []
+    if truth.outcome == "limit" != example.outcome:
+        return [f"{example.outcome}, and the run was cut off after {count(truth.steps, 'step')}: raise --max-steps"]
     wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}
     got = {"outcome": truth.outcome, "steps": truth.steps, "tape": truth.tape}
     return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]

@@ -38,7 +38,7 @@ def _unreachable(machine: Machine, draft: Draft, reached: frozenset[str]) -> Non
     known = {*reached, *machine.accept_states, *(machine.reject or ())}
     states = [q for q in machine.states if q not in known]
     if states:
-        what = f"no rule leads from the start state to {_states(states)}"
+        what = f"no rule leads from the start state to {_named('state', states)}"
         _warn(draft, states[0], what, "mend the rule that should, or remove what is not used")
 
 
@@ -51,7 +51,7 @@ def _endless(machine: Machine, draft: Draft, dead: frozenset[str]) -> None:
         what = "no run of this machine ever halts"
         _warn(draft, machine.start, what, "add a rule that leads to a halt, or an example with outcome: limit")
     elif states:
-        what = f"no run that enters {_states(states)} ever halts"
+        what = f"no run that enters {_named('state', states)} ever halts"
         _warn(draft, states[0], what, "add a rule that leads to a halt, or an example with outcome: limit")
 
 
@@ -71,17 +71,21 @@ def _unread(machine: Machine, draft: Draft, unread: frozenset[str]) -> None:
     for (q, a), rule in machine.transitions.items():
         if both_ways and rule.state not in machine.halting_states:
             written.setdefault(rule.write, ("table", q, a, "write"))
-    remedy = "a run stops where it meets it: add rules for it, if this is not meant"
-    for a in machine.tape_alphabet:
-        if a in unread & words:
-            node = draft.marks.get(("input alphabet", a)) or draft.marks.get(("input",))
-            draft.warn(node, f"no rule reads the input symbol {a!r}", remedy)
-        elif a in unread and a in written:
-            draft.warn(draft.marks.get(written[a]), f"{a!r} is written and no rule reads it", remedy)
+    remedy = "a run stops where it meets one: add rules, if this is not meant"
+    met, lost = unread & words, (unread - words) & written.keys()
+    if met:
+        symbols = [a for a in machine.tape_alphabet if a in met]
+        places = (("input alphabet", symbols[0]), ("input",) if symbols[0] in (machine.input or "") else ("examples",))
+        node = next((draft.marks[place] for place in places if place in draft.marks), None)
+        draft.warn(node, f"no rule reads {_named('input symbol', symbols)}", remedy)
+    if lost:
+        symbols = [a for a in machine.tape_alphabet if a in lost]
+        node = draft.marks.get(written[symbols[0]])
+        draft.warn(node, f"no rule reads {_named('symbol', symbols)}, which some rule writes", remedy)
 
 
-def _states(states: list[str]) -> str:
-    return f"state {states[0]!r}" if len(states) == 1 else f"the states {listing(states)}"
+def _named(noun: str, names: list[str]) -> str:
+    return f"the {noun} {names[0]!r}" if len(names) == 1 else f"the {noun}s {listing(names)}"
 
 
 def _warn(draft: Draft, state: str, what: str, remedy: str) -> None:
