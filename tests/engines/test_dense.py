@@ -197,6 +197,16 @@ def test_float32_computes_as_float32_does() -> None:
     assert session.logits.tolist() == [f(0.1) * out, f(0.1) * seen]
 
 
+def test_float32_rounds_position_features_before_they_are_weighted() -> None:
+    weights = Matrix.from_entries((LAYOUT.width, 4), {(0, 0): 0.1})
+    session = Dense("float32").start(dataclasses.replace(decoder_of([0]), position_embedding=weights))
+    got = []
+    for _ in range(50):
+        session.feed(0)
+        got.append(session.residual[0])
+    assert got == [np.float32(0.1) * np.float32(1 / (i + 1)) for i in range(50)]
+
+
 @pytest.mark.parametrize(("dtype", "answer"), [("float32", 0), ("float64", 1)])
 def test_a_decoder_that_float32_and_float64_run_differently(dtype: str, answer: int) -> None:
     # 2^24 + 1 is no float32: it is rounded to 2^24, the logits tie, and the first token wins

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tm2tfr.machine.formats.draft import Draft, Fields, nearest
+from tm2tfr.machine.formats.draft import Draft, Fields
 from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.machine.formats.rules import Table
 from tm2tfr.machine.spec import OUTCOMES, Example
@@ -57,7 +57,7 @@ def read_document(root: Map, draft: Draft) -> None:
         else:
             draft.warn(
                 key,
-                f"unknown key {key.text!r}{nearest(key.text, KEYS, _MEANT)}",
+                f"unknown key {key.text!r}{draft.nearest(key.text, KEYS, _MEANT)}",
                 "it is ignored: mend it, or make it a comment",
             )
     for name in found:

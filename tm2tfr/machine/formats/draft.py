@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from tm2tfr.errors import Span, did_you_mean
 from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
-from tm2tfr.machine.formats.source import Log, Mark
+from tm2tfr.machine.formats.source import MOST_DIAGNOSTICS, Log, Mark
 from tm2tfr.machine.spec import Machine, MachineError, Problem
 
 Path = tuple[str, ...]
 Fields = dict[str, tuple[Scalar, Node]]
-
-
-def nearest(name: str, known: Sequence[str], meant: Mapping[str, str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the one of the `known` names that `name` means by custom or by its look."""
-    sure = meant.get(name.lower()) or next((k for k in known if k.lower() == name.lower()), None)
-    return f" (did you mean {sure!r}?)" if sure else did_you_mean(name, known)
 
 
 @dataclass
@@ -54,6 +49,13 @@ class Draft:
                 return self.log.source.span(Mark(node.start.line, column + position))
         return span
 
+    def nearest(self, name: str, known: Collection[str], meant: Mapping[str, str]) -> str:
+        """Return `` (did you mean 'x'?)`` for the `known` name that `name` means by custom or resembles, if any."""
+        if len(self.log.found) >= MOST_DIAGNOSTICS:  # nobody will see it
+            return ""
+        sure = meant.get(name.lower()) or next((k for k in known if k.lower() == name.lower()), None)
+        return f" (did you mean {sure!r}?)" if sure else did_you_mean(name, islice(known, 1000))
+
     # ── pieces of a document ────────────────────────────────────────────────────────────────────────────
     def entries(self, node: Map, noun: str) -> list[tuple[Scalar, Node]]:
         """Return the entries of a mapping whose keys are text, duplicates too; report those and the others."""
@@ -67,14 +69,14 @@ class Draft:
                 self.twice(key, first[key.text], f"the {noun} {key.text!r}")
         return found
 
-    def fields(self, node: Map, noun: str, known: Sequence[str], remedy: str, meant: Mapping[str, str]) -> Fields:
+    def fields(self, node: Map, noun: str, known: Collection[str], remedy: str, meant: Mapping[str, str]) -> Fields:
         """Return the entries of a mapping with a fixed set of keys; report any other key."""
         found: Fields = {}
         for key, value in self.entries(node, "key"):
             if key.text in known:
                 found.setdefault(key.text, (key, value))
             else:
-                what = f"unknown key {key.text!r} in {noun}{nearest(key.text, known, meant)}"
+                what = f"unknown key {key.text!r} in {noun}{self.nearest(key.text, known, meant)}"
                 self.error(key, what, remedy)
         return found
 

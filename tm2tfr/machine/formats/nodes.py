@@ -20,7 +20,7 @@ LOADERS: tuple[type, ...] = tuple(getattr(yaml, n) for n in ("CSafeLoader", "Saf
 """The fast one where there is one, and the one in Python, whose verdict counts when the fast one refuses."""
 
 _STR = "tag:yaml.org,2002:str"
-_TOKEN = re.compile(r"[^\s,\]}]*")
+_TOKEN = re.compile(r"[^\s,\]}]{0,40}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 

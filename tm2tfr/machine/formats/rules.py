@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tm2tfr.machine.formats.draft import Draft, nearest
+from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.nodes import Map, Node, Scalar, kind
 from tm2tfr.machine.spec import Rule
 
@@ -119,7 +119,7 @@ class Table:
             remedy = f"to go there, write {{L: {node.text}}}, {{R: {node.text}}} or {{S: {node.text}}}"
             self.draft.error(node, f"{node.text!r} is a state, not an instruction", remedy)
         else:
-            close = nearest(node.text, list(self.synonyms)[:1000], _MEANT)
+            close = self.draft.nearest(node.text, self.synonyms, _MEANT)
             what = f"{node.text!r} is neither a move nor a synonym{close}"
             self.draft.error(node, what, _REMEDY)
         return None

@@ -93,12 +93,15 @@ def _tab(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | Non
 
 
 def _quote(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
-    """A quote that is never closed, or a backslash within double quotes."""
-    quote = _character(source, since)
+    """A quote that is never closed, or closed too early, or a backslash within double quotes."""
+    quote, before = _character(source, since), source.lines[min(at.line, len(source.lines) - 1)][: at.column].rstrip()
     if "unknown escape" in problem or "escape sequence" in problem:
         remedy = "a backslash is written twice in double quotes, or once in single ones"
         backslash = source.lines[at.line].rfind("\\", 0, at.column + 1)
         return source.span(Mark(at.line, max(0, backslash)), at), "this escape means nothing in YAML", remedy
+    if re.search("found '<(scalar|anchor|alias|tag)>'", problem) and before.endswith(("'", '"')):
+        remedy = "if the quote is part of the text, write it twice: 'it''s'"
+        return source.span(Mark(at.line, len(before) - 1)), "there is text after the closing quote", remedy
     if not quote or quote not in "'\"" or "found unexpected" not in problem:
         return None
     other = {"'": '"', '"': "'"}[quote]
@@ -122,6 +125,8 @@ def _bracket(source: Source, since: Mark, at: Mark, problem: str) -> Complaint |
 def _unclosed(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """A bracket that is not closed, perhaps since the rest of the line is a comment."""
     bracket = _character(source, since)
+    if problem == "expected the node content, but found '<stream end>'":
+        return source.span(at), "the text ends before every bracket is closed", "close them, or quote what is a symbol"
     if bracket not in ("[", "{") or not problem.startswith("expected ',' or"):
         return None
     if comment := _COMMENT.search(source.lines[since.line], since.column):
