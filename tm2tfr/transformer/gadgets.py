@@ -2,7 +2,7 @@
 
 A feed-forward gadget is one or a few ReLU `Unit`s; a unit reads a linear form of the residual stream, adds a
 bias, cuts off at 0 and adds multiples of the result to directions. An attention gadget is a `Head`. Neither
-multiplies two unbounded numbers, and as the compiler uses them no weight is larger than 2. A *bit* is a linear form with values in {0, 1}.
+multiplies two unbounded numbers, and no weight is larger than 2. A *bit* is a linear form with values in {0, 1}.
 """
 
 from __future__ import annotations
