@@ -127,7 +127,6 @@ def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         library.load("-")
 
 
-# ── what cannot be loaded ───────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("where", "message"),
     [
@@ -186,13 +185,21 @@ def test_an_empty_folder(tmp_path: Path) -> None:
         library.load("folder")
 
 
+def test_a_name_that_no_terminal_should_see(tmp_path: Path) -> None:
+    (tmp_path / "a\x1b[2J\n").write_text("")
+    with pytest.raises(SpecError, match=r"^'a\\x1b\[2J\\n': the document is empty"):
+        library.load("a\x1b[2J\n")
+
+
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "mine.yaml").write_text(MACHINE)
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(ReadError, match=r"^mine\.yaml: you may not read this file: change its permissions, or name another$"):
+    with pytest.raises(
+        ReadError, match=r"^mine\.yaml: you may not read this file: change its permissions, or name another$"
+    ):
         library.load("mine.yaml")
 
 
@@ -214,5 +221,7 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
 
 def test_a_weight_file_is_no_machine(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_bytes(bytes(range(256)) * 10)
-    with pytest.raises(SpecError, match=r"^w\.yaml:9:1: byte 128 is 0x80, which is not UTF-8: save the file as UTF-8; is it a"):
+    with pytest.raises(
+        SpecError, match=r"^w\.yaml:3:115: byte 128 is 0x80, which is not UTF-8: save the file as UTF-8; is it a"
+    ):
         library.load("w.yaml")

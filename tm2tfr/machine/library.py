@@ -74,15 +74,25 @@ def load_with_warnings(where: str | Path) -> Loaded:
     if isinstance(where, str) and where in _shelf() and not Path(where).is_file():
         return native.read(shipped_text(where), file=_shelf()[where].name)
     if where == STDIN:
-        return native.read(_contents("<stdin>"), file="<stdin>")
-    return native.read(_contents(str(where), Path(where)), file=str(where))
-
-
-def _contents(name: str, path: Path | None = None) -> bytes:
-    """As much of a file, or of standard input, as shows whether it is too large: it may be endless."""
+        return native.read(_standard_input(), file="<stdin>")
+    name = str(where)
     shown = name if name and name.isprintable() else repr(name)
+    return native.read(_contents(name, shown), file=shown)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise ReadError("<stdin>: standard input is closed: name a file")
     try:
-        with sys.stdin.buffer if path is None else path.open("rb") as stream:
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ReadError(f"<stdin>: standard input cannot be read ({error.strerror}): name a file") from None
+
+
+def _contents(name: str, shown: str) -> bytes:
+    """As much of a file as shows whether it is too large: it may be endless."""
+    try:
+        with Path(name).open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"{shown}: {_not_found(name)}") from None

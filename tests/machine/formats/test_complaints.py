@@ -67,6 +67,11 @@ def test_what_is_no_text(text: str | bytes, words: str) -> None:
     assert said(text).startswith(words)
 
 
+def test_no_terminal_sees_a_control_character() -> None:
+    assert said("name: a\x1b[2J\ud800\n").splitlines()[1] == "  name: a\ufffd[2J\ufffd"
+    assert said(b"\xff\x1b").splitlines()[1] == "  \ufffd\ufffd"
+
+
 def test_all_control_characters_at_once() -> None:
     assert [line[:11] for line in said("a\x01\n\x02b\x03: c\n").splitlines() if line.startswith("f.")] == [
         "f.yaml:1:2:",

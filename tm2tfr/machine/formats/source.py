@@ -52,7 +52,8 @@ class Source:
             return source.span(*(Mark(first + m.line, m.column + indent) for m in (start, end) if m is not None))
         column = min(start.column, len(text)) if line == start.line else len(text)
         last = column if end is None else end.column if end.line == start.line else len(text.rstrip())
-        return Span(line=line + 1, column=column + 1, length=max(1, last - column), text=text)
+        shown = _UNPRINTABLE.sub("\ufffd", text)  # a terminal would obey it, or refuse to print it
+        return Span(line=line + 1, column=column + 1, length=max(1, last - column), text=shown)
 
 
 @dataclass
