@@ -1,8 +1,9 @@
 """The plain engine: numpy, a KV cache, every earlier position scanned for every head. It judges the others.
 
-Arithmetic, so that it can be reasoned about: every number is of one dtype; a score is the sum of its d_k products
-from the first component to the last, each product and each sum rounded once (no fused multiply-add); the mean
-over attended positions is their sum divided by their number; ties are exact equality of the rounded scores.
+Arithmetic, so that it can be reasoned about: every number is of one dtype; all sums run from the first term to the
+last, each product and each sum rounded once (no fused multiply-add): those of a row of a matrix by column, those of
+a score by component, those over attended positions by position; the mean is that sum divided by their number; ties
+are exact equality of the rounded scores.
 "Dense" is the attention: zeros in the weights are skipped, which changes no value, since weights are finite.
 """
 
@@ -42,16 +43,23 @@ class Dense:
 
 
 class _Map:
-    """The linear map of a sparse matrix, without the rows that are 0: ``values[starts] = (matrix · x)[rows]``."""
+    """The linear map of a sparse matrix, without the rows that are 0: ``map(x) = (matrix · x)[map.rows]``."""
 
     def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
-        self.rows, self._starts = np.unique(matrix.rows, return_index=True)
+        self.rows, self._places = np.unique(matrix.rows, return_inverse=True)
         self._columns = matrix.columns
         self._values = matrix.values.astype(dtype)
 
     def __call__(self, x: Vector) -> Vector:
         """x: (columns,) → (rows that are not 0,)."""
-        return np.add.reduceat(self._values * x[self._columns], self._starts) if len(self.rows) else x[:0]
+        if not len(self.rows):
+            return x[:0]
+        products = self._values * x[self._columns]
+        if products.dtype == np.float64:
+            return np.bincount(self._places, products)  # adds in the order of the entries, as np.add.at does
+        sums = np.zeros(len(self.rows), dtype=products.dtype)
+        np.add.at(sums, self._places, products)
+        return sums
 
 
 class _Cache:
@@ -60,6 +68,7 @@ class _Cache:
     def __init__(self, size: int, dtype: np.dtype[Any]) -> None:
         self._array = np.zeros((size, 64), dtype=dtype)
         self._used = 0
+        self._integers, self._largest = True, 0.0
 
     def append(self, vector: Vector) -> Vector:
         """Add `vector`, (size,), for the next position and return all so far: (size, positions)."""
@@ -67,7 +76,22 @@ class _Cache:
             self._array = np.concatenate([self._array, np.zeros_like(self._array)], axis=1)
         self._array[:, self._used] = vector
         self._used += 1
+        if self._integers and len(vector):
+            self._integers = bool((vector == np.rint(vector)).all())
+            self._largest = max(self._largest, float(abs(vector).max()))
         return self._array[:, : self._used]
+
+    def mean(self, attended: NDArray[np.int64] | None) -> Vector:
+        """Return the mean over the positions `attended`, all where None: (size,)."""
+        values = self._array[:, : self._used] if attended is None else self._array[:, attended]
+        number = values.shape[1]
+        if number == 1:
+            return values[:, 0]
+        # Sums of integers this small are exact in any order, and numpy is faster in its own.
+        exact = self._integers and number * self._largest < 2 / np.finfo(values.dtype).eps
+        sums = values.sum(axis=1) if exact else np.add.accumulate(values, axis=1)[:, -1]
+        mean: Vector = sums / values.dtype.type(number)
+        return mean
 
 
 class _Head:
@@ -93,17 +117,17 @@ class _Head:
         Returns what is added to ``x[self.rows]``, the scores and the positions attended to; both None where
         all scores are 0 by construction, so that all positions are attended to.
         """
-        keys, values = self._keys.append(self._key(x)), self._values.append(self._value(x))
-        if not len(keys):
-            mean, scores, attended = values.sum(axis=1) / x.dtype.type(values.shape[1]), None, None
-        else:
+        keys = self._keys.append(self._key(x))
+        self._values.append(self._value(x))
+        scores: Vector | None = None
+        attended: NDArray[np.int64] | None = None
+        if len(keys):
             query = self._query(x)
             scores = query[0] * keys[0]
             for component in range(1, len(query)):
                 scores += query[component] * keys[component]
             attended = average_hard(scores)
-            mean = values[:, attended].sum(axis=1) / x.dtype.type(len(attended))
-        self._carried[self._value.rows] = mean
+        self._carried[self._value.rows] = self._values.mean(attended)
         return self._output(self._carried), scores, attended
 
 
