@@ -1,0 +1,49 @@
+"""The fast engine: the dense engine's numbers without its scanning, compiled with Numba (extra ``fast``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tm2tfr.errors import EngineError
+from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.engines.fast.session import FastSession
+
+MISSING = "the fast engine needs Numba: install it with: pip install 'tm2tfr[fast]', or use the dense engine"
+
+
+@dataclass(frozen=True)
+class Fast:
+    """The engine. It computes in float64; heads that `recognise` knows are searched, others scanned."""
+
+    dtype: str = "float64"
+    name: str = "fast"
+
+    def __post_init__(self) -> None:
+        if self.dtype != "float64":
+            raise EngineError(f"the fast engine computes in float64, not in {self.dtype!r}: use the dense engine")
+
+    def start(
+        self, decoder: Decoder, *, labels: tuple[tuple[int, int], ...] = (), numbers: tuple[int, ...] = ()
+    ) -> FastSession:
+        """Return a fresh session at position 0; labels, numbers: what its `extend` reads, see there.
+
+        Raises:
+            EngineError: if Numba is not installed.
+        """
+        if not available():
+            raise EngineError(MISSING)
+        from tm2tfr.engines.fast.session import FastSession  # noqa: PLC0415  (Numba takes its time to load)
+
+        return FastSession(decoder, labels=labels, numbers=numbers)
+
+
+def available() -> bool:
+    """Return whether Numba can be imported."""
+    try:
+        import numba  # noqa: F401, PLC0415
+    except ImportError:
+        return False
+    return True

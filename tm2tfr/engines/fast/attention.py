@@ -1,0 +1,275 @@
+"""Attention without scanning, compiled.
+
+Position heads. Let s(j) = γj + δj² + c with δ < 0, v = -γ/2δ its real maximum and J the integer of [0, i] nearest
+to v. A score is rounded by at most 8u(|γ|j + |δ|j²) = 8u|δ|(2|v|j + j²), u = 2^-53 (three rounded products or
+sums for each of two terms, and the constants on top). For j at distance D from v, j ≤ |v| + D, the scores at j and
+J differ by at least |δ|(D² - 1/4); so j cannot win, nor tie, if D² - 1/4 > 16u(2|v|(|v| + D) + (|v| + D)²), which
+is true of every D with D² > 1/2 + 128u(|v| + 2)². Only the j within that distance are scored. Where the distance is
+below 3/4, as long as |v| < 2·10⁶, and v is within 1/4 of J, J is alone and no score is computed.
+If v lies outside [0, i], J is an end and the difference is |δ|d(d + 2|J - v|) at distance d from J: even more, and
+with v ≤ 0 or v ≥ 2i more than any rounding, so that J is alone.
+
+Latest heads. Only one position of each k takes part. With k the key nearest to v that there is, another key k' can
+win only if (k' - v)² ≤ (k - v)² + (T + 2E)/|δ|, with T the range of the tie-break and E the rounding of a score,
+8u times the sum of the sizes of its terms. Only those keys are scored.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.fast.state import (
+    DONE,
+    GROW,
+    GUARD,
+    HEAD,
+    NOT_CONCAVE,
+    NOT_SQUARE,
+    REASON,
+    WANTED,
+    U,
+    compiled,
+    pure,
+    row,
+)
+
+
+@compiled
+def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
+    """Compute queries and what the guards need, changing no state: this can be done again."""
+    h = plan.heads
+    for g in range(h.layer[layer], h.layer[layer + 1]):
+        kind = h.kind[g]
+        for c in range(h.component[g], h.component[g + 1]):
+            s.query[c] = row(h.query, c, s.x)
+        if kind == 1:
+            linear = s.query[h.linear[g]] * h.linear_weight[g]
+            if not (s.query[h.square[g]] * h.square_weight[g] < 0.0 and abs(linear) < np.inf):
+                control[HEAD], control[REASON] = g, NOT_CONCAVE
+                return GUARD
+        elif kind == 2:
+            key = row(h.key, h.linear[g], s.x)
+            square = row(h.key, h.square[g], s.x)
+            s.keys[h.linear[g]], s.keys[h.square[g]] = key, square
+            control[HEAD] = g
+            if not (abs(key) < 1e9 and key == np.rint(key) and square == key * key):
+                control[REASON] = NOT_SQUARE
+                return GUARD
+            if not (s.query[h.square[g]] < 0.0 and abs(s.query[h.linear[g]]) < np.inf):
+                control[REASON] = NOT_CONCAVE
+                return GUARD
+            at = np.int64(key) + s.span[h.slot[g], 2]
+            if at < 0 or at >= s.group_position.shape[1]:
+                control[WANTED] = np.int64(key)
+                return GROW
+    return DONE
+
+
+@compiled
+def _position_score(h: Any, s: Any, g: Any, j: Any) -> Any:
+    total = 0.0
+    for c in range(h.component[g], h.component[g + 1]):
+        product = s.query[c] * pure(h.key_terms, c, j)
+        total = product if c == h.component[g] else total + product
+    return total
+
+
+@compiled
+def _select_position(h: Any, s: Any, g: Any, i: Any) -> Any:
+    """Put the positions attended to into `winners` and return their number."""
+    linear = s.query[h.linear[g]] * h.linear_weight[g]
+    square = s.query[h.square[g]] * h.square_weight[g]
+    v = -linear / (2.0 * square)
+    nearest: Any = 0
+    if v <= 0.0:
+        nearest = 0
+    elif v >= i:
+        nearest = i
+    else:
+        nearest = np.int64(np.rint(v))
+    size = abs(v) + 2.0
+    if v <= 0.0 or v >= 2.0 * i or (size < 2e6 and abs(nearest - v) <= 0.25):
+        s.winners[0] = nearest
+        return 1
+    reach = min(math.sqrt(0.5 + 128.0 * U * size * size) + 0.5, np.float64(i))
+    low: Any = max(0, nearest - np.int64(reach))
+    high: Any = min(i, nearest + np.int64(reach))
+    best, number = -np.inf, 0
+    for j in range(low, high + 1):
+        score = _position_score(h, s, g, j)
+        if score > best:
+            best, number = score, 0
+        if score == best:
+            s.winners[number] = j
+            number += 1
+    return number
+
+
+@compiled
+def _group_score(h: Any, s: Any, g: Any, k: Any) -> Any:
+    slot, total = h.slot[g], 0.0
+    j = s.group_position[slot, k + s.span[slot, 2]]
+    for c in range(h.component[g], h.component[g + 1]):
+        kind = h.key_kind[c]
+        if kind == 0:
+            product = s.query[c] * np.float64(k)
+        elif kind == 1:
+            product = s.query[c] * (np.float64(k) * np.float64(k))
+        else:
+            product = s.query[c] * pure(h.key_terms, c, j)
+        total = product if c == h.component[g] else total + product
+    return total
+
+
+@compiled
+def _nearest_key(s: Any, slot: Any, v: Any) -> Any:
+    """Return the key nearest to v that there is."""
+    low, high, zero = s.span[slot, 0], s.span[slot, 1], s.span[slot, 2]
+    if v <= low:
+        return low
+    if v >= high:
+        return high
+    k = np.int64(np.rint(v))
+    if s.group_position[slot, k + zero] >= 0:
+        return k
+    down, up = k, k
+    while s.group_position[slot, down + zero] < 0:
+        down -= 1
+    while s.group_position[slot, up + zero] < 0:
+        up += 1
+    return down if v - down <= up - v else up
+
+
+@compiled
+def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
+    """Put the keys attended to into `winners`, in the order of their positions, and return their number."""
+    slot = h.slot[g]
+    linear, square = s.query[h.linear[g]], s.query[h.square[g]]
+    v = -linear / (2.0 * square)
+    nearest = _nearest_key(s, slot, v)
+    low, high, zero = s.span[slot, 0], s.span[slot, 1], s.span[slot, 2]
+    largest = np.float64(max(abs(low), abs(high)))
+    size = abs(linear) * largest + abs(square) * largest * largest
+    for c in range(h.component[g], h.component[g + 1]):
+        if h.key_kind[c] == 2:
+            size += abs(s.query[c] * pure(h.key_terms, c, i))
+    spread = abs(s.query[h.tie[g]] * pure(h.key_terms, h.tie[g], i))
+    bound = (nearest - v) * (nearest - v) + (spread + 16.0 * U * size) / abs(square)
+    left, right = v - (nearest - 1), nearest + 1 - v
+    if (nearest == low or left * left > bound) and (nearest == high or right * right > bound):
+        s.winners[0] = nearest
+        return 1
+    reach = math.sqrt(bound) * (1.0 + 1e-9) + 1e-6
+    first = np.int64(math.ceil(max(np.float64(low), v - reach)))
+    last = np.int64(math.floor(min(np.float64(high), v + reach)))
+    best, number = -np.inf, 0
+    for k in range(min(first, nearest), max(last, nearest) + 1):
+        if s.group_position[slot, k + zero] < 0:
+            continue
+        score = _group_score(h, s, g, k)
+        if score > best:
+            best, number = score, 0
+        if score == best:
+            s.winners[number] = k
+            number += 1
+    for n in range(1, number):  # by position, which is the order in which a mean is summed
+        k, at = s.winners[n], n
+        while at > 0 and s.group_position[slot, s.winners[at - 1] + zero] > s.group_position[slot, k + zero]:
+            s.winners[at] = s.winners[at - 1]
+            at -= 1
+        s.winners[at] = k
+    return number
+
+
+@compiled
+def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
+    start, stop = h.component[g], h.component[g + 1]
+    column, best = h.hist[g], -np.inf
+    for j in range(i + 1):
+        score = s.query[start] * s.hist[j, column]
+        for c in range(start + 1, stop):
+            score += s.query[c] * s.hist[j, column + c - start]
+        s.scores[j] = score
+        best = max(best, score)
+    number = 0
+    for j in range(i + 1):
+        if s.scores[j] == best:
+            s.winners[number] = j
+            number += 1
+    return number
+
+
+@compiled
+def _store(h: Any, s: Any, g: Any, token: Any, i: Any) -> Any:
+    """Add this position to what the head can attend to."""
+    kind = h.kind[g]
+    keep = True
+    at = 0
+    if kind == 2:
+        slot = h.slot[g]
+        k = np.int64(s.keys[h.linear[g]])
+        at = k + s.span[slot, 2]
+        keep = h.sign[g] > 0 or s.group_position[slot, at] < 0
+        s.span[slot, 0], s.span[slot, 1] = min(k, s.span[slot, 0]), max(k, s.span[slot, 1])
+        if keep:
+            s.group_position[slot, at], s.group_token[slot, at] = i, token
+    elif kind == 3:
+        for c in range(h.component[g], h.component[g + 1]):
+            s.hist[i, h.hist[g] + c - h.component[g]] = row(h.key, c, s.x)
+    for n in range(h.value[g], h.value[g + 1]):
+        if h.value_kind[n] != 1:
+            continue
+        value = row(h.value_row, n, s.x)
+        if kind == 0:
+            s.sums[n] += value
+        elif kind == 2:
+            if keep:
+                s.group_value[h.slot[g], at, h.value_place[n]] = value
+        else:
+            s.hist[i, h.value_place[n]] = value
+
+
+@compiled
+def _value(h: Any, s: Any, g: Any, n: Any, winner: Any) -> Any:
+    """Return value component n at a position attended to (for ``latest``: at that of a key)."""
+    j, at = winner, 0
+    if h.kind[g] == 2:
+        at = winner + s.span[h.slot[g], 2]
+        j = s.group_position[h.slot[g], at]
+    if h.value_kind[n] == 0:
+        token = s.group_token[h.slot[g], at] if h.kind[g] == 2 else s.tokens[j]
+        return h.value_of_token[token, h.value_place[n]]
+    if h.value_kind[n] == 2:
+        return pure(h.value_terms, n, j)
+    return s.group_value[h.slot[g], at, h.value_place[n]] if h.kind[g] == 2 else s.hist[j, h.value_place[n]]
+
+
+@compiled
+def attend(plan: Any, s: Any, layer: Any, token: Any, i: Any) -> Any:
+    h = plan.heads
+    for g in range(h.layer[layer], h.layer[layer + 1]):
+        kind = h.kind[g]
+        _store(h, s, g, token, i)
+        if kind == 0:
+            for n in range(h.value[g], h.value[g + 1]):
+                s.mean[n] = s.sums[n] / np.float64(i + 1)
+            continue
+        if kind == 1:
+            number = _select_position(h, s, g, i)
+        elif kind == 2:
+            number = _select_latest(h, s, g, i)
+        else:
+            number = _select_scan(h, s, g, i)
+        for n in range(h.value[g], h.value[g + 1]):
+            total = _value(h, s, g, n, s.winners[0])
+            if number > 1:
+                for w in range(1, number):
+                    total += _value(h, s, g, n, s.winners[w])
+                total /= np.float64(number)
+            s.mean[n] = total
+    for g in range(h.layer[layer], h.layer[layer + 1]):
+        for r in range(h.output[g], h.output[g + 1]):
+            s.x[h.output_row[r]] += row(h.output_terms, r, s.mean)

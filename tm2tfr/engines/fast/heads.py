@@ -1,0 +1,169 @@
+"""The heads of a decoder rearranged for the kernel, see `plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.fast.plan import (
+    KINDS,
+    OF_POSITION,
+    OF_TOKEN,
+    STORED,
+    Entries,
+    Floats,
+    Heads,
+    ints,
+    rows,
+    terms_of,
+    token_values,
+)
+from tm2tfr.engines.recognise import Recognition, Terms, combination
+from tm2tfr.engines.sources import TOKEN, Classes, Sources, rows_of
+from tm2tfr.transformer.weights import Decoder, Head
+
+KEY, SQUARE, PURE, OTHER = range(4)
+"""What a component of a key is: k, k², a combination of position features, anything."""
+
+
+@dataclass
+class _Lists:
+    """The columns of `Heads` while they grow."""
+
+    layer: list[int] = field(default_factory=lambda: [0])
+    kind: list[int] = field(default_factory=list)
+    component: list[int] = field(default_factory=lambda: [0])
+    value: list[int] = field(default_factory=lambda: [0])
+    output: list[int] = field(default_factory=lambda: [0])
+    linear: list[int] = field(default_factory=list)
+    square: list[int] = field(default_factory=list)
+    linear_weight: list[float] = field(default_factory=list)
+    square_weight: list[float] = field(default_factory=list)
+    tie: list[int] = field(default_factory=list)
+    sign: list[int] = field(default_factory=list)
+    slot: list[int] = field(default_factory=list)
+    hist: list[int] = field(default_factory=list)
+    query: list[Entries] = field(default_factory=list)
+    key: list[Entries] = field(default_factory=list)
+    key_kind: list[int] = field(default_factory=list)
+    key_terms: list[Terms] = field(default_factory=list)
+    value_kind: list[int] = field(default_factory=list)
+    value_place: list[int] = field(default_factory=list)
+    value_row: list[Entries] = field(default_factory=list)
+    value_terms: list[Terms] = field(default_factory=list)
+    value_of_token: list[Floats] = field(default_factory=list)
+    output_row: list[int] = field(default_factory=list)
+    output_terms: list[Entries] = field(default_factory=list)
+    columns: int = 0
+    slots: int = 0
+
+
+def collect(
+    decoder: Decoder,
+    known: Sources,
+    kinds: Sequence[Sequence[Recognition]],
+    held: Sequence[Sequence[dict[int, float]]],
+) -> Heads:
+    """Return all heads of `decoder`; held: what each token determines, by layer."""
+    lists = _Lists()
+    for n, (layer, found) in enumerate(zip(decoder.layers, kinds, strict=True)):
+        for head, recognition in zip(layer.heads, found, strict=True):
+            _add(lists, head, recognition)
+            _add_values(lists, head, recognition, known, known.layers[n].before, decoder.features, held[n])
+            _add_outputs(lists, head)
+        lists.layer.append(len(lists.kind))
+    columns: dict[str, Any] = {
+        "value_of_token": np.array(lists.value_of_token or [np.zeros(len(decoder.vocabulary))]).T.copy()
+    }
+    for name in Heads._fields:
+        if name not in columns:
+            columns[name] = _MAKERS.get(name, ints)(getattr(lists, name))
+    return Heads(**columns)
+
+
+def _numbers(values: list[float]) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+_MAKERS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("linear_weight", "square_weight"), _numbers),
+    **dict.fromkeys(("query", "key", "value_row", "output_terms"), rows),
+    **dict.fromkeys(("key_terms", "value_terms"), terms_of),
+}
+"""Column of `Heads` -> what makes it of a list; `ints` for the others."""
+
+
+def _add(lists: _Lists, head: Head, found: Recognition) -> None:
+    start = lists.component[-1]
+    places = {c: start + n for n, c in enumerate(found.components)}
+    query, key = rows_of(head.query), rows_of(head.key)
+    lists.kind.append(KINDS.index(found.kind))
+    for c in found.components:
+        lists.query.append(query[c])
+        lists.key.append(key[c])
+        lists.key_terms.append(found.pure.get(c, ()) if found.kind != "scan" else ())
+        lists.key_kind.append(_key_kind(found, c))
+    lists.component.append(start + len(places))
+    position, latest = found.kind == "position", found.kind == "latest"
+    lists.linear.append(places[found.linear] if position else places.get(found.key, -1))
+    lists.square.append(places[found.square] if position else places.get(found.key_square, -1))
+    lists.linear_weight.append(found.linear_weight)
+    lists.square_weight.append(found.square_weight)
+    lists.tie.append(places.get(found.tie, -1))
+    lists.sign.append(found.sign)
+    lists.slot.append(lists.slots if latest else -1)
+    lists.slots += latest
+    lists.hist.append(lists.columns)
+    if found.kind == "scan":
+        lists.columns += len(places)
+
+
+def _key_kind(found: Recognition, component: int) -> int:
+    if found.kind == "scan":
+        return OTHER
+    if component == found.key:
+        return KEY
+    return SQUARE if component == found.key_square else PURE
+
+
+def _add_values(
+    lists: _Lists,
+    head: Head,
+    found: Recognition,
+    known: Sources,
+    classes: Classes,
+    names: tuple[str, ...],
+    held: Sequence[dict[int, float]],
+) -> None:
+    """Add the value components that are not 0; those of a group have their place in it, the others in the history."""
+    inside = 0
+    for row in rows_of(head.value):
+        kind, place, terms = STORED, -1, None
+        if found.kind in ("position", "latest"):
+            terms = combination(row, known, classes, names)
+            if all(classes[c] <= TOKEN for c, _ in row):
+                kind, place = OF_TOKEN, len(lists.value_of_token)
+                lists.value_of_token.append(token_values(held, row))
+            elif terms is not None:
+                kind = OF_POSITION
+        if kind == STORED and found.kind == "latest":
+            place, inside = inside, inside + 1
+        elif kind == STORED and found.kind != "mean":
+            place, lists.columns = lists.columns, lists.columns + 1
+        lists.value_kind.append(kind)
+        lists.value_place.append(place)
+        lists.value_row.append(row)
+        lists.value_terms.append(terms if kind == OF_POSITION and terms else ())
+    lists.value.append(len(lists.value_kind))
+
+
+def _add_outputs(lists: _Lists, head: Head) -> None:
+    first = lists.value[-2]
+    for row, terms in enumerate(rows_of(head.output)):
+        if terms:
+            lists.output_row.append(row)
+            lists.output_terms.append([(first + component, weight) for component, weight in terms])
+    lists.output.append(len(lists.output_row))

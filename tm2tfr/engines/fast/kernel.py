@@ -1,0 +1,85 @@
+"""The forward pass, compiled with Numba: one position after the other, from the arrays of `plan` alone.
+
+Arithmetic is the dense engine's in float64, operation by operation (sums left to right, no fused multiply-add),
+with one difference, which is the point of a head of kind ``latest``: among positions of one key the tie-break is
+compared exactly, by its sign, where rounded sums can tie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.fast.attention import attend, prepare
+from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, POSITION, RESUME, STOPPED, compiled, feature, row
+from tm2tfr.engines.fast.tail import finish, run_tail
+
+
+@compiled
+def _embed(plan: Any, s: Any, token: Any, i: Any) -> Any:
+    body = plan.body
+    for e in range(body.token.start[token], body.token.start[token + 1]):
+        s.x[body.token.number[e]] = body.token.weight[e]
+    for r in range(len(body.place_row)):
+        total = 0.0
+        for e in range(body.place.start[r], body.place.start[r + 1]):
+            total += body.place.weight[e] * feature(plan.features[body.place.number[e]], i)
+        s.x[body.place_row[r]] += total
+
+
+@compiled
+def _feed_forward(plan: Any, s: Any, layer: Any, token: Any, vocabulary: Any) -> Any:
+    body = plan.body
+    for u in range(body.layer_units[layer], body.layer_units[layer + 1]):
+        total = 0.0
+        if body.seed[u] >= 0:
+            total = body.seeds[token, body.seed[u]]
+        for e in range(body.unit.start[u], body.unit.start[u + 1]):
+            total += body.unit.weight[e] * s.x[body.unit.number[e]]
+        s.hidden[u] = max(body.bias[u] + total, 0.0)
+    for r in range(body.layer_rows[layer], body.layer_rows[layer + 1]):
+        s.x[body.row[r]] = (s.x[body.row[r]] + row(body.row_units, r, s.hidden)) + body.row_bias[r]
+    at = layer * vocabulary + token
+    for e in range(body.assigned.start[at], body.assigned.start[at + 1]):
+        s.x[body.assigned.number[e]] = body.assigned.weight[e]
+
+
+@compiled
+def advance(
+    plan: Any, s: Any, control: Any, given: Any, answers: Any, codes: Any, numbers: Any, limit: Any, whole: Any
+) -> Any:
+    """Run up to `limit` positions and return DONE, STOPPED after a stop token, GROW or GUARD (call again after it).
+
+    Args:
+        given: tokens fed at the first positions, whatever the answers are.
+        answers, codes, numbers: (limit,), (limit, labels), (limit, numbers): filled from `control[COUNT]` on.
+        whole: leave the stream of the last position in `x` and its logits in `logits`.
+    """
+    vocabulary = len(s.logits)
+    while control[COUNT] < limit:
+        i = control[POSITION]
+        token = np.int64(given[i]) if i < len(given) else control[NEXT]
+        if control[RESUME] == 0:
+            s.tokens[i] = token
+            _embed(plan, s, token, i)
+        for layer in range(max(0, control[RESUME] - 1), plan.tail.first):
+            status = prepare(plan, s, layer, control)
+            if status != DONE:
+                control[RESUME] = layer + 1
+                return status
+            attend(plan, s, layer, token, i)
+            _feed_forward(plan, s, layer, token, vocabulary)
+        control[RESUME] = 0
+        n = control[COUNT]
+        if whole:
+            answer, _ = run_tail(plan, s, token)
+        else:
+            answer = finish(plan, s, token, control, codes[n], numbers[n])
+        answers[n] = answer
+        control[NEXT] = answer
+        control[POSITION] = i + 1
+        control[COUNT] = n + 1
+        if s.stop[answer] and i + 1 >= len(given):
+            return STOPPED
+    return DONE

@@ -1,0 +1,392 @@
+"""Weights rearranged for the kernel: what a token determines is tabulated, what is left is listed row by row.
+
+Nothing is approximated and no order of summation is changed, so that the kernel's numbers are the dense engine's:
+a table holds what the dense engine would have computed, with the same floating-point operations.
+
+The last layers, those after the last attention, are the *tail*: a pure function of the token and of the
+directions that they read. The kernel keeps its answers by exactly that key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.recognise import Recognition, Terms
+from tm2tfr.engines.sources import TOKEN, Classes, Sources, rows_of, sources
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.weights import Decoder, FeedForward
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Entries = list[tuple[int, float]]
+"""(number, weight) in order of summation."""
+
+KINDS = ("mean", "position", "latest", "scan")
+FEATURES = tuple(POSITION_FEATURES)
+OF_TOKEN, STORED, OF_POSITION = range(3)
+"""Where an attended value comes from: a table by token, the stored numbers, or the attended position itself."""
+LONG = 8
+"""A row with more token directions than this gets a table by token for their sum."""
+
+
+class Rows(NamedTuple):
+    """Rows of (number, weight): those of row r are at ``start[r]:start[r+1]``."""
+
+    start: Ints
+    number: Ints
+    weight: Floats
+
+
+class Terms3(NamedTuple):
+    """Rows of (feature, embedding weight, key weight)."""
+
+    start: Ints
+    feature: Ints
+    embedded: Floats
+    weight: Floats
+
+
+class Heads(NamedTuple):
+    """All heads; `layer` gives the range of heads of each layer, `component` and `value` those of each head."""
+
+    layer: Ints
+    kind: Ints
+    component: Ints
+    value: Ints
+    output: Ints
+    linear: Ints
+    square: Ints
+    linear_weight: Floats
+    square_weight: Floats
+    tie: Ints
+    sign: Ints
+    slot: Ints
+    hist: Ints
+    query: Rows
+    key: Rows
+    key_kind: Ints
+    key_terms: Terms3
+    value_kind: Ints
+    value_place: Ints
+    value_row: Rows
+    value_terms: Terms3
+    value_of_token: Floats
+    output_row: Ints
+    output_terms: Rows
+
+
+class Body(NamedTuple):
+    """Embedding and the feed-forward parts up to the last attention; see `_body`."""
+
+    token: Rows
+    place_row: Ints
+    place: Rows
+    layer_units: Ints
+    bias: Floats
+    seed: Ints
+    seeds: Floats
+    unit: Rows
+    layer_rows: Ints
+    row: Ints
+    row_bias: Floats
+    row_units: Rows
+    assigned: Rows
+
+
+class Tail(NamedTuple):
+    """The layers after the last attention, by column, and the unembedding; units are numbered through.
+
+    ``reads`` has a row for each direction in each layer, ``writes`` one for each unit.
+    """
+
+    first: int
+    width: int
+    layer_units: Ints
+    reads: Rows
+    bias: Floats
+    always_start: Ints
+    always: Ints
+    writes: Rows
+    row_bias: Rows
+    unembedding: Rows
+    logit_bias: Floats
+    moving: Ints
+    of_token: Rows
+    key: Ints
+
+
+class Probes(NamedTuple):
+    """What is read off the stream after the last layer: labels of one-hot directions, and numbers."""
+
+    label_start: Ints
+    label_stop: Ints
+    label_memo: Ints
+    number: Ints
+    number_memo: Ints
+
+
+class Plan(NamedTuple):
+    """All that the kernel needs."""
+
+    features: Ints
+    heads: Heads
+    body: Body
+    tail: Tail
+    probes: Probes
+
+
+def rows(table: Iterable[Sequence[tuple[int, float]]]) -> Rows:
+    """Return a list of rows as arrays."""
+    table = list(table)
+    flat = [entry for row in table for entry in row]
+    start = np.zeros(len(table) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in table], out=start[1:])
+    numbers, weights = ([e[0] for e in flat], [e[1] for e in flat])
+    return Rows(start, np.array(numbers, dtype=np.int64), np.array(weights, dtype=np.float64))
+
+
+def by_column(matrix: Matrix) -> Rows:
+    """Return for each column of `matrix` its (row, value)."""
+    order = np.lexsort((matrix.rows, matrix.columns))
+    start = np.searchsorted(matrix.columns[order], np.arange(matrix.shape[1] + 1)).astype(np.int64)
+    return Rows(start, matrix.rows[order], matrix.values[order])
+
+
+def terms_of(table: Sequence[Terms]) -> Terms3:
+    start = np.zeros(len(table) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in table], out=start[1:])
+    flat = [term for row in table for term in row]
+    features = np.array([FEATURES.index(name) for name, _, _ in flat], dtype=np.int64)
+    return Terms3(start, features, *(np.array([t[k] for t in flat], dtype=np.float64) for k in (1, 2)))
+
+
+def ints(values: Iterable[int]) -> Ints:
+    """Return integers as an array."""
+    return np.array(list(values), dtype=np.int64)
+
+
+def plan(
+    decoder: Decoder,
+    kinds: Sequence[Sequence[Recognition]],
+    labels: Sequence[tuple[int, int]] = (),
+    numbers: Sequence[int] = (),
+) -> Plan:
+    """Return `decoder` rearranged.
+
+    Args:
+        kinds: what each head of each layer is taken for.
+        labels, numbers: probes: slices (start, stop) to read as one-hot vectors, directions to read as numbers.
+    """
+    known = sources(decoder)
+    with_heads = [n for n, layer in enumerate(decoder.layers) if layer.heads]
+    first = with_heads[-1] + 1 if with_heads else 0
+    tables = _Tables(decoder, known, first)
+    tail, written = _tail(decoder, known, first, tables)
+    slices = [range(a, b) for a, b in labels]
+    in_memo = [any(c in written for c in s) for s in slices]
+    entry = known.layers[first].before if first < len(known.layers) else known.after
+    key = set(tail.key.tolist())
+    for s, memo in zip(slices, in_memo, strict=True):
+        key |= {c for c in s if memo and entry[c] > TOKEN}
+    return Plan(
+        features=ints(FEATURES.index(name) for name in decoder.features),
+        heads=_heads(decoder, known, kinds, tables),
+        body=_body(decoder, known, first, tables),
+        tail=tail._replace(key=ints(sorted(key))),
+        probes=Probes(
+            ints(a for a, _ in labels),
+            ints(b for _, b in labels),
+            ints(in_memo),
+            ints(numbers),
+            ints(c in written for c in numbers),
+        ),
+    )
+
+
+class _Tables:
+    """The directions that the token determines, for every token, layer by layer up to the last attention."""
+
+    def __init__(self, decoder: Decoder, known: Sources, first: int) -> None:
+        constant = _constants(decoder, known)
+        columns: list[Entries] = [[] for _ in decoder.vocabulary]
+        for row, token, value in decoder.token_embedding.entries():
+            columns[token].append((row, value))
+        self.constant = constant
+        now = [_added(dict(column), constant) for column in columns]
+        self.before: list[list[dict[int, float]]] = [now]  # by layer, by token: what its heads read
+        self.assigned: list[list[Entries]] = []
+        for layer, around in zip(decoder.layers[:first], known.layers, strict=False):
+            changes: list[Entries] = [[] for _ in columns]
+            after = known.layers[len(self.before)].before if len(self.before) < len(known.layers) else known.after
+            if layer.feed_forward is not None:
+                changes = self._changes(layer.feed_forward, around.by_token, after, now)
+            self.assigned.append(changes)
+            now = [{**held, **dict(change)} if change else held for held, change in zip(now, changes, strict=True)]
+            self.before.append(now)
+
+    def _changes(
+        self, layer: FeedForward, by_token: NDArray[np.bool_], after: Classes, now: Sequence[dict[int, float]]
+    ) -> list[Entries]:
+        """Return for each token the directions that the layer changes, with their new values."""
+        reads = _only(layer.input, by_token[layer.input.rows])
+        keep = by_token[layer.output.columns] & (after[layer.output.rows] <= TOKEN)
+        touched_by = _lists(by_column(reads))
+        writes = _lists(by_column(_only(layer.output, keep)))
+        bias = {row: value for row, _, value in layer.input_bias.entries() if by_token[row]}
+        always = [row for row, value in bias.items() if value > 0]
+        offset = [(row, value) for row, _, value in layer.output_bias.entries() if after[row] <= TOKEN]
+        found = []
+        for held in now:
+            sums: dict[int, float] = dict.fromkeys(always, 0.0)
+            for direction in sorted(held):
+                for unit, weight in touched_by[direction]:
+                    sums[unit] = sums.get(unit, 0.0) + weight * held[direction]
+            added: dict[int, float] = {}
+            for unit in sorted(sums):
+                hidden = bias.get(unit, 0.0) + sums[unit]
+                for row, weight in writes[unit] if hidden > 0 else ():
+                    added[row] = added.get(row, 0.0) + weight * hidden
+            new = {row: held.get(row, 0.0) + value for row, value in added.items()}
+            for row, value in offset:
+                new[row] = new.get(row, held.get(row, 0.0)) + value
+            found.append(sorted(new.items()))
+        return found
+
+
+def _added(held: dict[int, float], more: dict[int, float]) -> dict[int, float]:
+    return {**held, **{c: held.get(c, 0.0) + v for c, v in more.items()}}
+
+
+def _constants(decoder: Decoder, known: Sources) -> dict[int, float]:
+    """Return the directions that hold a constant from the embedding on, with their values."""
+    place = decoder.position_embedding
+    held: dict[int, float] = {}
+    for row, _, value in place.entries():
+        if (known.layers[0].before if known.layers else known.after)[row] <= TOKEN:
+            held[row] = held.get(row, 0.0) + value
+    return held
+
+
+def _only(matrix: Matrix, keep: NDArray[np.bool_]) -> Matrix:
+    return Matrix(matrix.shape, matrix.rows[keep], matrix.columns[keep], matrix.values[keep])
+
+
+def _lists(table: Rows) -> list[Entries]:
+    pairs = list(zip(table.number.tolist(), table.weight.tolist(), strict=True))
+    cuts = table.start.tolist()
+    return [pairs[a:b] for a, b in pairwise(cuts)]
+
+
+def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> Body:
+    """Return the embedding, and for each layer before the tail its moving rows with the units that they need."""
+    units: list[tuple[Entries, float, int]] = []  # what is left of the row, bias, seed
+    seeds: list[Floats] = []
+    out: list[tuple[int, float, Entries]] = []
+    layer_units, layer_rows = [0], [0]
+    for n, layer in enumerate(decoder.layers[:first]):
+        if layer.feed_forward is not None:
+            after = known.layers[n + 1].before if n + 1 < len(known.layers) else known.after
+            moving = [(r, row) for r, row in _written(layer.feed_forward) if after[r] > TOKEN]
+            number = {unit: len(units) + k for k, unit in enumerate(sorted({u for _, row in moving for u, _ in row}))}
+            input_rows = rows_of(layer.feed_forward.input)
+            bias = {row: value for row, _, value in layer.feed_forward.input_bias.entries()}
+            for unit in number:
+                head, rest = _prefix(input_rows[unit], known.layers[n].between)
+                seed = len(seeds) if head else -1
+                if head:
+                    seeds.append(token_values(tables.before[n], head))
+                units.append((rest, bias.get(unit, 0.0), seed))
+            offset = {row: value for row, _, value in layer.feed_forward.output_bias.entries()}
+            out += [(r, offset.get(r, 0.0), [(number[u], w) for u, w in row]) for r, row in moving]
+        layer_units.append(len(units))
+        layer_rows.append(len(out))
+    place = [(r, row) for r, row in enumerate(rows_of(decoder.position_embedding)) if row and r not in tables.constant]
+    start = [sorted(_added(dict(c), tables.constant).items()) for c in _lists(by_column(decoder.token_embedding))]
+    return Body(
+        token=rows(start),
+        place_row=ints(r for r, _ in place),
+        place=rows(row for _, row in place),
+        layer_units=ints(layer_units),
+        bias=np.array([b for _, b, _ in units], dtype=np.float64),
+        seed=ints(s for _, _, s in units),
+        seeds=np.array(seeds, dtype=np.float64).reshape(len(seeds), len(decoder.vocabulary)).T.copy(),
+        unit=rows(row for row, _, _ in units),
+        layer_rows=ints(layer_rows),
+        row=ints(r for r, _, _ in out),
+        row_bias=np.array([b for _, b, _ in out], dtype=np.float64),
+        row_units=rows(row for _, _, row in out),
+        assigned=rows(change for layer_changes in tables.assigned for change in layer_changes),
+    )
+
+
+def _written(layer: FeedForward) -> list[tuple[int, Entries]]:
+    """Return the directions that a layer writes, each with its (unit, weight)."""
+    table = rows_of(layer.output)
+    some = np.union1d(layer.output.rows, layer.output_bias.rows)
+    return [(int(r), table[int(r)]) for r in some]
+
+
+def _prefix(row: Entries, classes: Classes) -> tuple[Entries, Entries]:
+    """Split a row into a long beginning that the token determines, if there is one, and the rest."""
+    length = next((n for n, (c, _) in enumerate(row) if classes[c] > TOKEN), len(row))
+    return (row[:length], row[length:]) if length > LONG else ([], row)
+
+
+def token_values(held: Sequence[dict[int, float]], row: Entries) -> Floats:
+    """Return ``row · x`` for every token, x being what the token determines: (vocabulary,)."""
+    weights, found = dict(row), []
+    for x in held:
+        total = 0.0
+        for direction in sorted(x):
+            if direction in weights:
+                total += weights[direction] * x[direction]
+        found.append(total)
+    return np.array(found, dtype=np.float64)
+
+
+def _heads(decoder: Decoder, known: Sources, kinds: Sequence[Sequence[Recognition]], tables: _Tables) -> Heads:
+    """Return the heads of all layers."""
+    from tm2tfr.engines.fast.heads import collect  # noqa: PLC0415  (it needs the names above)
+
+    return collect(decoder, known, kinds, tables.before)
+
+
+def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[Tail, Collection[int]]:
+    """Return the tail, and the directions that it writes."""
+    parts = [layer.feed_forward for layer in decoder.layers[first:] if layer.feed_forward is not None]
+    entry = known.layers[first].before if first < len(known.layers) else known.after
+    bias = [part.input_bias.dense()[:, 0] for part in parts]
+    always = [np.flatnonzero(b > 0).tolist() for b in bias]
+    sizes = [0, *np.cumsum([len(b) for b in bias]).tolist()]
+    reads, written = set(decoder.unembedding.columns.tolist()), set()
+    for part in parts:
+        reads |= set(part.input.columns.tolist())
+        written |= set(part.output.rows.tolist()) | set(part.output_bias.rows.tolist())
+    moving = np.flatnonzero(entry > TOKEN)
+    tail = Tail(
+        first=first,
+        layer_units=ints(sizes),
+        width=decoder.layout.width,
+        reads=rows(
+            [(unit + size, w) for unit, w in column]
+            for p, size in zip(parts, sizes, strict=False)
+            for column in _lists(by_column(p.input))
+        ),
+        bias=np.concatenate([*bias, np.zeros(0)]),
+        always_start=ints([0, *np.cumsum([len(a) for a in always]).tolist()]),
+        always=ints(u + size for units, size in zip(always, sizes, strict=False) for u in units),
+        writes=rows(row for p in parts for row in _lists(by_column(p.output))),
+        row_bias=rows([(r, v) for r, _, v in p.output_bias.entries()] for p in parts),
+        unembedding=by_column(decoder.unembedding),
+        logit_bias=decoder.unembedding_bias.dense()[:, 0],
+        moving=ints(moving),
+        of_token=rows([(c, v) for c, v in sorted(held.items()) if entry[c] <= TOKEN] for held in tables.before[-1]),
+        key=ints(c for c in moving.tolist() if c in reads or c in written),
+    )
+    return tail, written

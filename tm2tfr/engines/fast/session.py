@@ -1,0 +1,297 @@
+"""A decoder in the middle of a sequence, in the hands of the compiled kernel: its arrays, and how they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.decode import Watch
+from tm2tfr.engines.fast import state as k
+from tm2tfr.engines.fast.kernel import advance
+from tm2tfr.engines.fast.plan import plan
+from tm2tfr.engines.recognise import Recognition, recognise
+from tm2tfr.errors import EngineError
+from tm2tfr.transformer.weights import Decoder
+
+MOST_POSITIONS = 2**31 - 1
+MEMO = 2**16
+"""How many answers of the tail are kept."""
+REASONS = {
+    k.NOT_SQUARE: "a key is not an integer and its square",
+    k.NOT_CONCAVE: "a score is not concave",
+}
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Positions `start`, `start` + 1, …
+
+    Args:
+        tokens, answers: (n,) the tokens fed and answered.
+        codes: (n, labels) for each one-hot probe the place of its 1, -1 for the zero vector, -2 for anything else.
+        numbers: (n, numbers) the number probes.
+        stopped: whether the last answer is a stop token.
+    """
+
+    start: int
+    tokens: NDArray[np.int32]
+    answers: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.float64]
+    stopped: bool
+
+
+class FastSession:
+    """The session; see `tm2tfr.engines.fast` for what it does.
+
+    Args:
+        labels, numbers: what `extend` reads off the stream after the last layer: slices, directions.
+    """
+
+    def __init__(self, decoder: Decoder, *, labels: Sequence[tuple[int, int]] = (), numbers: Sequence[int] = ()) -> None:
+        for layer in decoder.layers:
+            for head in layer.heads:
+                if head.mask != "future" or head.weighting != "average-hard":
+                    raise EngineError(
+                        f"head {head.name!r}: the fast engine runs future-masked average-hard attention, "
+                        f"not mask {head.mask!r} with weighting {head.weighting!r}"
+                    )
+        self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
+        self._found = recognise(decoder)
+        self._given = np.zeros(0, dtype=np.int32)
+        self._control = np.zeros(10, dtype=np.int64)
+        self._stopped = False
+        self._build()
+        self.residual: NDArray[np.float64] = np.zeros(decoder.layout.width)
+        self.logits: NDArray[np.float64] = np.zeros(len(decoder.vocabulary))
+
+    # ── what a caller does ──────────────────────────────────────────────────────────────────────────────────
+    @property
+    def position(self) -> int:
+        """The number of positions run."""
+        return int(self._control[k.POSITION])
+
+    @property
+    def recognised(self) -> tuple[tuple[Recognition, ...], ...]:
+        """What each head of each layer is taken for, up to now."""
+        return self._found
+
+    def report(self) -> list[str]:
+        """Return a line for each head: what it was recognised as, or why it is scanned."""
+        return [
+            f"layer {n}, head {head.name!r}: {found.kind}: {found.why}"
+            for n, (layer, kinds) in enumerate(zip(self._decoder.layers, self._found, strict=True), start=1)
+            for head, found in zip(layer.heads, kinds, strict=True)
+        ]
+
+    def prompt(self, tokens: Sequence[int]) -> None:
+        """Say which tokens `extend` feeds at the first positions; after them it feeds its own answers."""
+        self._given = np.array(tokens, dtype=np.int32)
+
+    def feed(self, token: int, watch: Watch | None = None) -> int:
+        """Run the next position on `token` and return the first token of maximal logit.
+
+        Raises:
+            EngineError: with a `watch`: the kernel cannot be looked into.
+        """
+        if watch is not None:
+            raise EngineError("the fast engine cannot be watched from the inside: use the dense engine")
+        self._control[k.NEXT] = token
+        self._given, given = np.zeros(0, dtype=np.int32), self._given
+        chunk = self._run(1, whole=True)
+        self._given = given
+        self.residual, self.logits = self._state.x.copy(), self._state.logits.copy()
+        self._state.x[:] = 0.0
+        return int(chunk.answers[0])
+
+    def extend(self, most: int) -> Chunk:
+        """Run at most `most` positions and return them; none after a stop token."""
+        return self._run(0 if self._stopped else most, whole=False)
+
+    # ── arrays ──────────────────────────────────────────────────────────────────────────────────────────────
+    def _run(self, most: int, *, whole: bool) -> Chunk:
+        control, start = self._control, self.position
+        if start + most > MOST_POSITIONS:
+            raise EngineError(f"the fast engine runs at most {MOST_POSITIONS:,} positions: use the dense or exact engine")
+        control[k.COUNT] = control[k.RESUME] = 0
+        self._room(start + most)
+        answers = np.empty(most, dtype=np.int32)
+        codes = np.empty((most, len(self._labels)), dtype=np.int32)
+        numbers = np.empty((most, len(self._numbers)))
+        while True:
+            status = advance(self._plan, self._state, control, self._given, answers, codes, numbers, most, whole)
+            if status == k.GROW:
+                self._widen(int(control[k.WANTED]))
+            elif status == k.GUARD:
+                self._scan_instead(int(control[k.HEAD]), REASONS[int(control[k.REASON])])
+                self._room(start + most)
+            else:
+                break
+        self._stopped = status == k.STOPPED
+        n = int(control[k.COUNT])
+        tokens = self._state.tokens[start : start + n].copy()
+        return Chunk(start, tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
+
+    def _build(self) -> None:
+        """Make the plan and the arrays anew, at position 0."""
+        self._plan = plan(self._decoder, self._found, self._labels, self._numbers)
+        self._control[:] = 0
+        heads, tail = self._plan.heads, self._plan.tail
+        width, vocabulary = self._decoder.layout.width, len(self._decoder.vocabulary)
+        components, values = len(heads.key_kind), len(heads.value_kind)
+        scanned = heads.kind == 3
+        stored = (heads.value_kind == 1) & (heads.value_place >= 0)
+        owner = np.repeat(heads.kind, np.diff(heads.value))
+        in_group, in_hist = stored & (owner == 2), stored & (owner != 2)
+        columns = int(heads.value_place[in_hist].max(initial=-1)) + 1
+        if scanned.any():
+            ends = heads.hist + np.diff(heads.component)
+            columns = max(columns, int(ends[scanned].max()))
+        slots = int(heads.slot.max(initial=-1)) + 1
+        groups = int(heads.value_place[in_group].max(initial=-1)) + 1
+        units = max(len(self._plan.body.bias), len(tail.bias), 1)
+        self._scans = bool(scanned.any())
+        stop = np.isin(self._decoder.vocabulary, self._decoder.stop)
+        key_values = np.zeros(len(tail.key))
+        self._state = k.State(
+            x=np.zeros(width),
+            query=np.zeros(components),
+            keys=np.zeros(components),
+            values=np.zeros(values),
+            mean=np.zeros(values),
+            sums=np.zeros(values),
+            tokens=np.zeros(0, dtype=np.int32),
+            hist=np.zeros((0, columns)),
+            group_position=np.full((slots, 1), -1, dtype=np.int64),
+            group_token=np.zeros((slots, 1), dtype=np.int32),
+            group_value=np.zeros((slots, 1, groups)),
+            span=np.array([[2**40, -(2**40), 0]] * slots, dtype=np.int64).reshape(slots, 3),
+            winners=np.zeros(4096, dtype=np.int64),
+            scores=np.zeros(1),
+            hidden=np.zeros(units),
+            mark=np.zeros(units, dtype=np.int64),
+            row_mark=np.zeros(width, dtype=np.int64),
+            row_sum=np.zeros(width),
+            active=np.zeros(width, dtype=np.int64),
+            touched=np.zeros(units, dtype=np.int64),
+            logits=np.zeros(vocabulary),
+            stamp=np.zeros(1, dtype=np.int64),
+            key_values=key_values,
+            key_bits=key_values.view(np.int64),
+            memo_slot=np.full(4 * MEMO, -1, dtype=np.int32),
+            memo_token=np.empty(MEMO, dtype=np.int32),
+            memo_bits=np.empty((MEMO, len(tail.key)), dtype=np.int64),
+            memo_answer=np.empty(MEMO, dtype=np.int32),
+            memo_codes=np.empty((MEMO, len(self._labels)), dtype=np.int32),
+            memo_numbers=np.empty((MEMO, len(self._numbers))),
+            stop=stop,
+        )
+
+    def _room(self, positions: int) -> None:
+        """Make room for so many positions."""
+        state, had = self._state, len(self._state.tokens)
+        if positions <= had:
+            return
+        size = max(positions, had + had // 4, 1024)
+        changed: Arrays = {"tokens": _longer(state.tokens, size)}
+        changed["hist"] = _longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
+        if self._scans:
+            changed["winners"], changed["scores"] = np.zeros(size, dtype=np.int64), np.zeros(size)
+        self._state = state._replace(**changed)
+
+    def _widen(self, wanted: int) -> None:
+        """Make room for the key `wanted`; where keys are spread too thinly for that, scan."""
+        state, head = self._state, int(self._control[k.HEAD])
+        span = state.span[int(self._plan.heads.slot[head])]
+        low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)
+        if high - low > 64 * (self.position + 1024):
+            self._scan_instead(head, "its keys are spread too thinly")
+            return
+        margin = max(1024, (high - low) // 2)
+        size, slots = high - low + 1 + 2 * margin, len(state.span)
+        position = np.full((slots, size), -1, dtype=np.int64)
+        token = np.zeros((slots, size), dtype=np.int32)
+        value = np.zeros((slots, size, state.group_value.shape[2]))
+        zero = margin - low
+        for slot, (first, last, at) in enumerate(state.span.tolist()):
+            if first <= last:
+                old, new = slice(first + at, last + at + 1), slice(max(0, first + zero), max(0, last + zero + 1))
+                if new.stop > size or first + zero < 0:
+                    self._scan_instead(head, "its keys are spread too thinly")
+                    return
+                position[slot, new], token[slot, new] = state.group_position[slot, old], state.group_token[slot, old]
+                value[slot, new] = state.group_value[slot, old]
+            state.span[slot, 2] = zero
+        winners = state.winners if len(state.winners) >= size else np.zeros(size, dtype=np.int64)
+        self._state = state._replace(group_position=position, group_token=token, group_value=value, winners=winners)
+
+    def _scan_instead(self, head: int, why: str) -> None:
+        """Start again with this head scanned, and go on to where the session is."""
+        position, count, following = (int(self._control[n]) for n in (k.POSITION, k.COUNT, k.NEXT))
+        given, tokens = self._given, self._state.tokens[:position].copy()
+        why = f"{why}, at position {position}"
+        self._found = _without(self._found, head, why)
+        self._build()
+        self._given = tokens
+        self._run(position, whole=False)
+        self._given = given
+        self._control[k.COUNT], self._control[k.NEXT], self._control[k.RESUME] = count, following, 0
+
+    # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
+    def save(self) -> Arrays:
+        """Return all that is needed to go on later."""
+        state, n = self._state, self.position
+        scanned = [f.kind == "scan" for layer in self._found for f in layer]
+        return {
+            "control": self._control.copy(),
+            "stopped": np.array(self._stopped),
+            "given": self._given,
+            "scanned": np.array(scanned, dtype=bool),
+            "sums": state.sums,
+            "tokens": state.tokens[:n],
+            "hist": state.hist[:n],
+            "span": state.span,
+            "group_position": state.group_position,
+            "group_token": state.group_token,
+            "group_value": state.group_value,
+        }
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `save` returned, for the same decoder and probes."""
+        flat = [f for layer in self._found for f in layer]
+        for head, (found, scanned) in enumerate(zip(flat, saved["scanned"].tolist(), strict=True)):
+            if scanned and found.kind != "scan":
+                self._found = _without(self._found, head, "a condition failed before the checkpoint")
+        self._build()
+        self._control[:] = saved["control"]
+        self._control[k.ENTRIES] = 0
+        self._given, self._stopped = saved["given"].copy(), bool(saved["stopped"])
+        names = ("sums", "tokens", "hist", "span", "group_position", "group_token", "group_value")
+        self._state = self._state._replace(**{name: saved[name].copy() for name in names})
+        if self._state.group_position.shape[1] > len(self._state.winners):
+            self._state = self._state._replace(winners=np.zeros(self._state.group_position.shape[1], dtype=np.int64))
+
+
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+    longer = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _without(found: tuple[tuple[Recognition, ...], ...], head: int, why: str) -> tuple[tuple[Recognition, ...], ...]:
+    """Return `found` with head number `head` scanned."""
+    numbered, changed = 0, []
+    for layer in found:
+        kinds = []
+        for recognition in layer:
+            is_it = numbered == head
+            kinds.append(Recognition("scan", why, recognition.components) if is_it else recognition)
+            numbered += 1
+        changed.append(tuple(kinds))
+    return tuple(changed)

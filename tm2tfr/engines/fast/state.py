@@ -1,0 +1,97 @@
+"""What the compiled parts share: the decorator, the arrays that change, and sums over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+U = 2.0**-53
+DONE, STOPPED, GROW, GUARD = range(4)
+POSITION, NEXT, RESUME, STATUS, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = range(10)
+"""The places of the control array."""
+NOT_SQUARE, NOT_CONCAVE = range(2)
+"""The reasons of GUARD."""
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def compiled(function: _F) -> _F:
+    """Compile a function with Numba, into its callers, and keep the code on disk.
+
+    The kernel allocates nothing, so that it needs none of Numba's reference counts, which cost ten times the rest.
+    """
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "forceinline": True}
+    try:
+        done: _F = njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
+        done = njit(**options)(function)
+    return done
+
+
+class State(NamedTuple):
+    """All that changes. Shapes: P positions, G slots for keys, W width, H heads, C components, V values."""
+
+    x: NDArray[np.float64]  # (W,) the residual stream
+    query: NDArray[np.float64]  # (C,)
+    keys: NDArray[np.float64]  # (C,)
+    values: NDArray[np.float64]  # (V,) of this position
+    mean: NDArray[np.float64]  # (V,) of the attended positions
+    sums: NDArray[np.float64]  # (V,) running sums of mean heads
+    tokens: NDArray[np.int32]  # (P,)
+    hist: NDArray[np.float64]  # (P, columns)
+    group_position: NDArray[np.int64]  # (slots, G), -1 where there is none
+    group_token: NDArray[np.int32]  # (slots, G)
+    group_value: NDArray[np.float64]  # (slots, G, columns)
+    span: NDArray[np.int64]  # (slots, 3): the smallest key, the largest, the place of key 0
+    winners: NDArray[np.int64]  # (P or so,)
+    scores: NDArray[np.float64]
+    hidden: NDArray[np.float64]
+    mark: NDArray[np.int64]
+    row_mark: NDArray[np.int64]
+    row_sum: NDArray[np.float64]
+    active: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    logits: NDArray[np.float64]
+    stamp: NDArray[np.int64]
+    key_values: NDArray[np.float64]
+    key_bits: NDArray[np.int64]
+    memo_slot: NDArray[np.int32]
+    memo_token: NDArray[np.int32]
+    memo_bits: NDArray[np.int64]
+    memo_answer: NDArray[np.int32]
+    memo_codes: NDArray[np.int32]
+    memo_numbers: NDArray[np.float64]
+    stop: NDArray[np.bool_]
+
+
+@compiled
+def feature(code: Any, j: Any) -> Any:
+    """Return a position feature at position j, correctly rounded; codes as in `plan.FEATURES`."""
+    if code == 0:
+        return 1.0 / np.float64(j + 1)
+    if code == 1:
+        return 1.0
+    if code == 2:
+        return np.float64(j)
+    return np.float64(j * j)
+
+
+@compiled
+def row(table: Any, r: Any, x: Any) -> Any:
+    total = 0.0
+    for e in range(table.start[r], table.start[r + 1]):
+        total += table.weight[e] * x[table.number[e]]
+    return total
+
+
+@compiled
+def pure(table: Any, r: Any, j: Any) -> Any:
+    total = 0.0
+    for e in range(table.start[r], table.start[r + 1]):
+        total += table.weight[e] * (table.embedded[e] * feature(table.feature[e], j))
+    return total

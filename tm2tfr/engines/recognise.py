@@ -1,0 +1,171 @@
+"""Which attention heads need not scan every earlier position, and the conditions that make that sound.
+
+Everything is decided from the matrices. What depends on values (that a key's second component is the square of
+its first, an integer; that a score is concave) is checked by the engine on the very numbers, at every position;
+where it fails, the engine starts again and scans that head. So a wrong guess here costs time and nothing else.
+
+Mean. No component is non-zero in both the query and the key matrix: every score is 0, all positions share the
+attention, and the sum over them is the last sum plus one term.
+
+Position. Every component of the key is a combination of the position features 1, i and i², with i and i² in one
+place each. The score is then γj + δj² + constant; where δ < 0 it is concave in j with its real maximum at
+v = -γ/2δ. Its rounded value can be maximal only near v, and only there is it computed, see `kernel`.
+
+Latest. The key is (k, k², constants …, one tie-break that is a multiple of i), where k and k² may be anything. Where
+k is an integer, k² its square, and the query's coefficient of k² is negative, the score without the tie-break is
+concave in k. Among the positions of one k all other products are equal, so that the exact score is monotone in j,
+with the sign of the query's tie-break: that sign is the same at all positions if the query component is a combination
+of features with coefficients of one sign, features being positive (interval analysis over the embedding). So
+only the latest position of each k (the earliest for the negative sign) can win, exactly.
+
+Scan. All others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from tm2tfr.engines.sources import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO, Classes, Sources, rows_of, sources
+from tm2tfr.transformer.weights import Decoder, Head
+
+Kind = Literal["mean", "position", "latest", "scan"]
+Terms = tuple[tuple[str, float, float], ...]
+"""A combination of position features: (feature, weight of the embedding, weight of the key) in order of summation."""
+
+_STRICT = ("1/(i+1)", "1")
+"""The features that are never 0."""
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What a head is.
+
+    Args:
+        kind, why: what was recognised, and on what grounds; or why it has to be scanned.
+        components: the components of query and key that count.
+        pure: component -> what it is a combination of, for key components made of position features alone.
+        linear, square, linear_weight, square_weight: position: where i and i² stand, and their coefficients.
+        key, key_square, tie: latest: the components k, k² and the tie-break.
+        sign: latest: +1 if the latest position of a key wins, -1 if the earliest.
+    """
+
+    kind: Kind
+    why: str
+    components: tuple[int, ...] = ()
+    pure: Mapping[int, Terms] = field(default_factory=dict)
+    linear: int = -1
+    square: int = -1
+    linear_weight: float = 0.0
+    square_weight: float = 0.0
+    key: int = -1
+    key_square: int = -1
+    tie: int = -1
+    sign: int = 0
+
+
+def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
+    """Return what each head of each layer is."""
+    known = sources(decoder)
+    return tuple(
+        tuple(recognised(head, known, around.before, decoder.features) for head in layer.heads)
+        for layer, around in zip(decoder.layers, known.layers, strict=True)
+    )
+
+
+def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> Recognition:
+    """Return what `head` is; classes: (width,) the sources of what it reads."""
+    components = tuple(np.intersect1d(head.query.rows, head.key.rows).tolist())
+    if not components:
+        return Recognition("mean", "queries or keys are 0: all positions share the attention, their sum goes along")
+    keys = rows_of(head.key)
+    pure = {}
+    for c in components:
+        terms = combination(keys[c], known, classes, names)
+        if terms is not None:
+            pure[c] = terms
+    if len(pure) == len(components):
+        return _position(components, pure)
+    rest = [c for c in components if c not in pure]
+    if len(rest) != 2:
+        return _scan(components, f"{len(rest)} components of its key depend on more than the position, not none or two")
+    return _latest(head, components, pure, (rest[0], rest[1]), combination_of_query(head, known, classes, names))
+
+
+def combination(row: list[tuple[int, float]], known: Sources, classes: Classes, names: tuple[str, ...]) -> Terms | None:
+    """Return a row of a matrix as a combination of position features, None if it reads anything else."""
+    terms = []
+    for direction, weight in row:
+        if classes[direction] == ZERO:
+            continue
+        if classes[direction] not in (CONSTANT, POSITION) or known.features[direction] < 0:
+            return None
+        terms.append((names[known.features[direction]], float(known.weights[direction]), weight))
+    return tuple(terms)
+
+
+def combination_of_query(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> dict[int, Terms | None]:
+    """Return each component of the query as a combination of position features, None if it reads anything else."""
+    return {c: combination(row, known, classes, names) for c, row in enumerate(rows_of(head.query))}
+
+
+def _position(components: tuple[int, ...], pure: Mapping[int, Terms]) -> Recognition:
+    places: dict[str, list[tuple[int, float]]] = {}
+    for c, terms in pure.items():
+        for feature, embedded, weight in terms:
+            places.setdefault(feature, []).append((c, embedded * weight))
+    if set(places) - {"i", "i^2", CONSTANT_FEATURE} or any(len(places.get(f, ())) != 1 for f in ("i", "i^2")):
+        return _scan(components, "its score is not made of one multiple of j and one of j²")
+    (linear, linear_weight), (square, square_weight) = places["i"][0], places["i^2"][0]
+    return Recognition(
+        "position",
+        "its keys are position features, its score is concave in the position: searched around the maximum",
+        components,
+        pure,
+        linear=linear,
+        square=square,
+        linear_weight=linear_weight,
+        square_weight=square_weight,
+    )
+
+
+def _latest(
+    head: Head,
+    components: tuple[int, ...],
+    pure: Mapping[int, Terms],
+    rest: tuple[int, int],
+    query: Mapping[int, Terms | None],
+) -> Recognition:
+    moving = [c for c, terms in pure.items() if any(feature != CONSTANT_FEATURE for feature, _, _ in terms)]
+    if len(moving) != 1 or [f for f, _, _ in pure[moving[0]]] != ["i"]:
+        return _scan(components, "its key has not one component that is a multiple of the position, a tie-break")
+    tie = moving[0]
+    sign = _sign(query[tie]) * _sign(pure[tie], strict=False)
+    if sign == 0:
+        return _scan(components, "the sign of its tie-break is not the same at all positions")
+    which = "latest" if sign > 0 else "earliest"
+    return Recognition(
+        "latest",
+        f"its keys are (k, k², …, a tie-break): searched among the {which} position of each k",
+        components,
+        pure,
+        key=rest[0],
+        key_square=rest[1],
+        tie=tie,
+        sign=sign,
+    )
+
+
+def _sign(terms: Terms | None, *, strict: bool = True) -> int:
+    """Return +1 or -1 if the combination has that sign at every position (or is 0 at times, unless `strict`)."""
+    if not terms or (strict and not any(feature in _STRICT for feature, _, _ in terms)):
+        return 0
+    signs = {np.sign(embedded * weight) for _, embedded, weight in terms}
+    return int(signs.pop()) if len(signs) == 1 else 0
+
+
+def _scan(components: tuple[int, ...], why: str) -> Recognition:
+    return Recognition("scan", why, components)
