@@ -61,6 +61,7 @@ class Trace:
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.
+        reach: the largest |h| on the way, as far as the decoder is right.
     """
 
     machine: str
@@ -73,6 +74,7 @@ class Trace:
     result: Result | None
     compared: int
     divergence: Divergence | None
+    reach: int
     rows: tuple[Row, ...] = field(default=(), repr=False)
     expected: tuple[Row, ...] = field(default=(), repr=False)
 
@@ -176,6 +178,7 @@ class _Pairs:
         self.wanted: list[Row] = []
         self.tokens = self.compared = 0
         self.last: Row | None = None
+        self.reach = 0
         self.differs: tuple[Row | None, Row | None] | None = None
 
     def __iter__(self) -> Iterator[Row]:
@@ -195,6 +198,8 @@ class _Pairs:
             if row is None:
                 return
             self.last, self.tokens = row, row.i + 1
+            if self.differs is None and isinstance(row.h, int):
+                self.reach = max(self.reach, abs(row.h))
             if self._keep:
                 self.kept.append(row)
             yield row
@@ -223,6 +228,7 @@ def _trace(
         result=truth,
         compared=pairs.compared,
         divergence=gap,
+        reach=pairs.reach,
         rows=tuple(pairs.kept),
         expected=tuple(pairs.wanted),
     )

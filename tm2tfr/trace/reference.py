@@ -27,7 +27,7 @@ def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nomin
         yield Row(i, symbol, None, None, 0, 0, under, symbol)
     i = len(word)
     verdict = machine.outcome_of(machine.start)
-    token = VERDICT_TOKENS[verdict] if verdict else _triple(machine.start, under, 0)
+    token = VERDICT_TOKENS[verdict] if verdict else triple_token(machine.start, under, 0)
     yield Row(i, "BOS", None, None, 0, 0, under, token)
     written, move = under, 0
     for here, after in pairwise(simulation):
@@ -50,9 +50,10 @@ def _step(machine: Machine, here: Configuration, after: Configuration, *, nomina
         raise RuntimeError("the simulator went on without a rule")
     move = rule.move if nominal else after.head - here.head
     verdict = machine.outcome_of(rule.state) if machine.decides else None
-    token = VERDICT_TOKENS[verdict] if verdict else _triple(rule.state, rule.write, move)
+    token = VERDICT_TOKENS[verdict] if verdict else triple_token(rule.state, rule.write, move)
     return token, rule.write, move
 
 
-def _triple(state: str, symbol: str, move: int) -> str:
+def triple_token(state: str, symbol: str, move: int) -> str:
+    """Return the token of a triple (state, symbol, move)."""
     return f"({state},{symbol},{'0' if move == 0 else format(move, '+d')})"

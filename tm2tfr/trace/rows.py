@@ -60,6 +60,10 @@ class Readout:
         outputs = [step.output for step in steps]
         return [Row(*cells) for cells in zip(places, *columns, outputs, strict=True)]
 
+    def row(self, position: int, token: str, output: str, residual: Any) -> Row:
+        """Return the row of one position."""
+        return self.rows([Step(position, token, output, residual)])[0]
+
     def _labels(self, stream: NDArray[Any], name: str) -> list[Any]:
         """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""
         labels, block = self._layout.subspace(name).labels or (), stream[:, self._layout[name]]
