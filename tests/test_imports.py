@@ -16,7 +16,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"errors"}
 RUN = BASE | {"machine", "transformer", "engines", "compiler", "trace"}
-LIBRARY = RUN | {"export", "_version"}
+LIBRARY = RUN | {"export", "certificate", "_version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": BASE | {"transformer"},
     "compiler": BASE | {"machine", "transformer", "_version"},
     "trace": RUN,
+    "certificate": RUN,
     "export": LIBRARY,
     "api": LIBRARY,
     "__init__": LIBRARY | {"api"},

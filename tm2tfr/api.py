@@ -10,11 +10,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.errors import CompileError
+from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 10_000
 """How many steps of the machine a run makes where nothing else is said."""
+AUTO_STEPS = 1_000
+"""The engine ``auto`` is dense for so many steps; what goes on longer is run by fast, from the beginning."""
 
 
 def compile(machine: Machine | str | Path, *, left_boundary: str | None = None) -> Decoder:
@@ -58,24 +61,34 @@ def run(
     decoder: Decoder,
     word: str = "",
     *,
-    engine: str | Engine = "dense",
+    engine: str | Engine = "auto",
     dtype: str | None = None,
     max_steps: int | None = MAX_STEPS,
+    keep_rows: bool = True,
+    checkpoint: Path | None = None,
+    checkpoint_every: float = 60.0,
+    resume: Path | None = None,
+    out: Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Run `decoder` on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
 
     Args:
-        engine: ``dense``, ``exact``, or an engine object.
+        engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, and for runs that
+            do not end within 1,000 steps fast.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``.
         max_steps: at most so many steps of the machine; None: until the verdict.
+        keep_rows: keep the rows in the trace.
+        checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine).
+        resume: go on from this checkpoint.
+        out: write the rows to this .jsonl, .csv or .parquet file as they come.
 
     Raises:
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
+        OutputError, CheckpointError: if a file cannot be written or gone on with.
     """
-    from tm2tfr.trace.check import run as run_rows
-
-    return run_rows(decoder, word, engine=_engine(engine, dtype), max_steps=max_steps, progress=progress)
+    files = _Files(checkpoint, checkpoint_every, resume, out)
+    return _carried_out(decoder, word, None, engine, dtype, max_steps, keep_rows, files, progress)
 
 
 def check(
@@ -83,11 +96,15 @@ def check(
     word: str | None = None,
     *,
     machine: Machine | None = None,
-    engine: str | Engine = "dense",
+    engine: str | Engine = "auto",
     dtype: str | None = None,
     max_steps: int | None = MAX_STEPS,
     left_boundary: str | None = None,
     keep_rows: bool = True,
+    checkpoint: Path | None = None,
+    checkpoint_every: float = 60.0,
+    resume: Path | None = None,
+    out: Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Run a decoder and compare every position's x, q, b, m, h, a and y with the reference simulator's.
@@ -96,14 +113,14 @@ def check(
         subject: a decoder, or a machine (or what `load` takes), which is compiled first.
         word: the input; left out, the machine's own default input.
         machine: what to compare a decoder with; left out, the machine that travels with it.
-        engine, dtype, max_steps: see `run`.
         keep_rows: keep the rows, and after a difference go on to the decoder's own end; else stop there.
+        engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out: see `run`.
 
     Raises:
         CompileError: if a decoder comes with no machine to compare with.
         InputError: if `word` is not over the input alphabet.
+        EngineError, OutputError, CheckpointError: see `run`.
     """
-    from tm2tfr.trace.check import check as check_rows
     from tm2tfr.transformer.weights import Decoder
 
     if isinstance(subject, Decoder):
@@ -111,15 +128,94 @@ def check(
     else:
         machine = _machine(subject)
         decoder = compile(machine, left_boundary=left_boundary)
-    return check_rows(
-        decoder,
-        default_input(machine) if word is None else word,
-        machine=machine,
-        engine=_engine(engine, dtype),
-        max_steps=max_steps,
-        keep_rows=keep_rows,
-        progress=progress,
-    )
+    word = default_input(machine) if word is None else word
+    files = _Files(checkpoint, checkpoint_every, resume, out)
+    return _carried_out(decoder, word, machine, engine, dtype, max_steps, keep_rows, files, progress)
+
+
+class _Files(NamedTuple):
+    """The files that a run reads and writes."""
+
+    checkpoint: Path | None
+    every: float
+    resume: Path | None
+    out: Path | None
+
+
+def _carried_out(
+    decoder: Decoder,
+    word: str,
+    machine: Machine | None,
+    engine: str | Engine,
+    dtype: str | None,
+    max_steps: int | None,
+    keep_rows: bool,
+    files: _Files,
+    progress: Progress | None,
+) -> Trace:
+    """Choose the engine, and the way to use it: rows in memory, or blocks with nothing held."""
+    from tm2tfr.engines.fast import available
+
+    def attempt(chosen: Engine, limit: int | None) -> Trace:
+        return _with(chosen, decoder, word, machine, limit, keep_rows, files, progress)
+
+    if not isinstance(engine, str):
+        return attempt(engine, max_steps)
+    if engine != "auto":
+        return attempt(engine_named(engine, dtype), max_steps)
+    small = engine_named("dense" if dtype != "rational" else "exact", dtype)
+    if dtype not in (None, "float64") or not available():
+        return attempt(small, max_steps)
+    if not any((files.checkpoint, files.resume, files.out)):
+        if max_steps is not None and max_steps <= AUTO_STEPS:
+            return attempt(small, max_steps)
+        first = attempt(small, AUTO_STEPS)
+        if first.answer != "limit" or first.divergence is not None:
+            return first
+    return attempt(engine_named("fast"), max_steps)
+
+
+def _with(
+    engine: Engine,
+    decoder: Decoder,
+    word: str,
+    machine: Machine | None,
+    max_steps: int | None,
+    keep_rows: bool,
+    files: _Files,
+    progress: Progress | None,
+) -> Trace:
+    from tm2tfr.trace import check as plain
+
+    in_blocks = files.checkpoint is not None or files.resume is not None
+    if engine.name == "fast" and (in_blocks or files.out is not None or not keep_rows):
+        from tm2tfr.export.recording import carry_out
+
+        return carry_out(
+            decoder,
+            word,
+            machine=machine,
+            max_steps=max_steps,
+            checkpoint=files.checkpoint,
+            every=files.every,
+            resume=files.resume,
+            out=files.out,
+            progress=progress,
+        )
+    if in_blocks:
+        what = f"a checkpoint needs the fast engine, and this is the {engine.name} one"
+        raise EngineError(f"{what}: use --engine fast, for which: pip install 'tm2tfr[fast]'")
+    options: dict[str, Any] = {"engine": engine, "max_steps": max_steps, "keep_rows": keep_rows, "progress": progress}
+    with ExitStack() as stack:
+        if files.out is not None:
+            from tm2tfr.export.stream import open_rows
+
+            if machine is not None:
+                machine.check_input(word)
+            options["sink"] = stack.enter_context(open_rows(files.out)).write
+        if machine is None:
+            return plain.run(decoder, word, **options)
+        return plain.check(decoder, word, machine=machine, **options)
 
 
 def machine_of(decoder: Decoder) -> Machine:
@@ -144,7 +240,3 @@ def default_input(machine: Machine) -> str:
 
 def _machine(machine: Machine | str | Path) -> Machine:
     return machine if isinstance(machine, Machine) else load(machine)
-
-
-def _engine(engine: str | Engine, dtype: str | None) -> Engine:
-    return engine_named(engine, dtype) if isinstance(engine, str) else engine

@@ -35,8 +35,10 @@ app = typer.Typer(
 class EngineName(StrEnum):
     """The engines by name."""
 
+    auto = "auto"
     dense = "dense"
     exact = "exact"
+    fast = "fast"
 
 
 class Dtype(StrEnum):
@@ -76,7 +78,18 @@ MACHINE = "A machine file, the name of a shipped machine (see 'tm2tfr machines')
 Subject = Annotated[str, typer.Argument(help=f"{MACHINE}, or a .safetensors file.")]
 Input = Annotated[str | None, typer.Option("--input", "-i", help="The input word. Default: the machine's own.")]
 MaxSteps = Annotated[int, typer.Option(min=0, help="Stop after so many steps of the machine.")]
-Engine = Annotated[EngineName, typer.Option(help="What runs the weights: numpy, or exact rationals.")]
+Engine = Annotated[
+    EngineName,
+    typer.Option(help="What runs the weights: numpy, exact rationals, or compiled code. auto: dense, for long runs fast."),
+]
+Checkpoint = Annotated[
+    Path | None, typer.Option(help="Write the state of the run to this file now and then, and on Ctrl-C.")
+]
+CheckpointEvery = Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="How often.")]
+Resume = Annotated[Path | None, typer.Option(help="Go on from this checkpoint.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Write the rows to this .jsonl, .csv or .parquet file, without holding them.")
+]
 Number = Annotated[Dtype | None, typer.Option(help="The dense engine's numbers. Default: float64.")]
 LeftBoundary = Annotated[
     Boundary | None,
@@ -129,21 +142,33 @@ def trace(
     machine: Subject = "chapter",
     word: Input = None,
     max_steps: MaxSteps = 10_000,
-    engine: Engine = EngineName.dense,
+    engine: Engine = EngineName.auto,
     dtype: Number = None,
     left_boundary: LeftBoundary = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every row, however many there are.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no table; hold no rows, however long the run.")
+    ] = False,
+    checkpoint: Checkpoint = None,
+    checkpoint_every: CheckpointEvery = 60.0,
+    resume: Resume = None,
+    out: Out = None,
     at: Annotated[
         int | None, typer.Option(min=0, help="Print the chapter's activation vectors at this position as well.")
     ] = None,
 ) -> None:
     """Run a decoder, print the chapter's table, and check every cell against the simulator."""
     subject = console.subject(machine, left_boundary)
-    traced = _traced(subject, word, max_steps, engine, dtype)
-    from tm2tfr.export.tables import table
+    recording = console.recording(checkpoint, checkpoint_every, resume, out)
+    quiet = quiet or bool(recording)
+    traced = _traced(subject, word, max_steps, engine, dtype, keep_rows=not quiet, recording=recording)
+    if not quiet:
+        from tm2tfr.export.tables import table
 
-    typer.echo(table(traced, "text", blank=subject.blank, elide=None if everything else 40), nl=False)
-    typer.echo("\n" + console.verdict(traced, subject))
+        typer.echo(table(traced, "text", blank=subject.blank, elide=None if everything else 40))
+    typer.echo(console.verdict(traced, subject))
+    if out is not None:
+        typer.echo(f"wrote {out}", err=True)
     if at is not None:
         typer.echo("\n" + console.vectors(subject.decoder, traced.input, at, engine, dtype))
     _exit(traced)
@@ -158,7 +183,7 @@ def table(
     ] = None,
     output: Output = None,
     max_steps: MaxSteps = 10_000,
-    engine: Engine = EngineName.dense,
+    engine: Engine = EngineName.auto,
     dtype: Number = None,
     left_boundary: LeftBoundary = None,
 ) -> None:
@@ -186,21 +211,66 @@ def check(
         typer.Option("--input", "-i", help="An input word; can be given several times. Default: the machine's examples."),
     ] = None,
     format: Annotated[ReportFormat, typer.Option(help="Lines for people, or one JSON object a run.")] = ReportFormat.text,
-    max_steps: MaxSteps = 10_000,
-    engine: Engine = EngineName.dense,
+    max_steps: Annotated[
+        int | None, typer.Option(min=0, help="Stop after so many steps. Default: 10,000, or what an example says.")
+    ] = None,
+    engine: Engine = EngineName.auto,
     dtype: Number = None,
     left_boundary: LeftBoundary = None,
+    checkpoint: Checkpoint = None,
+    checkpoint_every: CheckpointEvery = 60.0,
+    resume: Resume = None,
+    out: Out = None,
 ) -> None:
     """Compare the decoder with the simulator at every position of every run."""
     subject = console.subject(machine, left_boundary)
     report = console.Report(subject, as_json=format is ReportFormat.json)
-    examples, judged = console.runs(subject, words, max_steps)
-    for example in examples:
-        traced = _traced(subject, example.input, example.max_steps, engine, dtype, keep_rows=False, checked=True)
+    runs = console.runs(subject, words, max_steps)
+    options: dict[str, Any] = {"keep_rows": False, "checked": True}
+    options["recording"] = console.recording(checkpoint, checkpoint_every, resume, out, runs=len(runs))
+    for example, judged in runs:
+        traced = _traced(subject, example.input, example.max_steps, engine, dtype, **options)
         typer.echo(report.line(traced, example, judged=judged))
     if format is ReportFormat.text:
         typer.echo(report.summary())
     raise typer.Exit(0 if report.passed else 1)
+
+
+@app.command()
+def certify(
+    machine: Subject = "chapter",
+    engine: Annotated[str | None, typer.Option(help="dense, fast or exact. Default: all, with --max-steps dense.")] = None,
+    dtype: Annotated[Dtype | None, typer.Option(help="float64 or float32. Default: all, with --max-steps float64.")] = None,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            "--max-steps",
+            "--max-positions",
+            min=1,
+            metavar="N",
+            help="Is a run of N positions certified? They are the prompt, BOS, and one more than the machine's steps.",
+        ),
+    ] = None,
+    max_head: Annotated[
+        int | None, typer.Option(min=0, metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result to this .json file.")] = None,
+    left_boundary: LeftBoundary = None,
+) -> None:
+    """Prove from the weights up to which length an engine generates the simulator's tokens, for every input."""
+    subject = console.subject(machine, left_boundary)
+    from tm2tfr.api import machine_of
+    from tm2tfr.certificate import prove
+    from tm2tfr.certificate.report import report
+
+    if output is not None and output.suffix != ".json":
+        raise OutputError(f"{output}: certificates are written as .json: name the file {output.stem}.json")
+    proof = prove(subject.decoder, subject.machine or machine_of(subject.decoder))
+    found = report(proof, engine=engine, dtype=dtype and dtype.value, positions=max_steps, max_head=max_head)
+    typer.echo(found.text(), nl=False)
+    if output is not None:
+        console.write(found.json(), output, subject)
+    raise typer.Exit(0 if found.granted else 1)
 
 
 @app.command()
@@ -236,7 +306,7 @@ def _traced(
     dtype: Dtype | None,
     **options: Any,
 ) -> Trace:
-    with console.progress() as progress:
+    with console.progress(max_steps) as progress:
         number = dtype.value if dtype else None
         return console.traced(subject, word, max_steps, engine.value, number, progress=progress, **options)
 

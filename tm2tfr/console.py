@@ -9,20 +9,24 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tm2tfr.errors import CompileError, OutputError, Tm2tfrError
+from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
     from tm2tfr.machine.spec import Example, Machine
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
 
+SLOW = 5_000
+"""Positions from which on it is worth saying that there is a faster engine."""
 ALL = "all"
 """The value of ``--explain`` when it is given without a layer."""
 
@@ -86,29 +90,57 @@ def traced(
     keep_rows: bool = True,
     checked: bool = False,
     progress: Progress | None = None,
+    recording: Mapping[str, Any] | None = None,
 ) -> Trace:
     """Run a subject and check it against its machine; without a machine just run it, unless `checked`."""
     from tm2tfr import api
 
     options: dict[str, Any] = {"engine": engine, "dtype": dtype, "max_steps": max_steps, "progress": progress}
+    options |= {"keep_rows": keep_rows, **(recording or {})}
+    if (out := options.get("out")) is not None:
+        refuse_overwriting(subject.argument, out)
     if subject.machine is None and not checked:
-        return api.run(subject.decoder, word or "", **options)
-    return api.check(subject.decoder, word, machine=subject.machine, keep_rows=keep_rows, **options)
+        found = api.run(subject.decoder, word or "", **options)
+    else:
+        found = api.check(subject.decoder, word, machine=subject.machine, **options)
+    if engine == "auto" and found.engine == "dense" and found.tokens > SLOW:
+        typer.echo("this took the dense engine, which scans; the fast one needs: pip install 'tm2tfr[fast]'", err=True)
+    return found
 
 
-def runs(subject: Subject, words: Sequence[str] | None, max_steps: int) -> tuple[list[Example], bool]:
-    """Return what `check` runs, and whether it says what to expect.
+def recording(
+    checkpoint: Path | None, every: float, resume: Path | None, out: Path | None, *, runs: int = 1
+) -> dict[str, Any]:
+    """Return what `api.check` takes to record a run, nothing if nothing is to be recorded.
 
-    That is the given words, else the machine's examples (only they expect anything), else its default input.
+    Raises:
+        OutputError: if there are several runs.
     """
-    from tm2tfr.api import default_input, machine_of
+    if checkpoint is None and resume is None and out is None:
+        return {}
+    if runs > 1:
+        raise OutputError(f"there are {runs} runs, and a checkpoint or a file of rows holds one: choose one with --input")
+    return {"checkpoint": checkpoint, "checkpoint_every": every, "resume": resume, "out": out}
+
+
+def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Example, bool]]:
+    """Return what `check` runs, each with whether it says what to expect.
+
+    That is the given words, else the machine's examples (only they expect anything), else its default input. A
+    limit that is given goes before an example's own; an example that was to be cut off then expects nothing.
+    """
+    from tm2tfr.api import MAX_STEPS, default_input, machine_of
     from tm2tfr.machine.spec import Example
 
     machine = subject.machine or machine_of(subject.decoder)
     if words is None and machine.examples:
-        return [replace(e, max_steps=e.max_steps or max_steps) for e in machine.examples], True
+        limits = [e.max_steps or MAX_STEPS if max_steps is None else max_steps for e in machine.examples]
+        judged = [max_steps is None or e.outcome != "limit" for e in machine.examples]
+        limited = [replace(e, max_steps=limit) for e, limit in zip(machine.examples, limits, strict=True)]
+        return list(zip(limited, judged, strict=True))
+    max_steps = MAX_STEPS if max_steps is None else max_steps
     given = [default_input(machine)] if words is None else words
-    return [Example(input=word, outcome="limit", max_steps=max_steps) for word in given], False
+    return [(Example(input=word, outcome="limit", max_steps=max_steps), False) for word in given]
 
 
 # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -274,29 +306,41 @@ def write(text: str, output: Path | None, subject: Subject) -> None:
 
 # ── long work, and the end ──────────────────────────────────────────────────────────────────────────────────
 @contextlib.contextmanager
-def progress() -> Iterator[Progress | None]:
-    """Give a callback that shows positions and positions a second on a terminal, once a run takes a second."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+def progress(max_steps: int | None) -> Iterator[Progress]:
+    """Give a callback that shows tokens, tokens a second and steps on a terminal, once a run takes a second.
+
+    Raises:
+        Interrupted: on Ctrl-C, with where the run stands.
+    """
+    standing = (0, 0)
+    started, bar = time.monotonic(), _bar(max_steps) if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=None, rate=0.0, steps=0)
+
+    def show(positions: int, steps: int) -> None:
+        nonlocal standing
+        standing, passed = (positions, steps), time.monotonic() - started
+        if bar is not None and task is not None and passed > 1:
+            bar.start()
+            bar.update(task, completed=positions, rate=positions / passed, steps=steps)
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        positions, steps = standing
+        raise Interrupted(f"interrupted at position {positions:,}, after {count(steps, 'step')}") from None
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar(max_steps: int | None) -> Bar:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} positions, {task.fields[rate]:,.0f} a second"))
-    bar = Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    started, task = time.monotonic(), bar.add_task("", total=None, rate=0.0)
-
-    def show(positions: int) -> None:
-        passed = time.monotonic() - started
-        if passed > 1:
-            bar.start()
-            bar.update(task, completed=positions, rate=positions / passed)
-
-    try:
-        yield show
-    finally:
-        bar.stop()
+    most = "" if max_steps is None else f" of at most {max_steps:,}"
+    text = "{task.completed:,} tokens, {task.fields[rate]:,.0f} a second, {task.fields[steps]:,} steps" + most
+    return Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
 
 
 def guarded(app: typer.Typer, arguments: list[str]) -> int:
@@ -316,7 +360,7 @@ def guarded(app: typer.Typer, arguments: list[str]) -> int:
         return 0
     except Tm2tfrError as error:
         typer.echo(f"{error}", err=True)
-        return 2
+        return 130 if isinstance(error, Interrupted) else 2
     except MemoryError:
         typer.echo("out of memory: the run is too long for this engine: lower --max-steps", err=True)
         return 2

@@ -104,8 +104,16 @@ class EngineError(Tm2tfrError):
     """An engine was asked for something that it does not do, or fed a token that does not exist."""
 
 
+class CheckpointError(Tm2tfrError):
+    """A checkpoint that cannot be gone on with: no checkpoint, damaged, or of another run."""
+
+
 class CompileError(Tm2tfrError):
     """An option of the compiler that makes no sense for this machine."""
+
+
+class Interrupted(Tm2tfrError):
+    """Ctrl-C during a run; ``str`` of it says where the run stands and how to go on. The exit code is 130."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -18,6 +18,8 @@ from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.residual import Linear, Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
+WATCHED = ("dense", "exact")
+"""The engines that can be looked into."""
 FEATURES = tuple(POSITION_FEATURES)
 LAYOUT = Residual((*map(Subspace, FEATURES), *map(Subspace, ("number", "seen", "out"))))
 
@@ -80,7 +82,7 @@ RICH = decoder_of(
 
 
 # ── the Watch ───────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 def test_a_watch_sees_each_stage_and_head_once_in_order(name: str) -> None:
     session = engine(name).start(RICH)
     for _ in range(3):
@@ -100,7 +102,7 @@ def test_a_watch_sees_each_stage_and_head_once_in_order(name: str) -> None:
     assert [seen.scores[0], seen.attended] == [[0, 0, 0], [[0, 1, 2], [0]]]
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 def test_being_watched_changes_nothing_and_what_is_shown_is_a_copy(name: str) -> None:
     class Vandal(Seen):
         def stage(self, layer: int, part: str, residual: Any) -> None:
@@ -113,7 +115,7 @@ def test_being_watched_changes_nothing_and_what_is_shown_is_a_copy(name: str) ->
 
 
 # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 @pytest.mark.parametrize(
     "uniform",
     [
@@ -135,7 +137,7 @@ def test_heads_whose_scores_are_all_zero_attend_everywhere(name: str, uniform: t
     assert (means, seen.scores, seen.attended) == ([1, 1.5, 3], [[0, 0, 0]], [[0, 1, 2]])
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 def test_ties_share_the_weight_evenly(name: str) -> None:
     # the score is the token's number: of the largest so far, all are attended to
     largest = layer(looking([{"1": 1}], [{"number": 1}], {"i": 1}))
@@ -150,7 +152,7 @@ def test_ties_share_the_weight_evenly(name: str) -> None:
     assert means == [0, 1, 1, 2, 2, 3]
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 def test_all_heads_read_the_stream_before_any_of_them_writes(name: str) -> None:
     first = head(LAYOUT, "a", "", query=[], key=[], carries=[({"number": 1}, {"number": 1})])
     second = head(LAYOUT, "b", "", query=[], key=[], carries=[({"number": 1}, {"seen": 1})])
@@ -159,7 +161,7 @@ def test_all_heads_read_the_stream_before_any_of_them_writes(name: str) -> None:
     assert [session.residual[LAYOUT.index(d)] for d in ("number", "seen")] == [6, 3]
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 def test_a_value_may_be_read_and_not_written_and_written_and_not_read(name: str) -> None:
     made = head(LAYOUT, "a", "", query=[], key=[], carries=[({"number": 1}, {}), ({}, {"seen": 1}), ({}, {})])
     session = engine(name).start(decoder_of([3], layer(made)))
@@ -167,7 +169,7 @@ def test_a_value_may_be_read_and_not_written_and_written_and_not_read(name: str)
     assert list(session.residual) == [1, 1, 0, 0, 3, 0, 0]
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", WATCHED)
 @pytest.mark.parametrize("changed", [{"mask": "none"}, {"weighting": "softmax"}])
 def test_heads_of_another_kind_are_refused(name: str, changed: dict[str, str]) -> None:
     decoder = decoder_of([0], layer(dataclasses.replace(UNIFORM, **changed)))
@@ -249,21 +251,22 @@ def test_the_first_of_several_maximal_logits_is_the_answer() -> None:
 
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────────────
 def test_engines_by_name() -> None:
-    assert ENGINES == ("dense", "exact")
+    assert ENGINES == ("dense", "exact", "fast")
     assert engine() == Dense("float64")
     assert engine("dense", "float32") == Dense("float32")
     assert engine("exact") == engine("exact", "rational") == Exact()
     assert [(engine(name).name, engine(name).dtype) for name in ENGINES] == [
         ("dense", "float64"),
         ("exact", "rational"),
+        ("fast", "float64"),
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "dtype", "words"),
     [
-        ("dence", None, r"^unknown engine 'dence' \(did you mean 'dense'\?\): known are dense, exact$"),
-        ("", None, r"^unknown engine '': known are dense, exact$"),
+        ("dence", None, r"^unknown engine 'dence' \(did you mean 'dense'\?\): known are dense, exact, fast$"),
+        ("", None, r"^unknown engine '': known are dense, exact, fast$"),
         ("dense", "float16", r"^the dense engine computes in float64 or float32, not in 'float16'$"),
         ("dense", "rational", r"^the dense engine computes in float64 or float32, not in 'rational'$"),
         (

@@ -1,6 +1,7 @@
 """Ways to run weights. An engine sees matrices and token numbers and nothing else.
 
-Siblings, chosen by name: `Dense` (numpy, float64 or float32) and `Exact` (rationals).
+Siblings, chosen by name: `Dense` (numpy, float64 or float32), `Exact` (rationals) and `Fast` (compiled,
+float64, searching where the others scan).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from tm2tfr.errors import EngineError, did_you_mean
 
 __all__ = ["ENGINES", "Engine", "Session", "Step", "Watch", "engine", "generate"]
 
-ENGINES: tuple[str, ...] = ("dense", "exact")
+ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
 
 
 def engine(name: str = "dense", dtype: str | None = None) -> Engine:
@@ -23,6 +24,10 @@ def engine(name: str = "dense", dtype: str | None = None) -> Engine:
         from tm2tfr.engines.dense import Dense  # noqa: PLC0415  (each engine is imported when it is used)
 
         return Dense(dtype or "float64")  # type: ignore[arg-type]  # Dense checks it
+    if name == "fast":
+        from tm2tfr.engines.fast import Fast  # noqa: PLC0415
+
+        return Fast(dtype or "float64")
     if name == "exact":
         from tm2tfr.engines.exact import Exact  # noqa: PLC0415
 

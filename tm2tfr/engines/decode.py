@@ -53,6 +53,12 @@ class Engine(Protocol):
         """Return a fresh session at position 0."""
 
 
+def observable(engine: Engine) -> Engine:
+    """Return the engine whose sessions can be watched in the place of `engine`: itself, if it is not too fast."""
+    stand_in: Engine = getattr(engine, "stand_in", engine)
+    return stand_in
+
+
 class Step(NamedTuple):
     """One position: the token fed, the token answered, the residual stream after the last layer."""
 

@@ -6,18 +6,20 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from tm2tfr.errors import OutputError
 
-_WHY: Mapping[int, tuple[str, str]] = {
+WHY: Mapping[int, tuple[str, str]] = {
     errno.ENOENT: ("there is no folder {folder}", "make it first"),
     errno.ENOTDIR: ("{folder} is not a folder", "choose a place inside a folder"),
     errno.EISDIR: ("it is a folder", "give the name of a file in it"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ("no permission to write there", "choose another place")),
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "free some space, or choose another place")),
+    errno.EFBIG: ("the file is as large as a file may be here (see ulimit -f)", "raise the limit, or choose another place"),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
     errno.ELOOP: ("its symbolic links lead round in a circle", "remove one of them, or choose another place"),
 }
@@ -46,23 +48,29 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     Raises:
         OutputError: where it cannot be written, why, and what to do. Nothing is left behind then.
     """
+    write_whole(path, lambda file: file.write(data))
+
+
+def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Make a file of what `write` writes, whole or not at all. See `write_bytes`."""
     path = Path(path)
     try:
-        _write(path, data)
+        _write(path, write)
     except OSError as error:
         folder = Path(os.path.realpath(path)).parent
-        what, remedy = _WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
+        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
         raise OutputError(f"{path}: {what.format(folder=folder)}: {remedy}") from error
     except ValueError as error:  # a NUL in the name
         raise OutputError(f"{str(path)!r}: not the name of a file: choose another one") from error
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     mode = _mode(path)
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if mode is not None and not stat.S_ISREG(mode):
-        path.write_bytes(data)
+        with path.open("wb") as file:
+            write(file)
         return
     target = Path(os.path.realpath(path))
     if mode is not None and not os.access(target, os.W_OK):
@@ -70,7 +78,7 @@ def _write(path: Path, data: bytes) -> None:
     beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
     try:
         with beside.open("xb") as file:
-            file.write(data)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:

@@ -19,14 +19,13 @@ import numpy as np
 
 from tm2tfr.errors import OutputError
 from tm2tfr.export._stream_text import CSV, JSONL, Coded, Columns, Lines, TextEncoder
-from tm2tfr.export.files import _WHY
+from tm2tfr.export.files import WHY
 from tm2tfr.export.tables import format_for
 from tm2tfr.trace.rows import Row
 
 __all__ = ["EXTENSIONS", "Coded", "Columns", "RowWriter", "open_rows"]
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet")
-_TOO_LARGE = ("the file is as large as a file may be here (see ulimit -f)", "raise the limit, or choose another place")
 
 
 def open_rows(path: str | Path, *, resume_at: int | None = None) -> RowWriter:
@@ -182,7 +181,7 @@ class RowWriter:
             what = f"{sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
             raise OutputError(f"{self.path}: {what}{self._left()}: take it out") from error
         except OSError as error:
-            why = _TOO_LARGE if error.errno == errno.EFBIG else _WHY.get(error.errno or 0)
+            why = WHY.get(error.errno or 0)
             what, remedy = why or (error.strerror or str(error), "choose another place")
             what = what.format(folder=self._target.parent)
             raise OutputError(f"{self.path}: {what}{self._left()}: {remedy}") from error

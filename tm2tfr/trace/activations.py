@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS
-from tm2tfr.engines.decode import Engine, generate
+from tm2tfr.engines.decode import Engine, generate, observable
 from tm2tfr.errors import EngineError
 from tm2tfr.trace.cause import observe
 from tm2tfr.trace.rows import combination
@@ -31,7 +31,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
     tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=position + 1)]
     if len(tokens) <= position:
         raise EngineError(f"the run on {word!r} has {len(tokens)} positions, there is no position {position}")
-    seen = observe(decoder, tokens, engine=engine)
+    seen = observe(decoder, tokens, engine=observable(engine))
     names = {layer.name: n for n, layer in enumerate(decoder.layers)}
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
     found: dict[str, Vector] = {}

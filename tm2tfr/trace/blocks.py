@@ -43,7 +43,8 @@ class RowBlock(NamedTuple):
 
     def part(self, start: int, stop: int) -> RowBlock:
         """Return the rows from place `start` to before `stop`."""
-        return RowBlock(*(column[start:stop] for column in self))
+        columns: tuple[Any, ...] = self
+        return RowBlock(*(column[start:stop] for column in columns))
 
 
 class Labels(NamedTuple):
@@ -128,7 +129,7 @@ class ReferenceBlocks:
         """Go on where the blocks that were saved stood."""
         position, token, symbol, move, ended = saved["rows"].tolist()
         self._position, self._ended = position, bool(ended)
-        self._last = None if token == -9 else (token, symbol, move)  # noqa: PLR2004  (as `save` writes it)
+        self._last = None if token == -9 else (token, symbol, move)
 
     # ── parts of a run ──────────────────────────────────────────────────────────────────────────────────────
     def _opening(self) -> RowBlock:
@@ -155,7 +156,8 @@ class ReferenceBlocks:
 
     def _following(self, n: int) -> RowBlock:
         """Return the rows of the next at most `n` configurations; sets `_ended` after the last."""
-        block = Block(0, *(np.zeros(0, dtype=np.int32),) * 7)
+        none: Any = np.zeros(0, dtype=np.int32)
+        block = Block(0, *(none,) * 7)
         if not self._starts_halted:
             block = self.simulation.advance(n)
         keep = block.size
@@ -239,7 +241,7 @@ def as_rows(block: RowBlock, labels: Labels, vocabulary: Sequence[str]) -> list[
         named(block.a, labels.a),
         [vocabulary[c] if c >= 0 else "⟨…⟩" for c in block.y.tolist()],
     )
-    return [Row(*cells) for cells in zip(*columns, strict=True)]  # type: ignore[arg-type]
+    return [Row(*cells) for cells in zip(*columns, strict=True)]
 
 
 def _plain(value: float) -> int | float:

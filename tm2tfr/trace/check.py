@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any
 
-from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
@@ -17,8 +17,12 @@ from tm2tfr.trace.rows import CHECKED, Row, rows
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.transformer.weights import Decoder
 
-Progress = Callable[[int], None]
-"""Called now and then with the number of positions done."""
+Progress = Callable[[int, int], None]
+"""Called now and then with the number of positions and of the machine's steps done."""
+
+
+Sink = Callable[[Sequence[Row]], None]
+"""Takes rows as they come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +78,7 @@ class Trace:
     result: Result | None
     compared: int
     divergence: Divergence | None
-    reach: int
+    reach: int = 0
     rows: tuple[Row, ...] = field(default=(), repr=False)
     expected: tuple[Row, ...] = field(default=(), repr=False)
 
@@ -119,6 +123,7 @@ def check(
     max_steps: int | None = None,
     keep_rows: bool = False,
     progress: Progress | None = None,
+    sink: Sink | None = None,
 ) -> Trace:
     """Run `decoder` on `word` and compare x, q, b, m, h, a and y at every position with the simulator's.
 
@@ -128,6 +133,7 @@ def check(
     Args:
         max_steps: at most so many steps of the machine; None: until it halts. With `keep_rows`, give a limit:
             a decoder that has gone wrong need not come to an end.
+        sink: is given every row that agrees, some at a time.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -138,9 +144,7 @@ def check(
     expected = reference_rows(machine, word, simulation, nominal=nominal)
     found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
     pairs = _Pairs(found, expected, keep_rows=keep_rows)
-    for n, _ in enumerate(pairs):
-        if progress and n % 64 == 63:
-            progress(n + 1)
+    _drain(pairs, len(word), progress, sink)
     divergence = None
     if pairs.differs is not None:
         specify = partial(_reference, machine, word, max_steps, nominal)
@@ -154,19 +158,34 @@ def run(
     *,
     engine: Engine,
     max_steps: int | None = None,
+    keep_rows: bool = True,
     progress: Progress | None = None,
+    sink: Sink | None = None,
 ) -> Trace:
-    """Run `decoder` on `word` from its weights alone, with nothing to compare with, and keep the rows.
+    """Run `decoder` on `word` from its weights alone, with nothing to compare with; see `check`.
 
     Raises:
         EngineError: if the decoder's vocabulary lacks one of the word's symbols.
     """
     found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
-    pairs = _Pairs(found, None, keep_rows=True)
-    for n, _ in enumerate(pairs):
-        if progress and n % 64 == 63:
-            progress(n + 1)
+    pairs = _Pairs(found, None, keep_rows=keep_rows)
+    _drain(pairs, len(word), progress, sink)
     return _trace(decoder, word, engine, pairs, decoder.provenance.get("name", "weights"), None, None)
+
+
+def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | None) -> None:
+    """Go through the rows, telling of the progress and handing rows that agree to `sink`."""
+    waiting: list[Row] = []
+    for n, row in enumerate(pairs):
+        if progress and n % 64 == 63:
+            progress(n + 1, max(0, n - prompt))
+        if sink is not None and pairs.differs is None:
+            waiting.append(row)
+            if len(waiting) >= 1024:
+                sink(waiting)
+                waiting = []
+    if sink is not None and waiting:
+        sink(waiting)
 
 
 class _Pairs:
@@ -258,7 +277,7 @@ def _divergence(
     cause = None
     if known(decoder.layout) and want is not None:
         specification = Specification(machine, word, reference(position))
-        cause = find_cause(decoder, specification, position, engine=engine)
+        cause = find_cause(decoder, specification, position, engine=observable(engine))
         if cause is None and row is not None and column == "y":
             cause = unembedding_cause(decoder, want, row)
     return Divergence(

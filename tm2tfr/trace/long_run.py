@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.decode import observable
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.errors import EngineError, did_you_mean
@@ -168,7 +168,7 @@ class LongRun:
     def _found(self, chunk: Chunk) -> RowBlock:
         n = len(chunk.tokens)
         q, b, a = (chunk.codes[:, k] for k in range(3))
-        x = chunk.tokens if chunk.codes.shape[1] == 3 else chunk.codes[:, 3]  # noqa: PLR2004  (see `_session`)
+        x = chunk.tokens if chunk.codes.shape[1] == 3 else chunk.codes[:, 3]
         m, h = chunk.numbers[:, 0], chunk.numbers[:, 1]
         return RowBlock(np.arange(chunk.start, chunk.start + n), x, q, b, m, h, a, chunk.answers)
 
@@ -216,7 +216,7 @@ class LongRun:
         if position > CAUSE_WITHIN or self._machine is None or not known(self._decoder.layout):
             return None
         specification = Specification(self._machine, self._word, self._reference_rows(position))
-        cause = find_cause(self._decoder, specification, position, engine=Dense())
+        cause = find_cause(self._decoder, specification, position, engine=observable(Fast()))
         if cause is None and row is not None and column == "y":
             return unembedding_cause(self._decoder, want, row)
         return cause
@@ -232,9 +232,7 @@ def _session(decoder: Decoder, word: str) -> FastSession:
     places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
-    session = Fast().start(
-        decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start)
-    )
+    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
     session.prompt([numbers[token] for token in (*word, decoder.bos)])
     return session
 

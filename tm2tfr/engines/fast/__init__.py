@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.weights import Decoder
 
@@ -24,6 +25,11 @@ class Fast:
     def __post_init__(self) -> None:
         if self.dtype != "float64":
             raise EngineError(f"the fast engine computes in float64, not in {self.dtype!r}: use the dense engine")
+
+    @property
+    def stand_in(self) -> Dense:
+        """The engine of the same arithmetic that can be watched from the inside."""
+        return Dense()
 
     def start(
         self, decoder: Decoder, *, labels: tuple[tuple[int, int], ...] = (), numbers: tuple[int, ...] = ()

@@ -1,0 +1,247 @@
+"""The certificate: "for every input and every run with at most N positions and |h| ≤ H, this engine in this dtype
+generates exactly the simulator's tokens", proved from the weights.
+
+By induction over positions and, within one, over the layers: if all earlier tokens are the simulator's and every
+earlier stream holds what the construction says (`tm2tfr.trace.specification`), so does this one. `embedding`,
+`feed_forward` and `attention` show it in exact arithmetic, on the matrices; `rounding` says up to which N and H the
+floats of an engine change nothing. N counts the prompt, BOS and the tokens generated but the verdict: a run of T
+steps on n symbols has n + T + 2 positions at most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.certificate.attention import AttentionProof, Lookups, Retrieval
+from tm2tfr.certificate.domain import Domain
+from tm2tfr.certificate.embedding import embedding_refusals, layout_refusals, spread, unembedding_refusals
+from tm2tfr.certificate.feed_forward import Sums, feed_forwards
+from tm2tfr.certificate.refusal import Refusal
+from tm2tfr.certificate.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
+from tm2tfr.engines.recognise import recognise
+from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder, matrices
+
+ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
+"""Engine -> the dtypes that a certificate can be had for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """One condition of a certificate with its slack at N and H, from 1 (all is left) down to 0; negative: broken."""
+
+    layer: int
+    part: str
+    where: str
+    claim: str
+    formula: str
+    slack: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What is proved of some weights on one engine in one dtype.
+
+    Args:
+        machine: the machine's name; `weights`: a SHA-256 digest of the matrices, the layout and the vocabulary.
+        positions: the largest N that is certified for `max_head`; None: no limit; 0: nothing is certified.
+        max_head: H; None: no bound but |h| ≤ N - 1, which always holds.
+        asked: the N asked for, if any.
+        refusals: why nothing is certified.
+        bounds: the conditions, with their slack at the N asked for, else at `positions`; the tightest first.
+
+    Raises:
+        ValueError: if it grants positions in spite of a refusal.
+    """
+
+    machine: str
+    weights: str
+    engine: str
+    dtype: str
+    positions: int | None
+    max_head: int | None
+    asked: int | None
+    refusals: tuple[Refusal, ...]
+    bounds: tuple[Bound, ...]
+
+    def __post_init__(self) -> None:
+        if self.refusals and self.positions != 0:
+            raise ValueError(f"{self.machine}: refused weights are certified for no position, not for {self.positions}")
+
+    @property
+    def granted(self) -> bool:
+        """Whether what was asked for is proved; where nothing was asked for, whether anything is."""
+        return self.positions is None or self.positions >= max(1, self.asked or 1)
+
+    def covers(self, positions: int, max_head: int) -> bool:
+        """Return whether a run with so many positions and |h| ≤ `max_head` is certified to be the simulator's."""
+        within = self.max_head is None or max_head <= self.max_head
+        return self.positions is None or (within and positions <= self.positions)
+
+    @property
+    def statement(self) -> str:
+        """What is proved, in words; of what is refused, nothing."""
+        if self.positions == 0:
+            return f"nothing is certified for the engine {self.engine} in {self.dtype}"
+        many = self.asked if self.asked is not None and self.granted else self.positions
+        extent = "every run" if many is None else f"every run with at most {many:,} positions"
+        if self.max_head is not None and many is not None:
+            extent += f" and |h| ≤ {self.max_head:,}"
+        return f"for every input and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain data."""
+        plain = {k: getattr(self, k) for k in ("machine", "weights", "engine", "dtype", "positions", "max_head", "asked")}
+        found = {"refusals": [r.as_dict() for r in self.refusals], "bounds": [asdict(b) for b in self.bounds]}
+        limited = {"unlimited": self.positions is None, "granted": self.granted, "statement": self.statement}
+        return {**plain, **limited, **found}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found out about `decoder` as a simulator of `machine`, whatever the engine.
+
+    Args:
+        refusals: everything that could not be shown right, at most one for each part of a layer but the ends.
+        sums: the sums of integers in each layer; `lookups`, `retrieval`: the heads. None where they are refused.
+    """
+
+    decoder: Decoder
+    machine: Machine
+    refusals: tuple[Refusal, ...]
+    sums: tuple[Sums, ...]
+    lookups: Lookups | None
+    retrieval: Retrieval | None
+
+    def largest(self, engine: str, dtype: str | None = None, max_head: int | None = None) -> int | None:
+        """Return the largest N certified for |h| ≤ `max_head`; None: without limit; 0: none at all.
+
+        Raises:
+            EngineError: for an unknown engine or dtype.
+        """
+        dtype = checked(engine, dtype)
+        if self.refusals:
+            return 0
+        if engine == "exact":
+            return None
+        most = LONGEST_FAST if engine == "fast" else 2 ** DIGITS[dtype]
+        return largest(self.conditions(engine, dtype), most, max_head)
+
+    def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
+        """Return the conditions on N and H for an engine; none for rationals, or for weights that are refused."""
+        if self.lookups is None or self.retrieval is None or dtype not in DIGITS:
+            return ()
+        fast = engine == "fast"
+        apart = fast and self._kept_apart
+        found = conditions(dtype, self.lookups, self.retrieval, self.sums, numbered=fast, apart=apart)
+        return (*found, *self._rounded_weights(dtype))
+
+    def certificate(
+        self, engine: str, dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
+    ) -> Certificate:
+        """Return the certificate for an engine, for N = `positions` or for the largest N there is.
+
+        Raises:
+            EngineError: for an unknown engine or dtype.
+        """
+        dtype = checked(engine, dtype)
+        most = self.largest(engine, dtype, max_head)
+        n = max(1, positions or most or 1)
+        h = n - 1 if max_head is None else min(max_head, n - 1)
+        found = () if self.refusals else self.conditions(engine, dtype)
+        bounds = [
+            Bound(layer=c.layer, part=c.part, where=c.where, claim=c.claim, formula=c.formula, slack=_slack(c.use(n, h)))
+            for c in found
+        ]
+        return Certificate(
+            machine=self.machine.name,
+            weights=self.digest,
+            engine=engine,
+            dtype=dtype,
+            positions=most,
+            max_head=max_head,
+            asked=positions,
+            refusals=self.refusals,
+            bounds=tuple(sorted(bounds, key=lambda b: b.slack)),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 digest of the matrices, the layout and the vocabulary."""
+        digest = hashlib.sha256(repr((self.decoder.vocabulary, self.decoder.layout.directions)).encode())
+        for path, matrix in matrices(self.decoder).items():
+            digest.update(f"{path} {matrix.shape}".encode())
+            for array in (matrix.rows, matrix.columns, matrix.values):
+                digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def _kept_apart(self) -> bool:
+        """Whether the fast engine keeps the latest of equal keys apart in the head of layer 4, or scans it."""
+        return self.retrieval is not None and recognise(self.decoder)[3][self.retrieval.head].kind == "latest"
+
+    def _rounded_weights(self, dtype: str) -> tuple[Condition, ...]:
+        """Return a condition that never holds if a weight is no number of `dtype`."""
+        for path, matrix in matrices(self.decoder).items():
+            with np.errstate(over="ignore", under="ignore"):
+                same = np.array_equal(matrix.values.astype(dtype), matrix.values)
+            if not same:
+                text = "all weights are numbers of the dtype"
+                return (Condition(0, "weights", path, text, f"{dtype}(w) = w", lambda _n, _h: Fraction(2)),)
+        return ()
+
+
+def checked(engine: str, dtype: str | None) -> str:
+    """Return the dtype that an engine is asked about: float64 for floats if none is given.
+
+    Raises:
+        EngineError: for an unknown engine, or a dtype that it does not compute in.
+    """
+    if engine not in ENGINES:
+        raise EngineError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}: known are {', '.join(ENGINES)}")
+    dtypes = ENGINES[engine]
+    if dtype is not None and dtype not in dtypes:
+        raise EngineError(f"the {engine} engine does not compute in {dtype!r}: use {' or '.join(dtypes)}, or leave it out")
+    return dtype or dtypes[-1]
+
+
+def prove(decoder: Decoder, machine: Machine) -> Proof:
+    """Return what can be proved of `decoder` as a simulator of `machine`: refusals, or the facts that bound N."""
+    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in decoder.layout)
+    ends = tuple(layout_refusals(decoder, domain))
+    if ends:  # nothing more can be said by name
+        return Proof(decoder, machine, ends, (), None, None)
+    layers, heads = list(feed_forwards(decoder, domain)), AttentionProof(decoder, domain)
+    refusals = [*embedding_refusals(decoder, domain), *heads.refusals, *unembedding_refusals(decoder, domain)]
+    refusals += [refusal for layer in layers for refusal in layer.refusals]
+    sums = (*(layer.sums for layer in layers if layer.sums is not None), spread(decoder))
+    order = tuple(sorted(refusals, key=lambda r: (r.layer, r.part)))
+    return Proof(decoder, machine, order, sums, heads.lookups, heads.retrieval)
+
+
+_remembered = lru_cache(maxsize=8)(prove)
+
+
+def limit(
+    decoder: Decoder, machine: Machine, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
+) -> int | None:
+    """Return how many positions are certified while |h| ≤ `max_head`; None: without limit; 0: none.
+
+    The proof of the last few decoders is remembered.
+
+    Raises:
+        EngineError: for an unknown engine or dtype.
+    """
+    return _remembered(decoder, machine).largest(engine, dtype, max_head)
+
+
+def _slack(use: Fraction) -> float:
+    return float(1 - min(use, Fraction(10**6)))

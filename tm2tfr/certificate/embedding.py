@@ -1,0 +1,114 @@
+"""The ends of the decoder: the layout and vocabulary, the two embeddings, and the unembedding, exhaustively.
+
+Unembedding. After the last layer ``e_y`` is one answer's one-hot vector. The logits are that column of the matrix and
+the bias, nothing else may be read; the answer's own has to be larger than all others (Definition 8.1: the first of
+the largest). One product with 1 and one sum of two numbers: exact in floats if `spread` ≤ 2^p, in units of 2^-g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from tm2tfr.certificate.cases import Number, columns, rational
+from tm2tfr.certificate.domain import Domain
+from tm2tfr.certificate.feed_forward import Sums
+from tm2tfr.certificate.refusal import Refusal
+from tm2tfr.compiler.turing.layout import FEATURES
+from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import at
+from tm2tfr.transformer.weights import Decoder
+
+LAYERS = 6
+
+
+def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
+    """Yield what keeps the decoder from being of this construction at all."""
+    if len(decoder.layers) != LAYERS:
+        yield _refuse(0, "layout", "the construction has six layers", f"this decoder has {len(decoder.layers)}")
+    layout = decoder.layout
+    for name, labels in domain.subspaces.items():
+        if name not in layout:
+            yield _refuse(0, "layout", "a subspace is missing", f"there is no {name}")
+        elif missing := sorted(set(labels or ()) - set(layout.subspace(name).labels or ())):
+            yield _refuse(
+                0, "layout", f"{name} has to have a direction for each label", f"there is no {name}[{missing[0]}]"
+            )
+    for subspace in layout.subspaces:
+        if subspace.name not in domain.subspaces:
+            yield _refuse(0, "layout", "a subspace is none of the construction's", f"there is {subspace.name}")
+    if decoder.bos != BOS:
+        yield _refuse(0, "layout", "the prompt has to end with BOS", f"bos is {decoder.bos!r}")
+    vocabulary = frozenset(decoder.vocabulary)
+    for token in dict.fromkeys((*domain.tokens, *domain.answers)):
+        if token not in vocabulary:
+            yield _refuse(0, "layout", "the vocabulary lacks a token that occurs", token)
+        elif (token in VERDICTS.values()) != (token in decoder.stop):
+            yield _refuse(0, "layout", "the verdicts, and only they, stop a run", f"{token}, stop tokens {decoder.stop}")
+
+
+def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
+    """Yield what is wrong in the embeddings: token t is e_x[t], each feature the direction of its name (Eq. 8.4)."""
+    names = decoder.layout.directions
+    tokens, places = columns(decoder.token_embedding), columns(decoder.position_embedding)
+    fed = frozenset(domain.tokens)
+    for n, token in enumerate(decoder.vocabulary):
+        wanted = {at("e_x", token): 1}
+        if token in fed and (found := _named(names, tokens.get(n, []))) != wanted:
+            yield _refuse(0, "embedding", f"token {token} is not embedded as {at('e_x', token)}", f"it is {_shown(found)}")
+    for n, feature in enumerate(decoder.features):
+        found = _named(names, places.get(n, []))
+        if found != {feature: 1}:
+            yield _refuse(0, "embedding", f"feature {feature} is not embedded as itself", f"it is {_shown(found)}")
+    if sorted(decoder.features) != sorted(FEATURES):
+        text = f"they are {', '.join(decoder.features)}"
+        yield _refuse(0, "embedding", f"the position features must be {', '.join(FEATURES)}, each once", text)
+
+
+def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
+    """Yield what is wrong in the unembedding."""
+    last, layout, matrix = len(decoder.layers) + 1, decoder.layout, decoder.unembedding
+    block = layout["e_y"]
+    for row, column, value in matrix.entries():
+        if not block.start <= column < block.stop:
+            text = f"it reads {layout.directions[column]} with weight {value:g}"
+            yield _refuse(last, "unembedding", f"the logit of {decoder.vocabulary[row]} depends on more than e_y", text)
+            return
+    bias, read = _biases(decoder.unembedding_bias), columns(matrix)
+    ranked = sorted(range(len(decoder.vocabulary)), key=lambda n: bias.get(n, 0), reverse=True)
+    number = {token: n for n, token in enumerate(decoder.vocabulary)}
+    for answer in domain.answers:
+        touched = {n: bias.get(n, 0) + w for n, w in read.get(layout.index(at("e_y", answer)), ())}
+        untouched = next((n for n in ranked if n not in touched and n != number[answer]), None)
+        logits = touched if untouched is None else {**touched, untouched: bias.get(untouched, 0)}
+        own = logits.pop(number[answer], bias.get(number[answer], 0))
+        rival = max(logits, key=lambda n: logits[n], default=None)
+        if rival is not None and logits[rival] >= own:
+            other = f"that of {decoder.vocabulary[rival]} {float(logits[rival]):g}"
+            text = f"for e_y[{answer}] its logit is {float(own):g}, {other}"
+            yield _refuse(last, "unembedding", f"{answer} is not the one token of maximal logit", text)
+
+
+def spread(decoder: Decoder) -> Sums:
+    """Return the largest logit in units of 2^-g: below 2^p in them every logit is exact."""
+    matrices = (decoder.unembedding, decoder.unembedding_bias)
+    unit = max((Fraction(w).denominator for m in matrices for w in set(m.values.tolist())), default=1)
+    total = sum((max(map(abs, map(Fraction, set(m.values.tolist()))), default=Fraction(0)) for m in matrices), Fraction(0))
+    return Sums(len(decoder.layers) + 1, "unembedding", int(total * unit), 0, "logits")
+
+
+def _biases(matrix: Matrix) -> dict[int, Number]:
+    return {row: rational(value) for row, _, value in matrix.entries()}
+
+
+def _named(names: tuple[str, ...], entries: list[tuple[int, Number]]) -> dict[str, Number]:
+    return {names[row]: weight for row, weight in entries}
+
+
+def _shown(form: dict[str, Number]) -> str:
+    return " + ".join(f"{float(w):g}·{name}" for name, w in form.items()) or "0"
+
+
+def _refuse(layer: int, part: str, what: str, witness: str) -> Refusal:
+    return Refusal(layer=layer, layer_name=part, part=part, what=what, witness=witness)

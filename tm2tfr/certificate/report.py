@@ -1,0 +1,111 @@
+"""Certificates in words and as JSON: the table of what is certified, or the answer to one question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tm2tfr.certificate.certificate import ENGINES, Certificate, Proof, checked
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``certify`` says: `certificates`, one for each engine and dtype, or the one that was asked for.
+
+    Raises:
+        ValueError: without any certificate.
+    """
+
+    certificates: tuple[Certificate, ...]
+
+    def __post_init__(self) -> None:
+        if not self.certificates:
+            raise ValueError("a report needs a certificate: ask for an engine that there is")
+
+    @property
+    def granted(self) -> bool:
+        """Whether the weights are right and what was asked for is proved."""
+        return all(certificate.granted for certificate in self.certificates)
+
+    def text(self) -> str:
+        """Return the report for people."""
+        first = self.certificates[0]
+        lines = [f"{first.machine}, weights {first.weights[:16]}"]
+        if first.refusals:
+            lines += ["NOT certified: the weights could not be shown to be right"]
+            lines += [f"  {refusal}" for refusal in first.refusals]
+        elif first.asked is not None:
+            lines += _answer(first)
+        else:
+            lines += ["the weights are right in exact arithmetic; largest N such that for every input and every run with"]
+            lines += ["at most N positions (prompt, BOS, steps + 1) the engine generates exactly the simulator's tokens:"]
+            lines += ["", *_table(self.certificates)]
+        return "\n".join(lines) + "\n"
+
+    def json(self) -> str:
+        """Return the report as JSON: what is the same for all certificates once, then each of them."""
+        first = self.certificates[0]
+        shared = ("machine", "weights", "refusals")
+        rows = [{k: v for k, v in c.as_dict().items() if k not in shared} for c in self.certificates]
+        whole = {"machine": first.machine, "weights": first.weights, "granted": self.granted}
+        refusals = [refusal.as_dict() for refusal in first.refusals]
+        return json.dumps({**whole, "refusals": refusals, "certificates": rows}, ensure_ascii=False, indent=2) + "\n"
+
+
+def report(
+    proof: Proof,
+    *,
+    engine: str | None = None,
+    dtype: str | None = None,
+    positions: int | None = None,
+    max_head: int | None = None,
+) -> Report:
+    """Return the answer for N = `positions` on one engine (``dense`` if none is named), or without it the table.
+
+    The table has each engine and dtype, or those named: for H = N, and for H = `max_head` if that is given.
+
+    Raises:
+        EngineError: for an unknown engine or dtype.
+    """
+    if positions is not None:
+        return Report((proof.certificate(engine or "dense", dtype, positions=positions, max_head=max_head),))
+    if engine is not None:
+        checked(engine, dtype)
+    pairs = [(e, d) for e, dtypes in ENGINES.items() for d in dtypes if engine in (None, e) and dtype in (None, d)]
+    bounds = [None] if max_head is None else [None, max_head]
+    return Report(tuple(proof.certificate(e, d, max_head=h) for e, d in pairs for h in bounds))
+
+
+def _answer(certificate: Certificate) -> list[str]:
+    if certificate.granted:
+        return [f"certified: {certificate.statement}", *_bounds(certificate)]
+    head = "" if certificate.max_head is None else f" and |h| ≤ {certificate.max_head:,}"
+    wanted = f"at most {certificate.asked:,} positions{head} on {certificate.engine} in {certificate.dtype}"
+    lines = [f"NOT certified: runs with {wanted}", f"certified are at most {certificate.positions:,} positions"]
+    lines[1] += "; use a wider dtype, the fast or the exact engine, or state a bound on |h| with --max-head"
+    return [*lines, *_bounds(certificate)]
+
+
+def _bounds(certificate: Certificate) -> list[str]:
+    """Return a line for each of the tightest conditions."""
+    if not certificate.bounds:
+        return ["rational numbers are not rounded: there is no bound on positions or head"]
+    lines = [f"{'slack':>8}  condition"]
+    for bound in certificate.bounds[:5]:
+        place = f"layer {bound.layer}, {bound.where}" if bound.layer else bound.where
+        lines.append(f"{bound.slack:>8.1%}  {place}: {bound.claim}: {bound.formula}")
+    return lines
+
+
+def _table(certificates: Sequence[Certificate]) -> list[str]:
+    rows = [("engine", "dtype", "|h|", "largest N", "what binds")]
+    for c in certificates:
+        head = "≤ N - 1" if c.max_head is None else f"≤ {c.max_head:,}"
+        tight = c.bounds[0] if c.bounds else None
+        binds = "-" if tight is None else f"{tight.where}: {tight.formula}"
+        rows.append((c.engine, c.dtype, head, "no limit" if c.positions is None else f"{c.positions:,}", binds))
+    widths = [max(len(row[k]) for row in rows) for k in range(4)]
+    return [
+        f"{e:<{widths[0]}}  {d:<{widths[1]}}  {h:<{widths[2]}}  {n:>{widths[3]}}  {binds}" for e, d, h, n, binds in rows
+    ]

@@ -1,0 +1,111 @@
+"""A long run on disk, to go on with later: the engine's state, the simulator's, and whose run it is.
+
+A NumPy archive (.npz, uncompressed): the arrays of `LongRun.save`, and ``about``, JSON as bytes, with the weights'
+digest, the machine's, the input word, and how many rows have gone to a file. Written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import CheckpointError
+from tm2tfr.export.files import write_whole
+from tm2tfr.machine.formats import native
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder, matrices
+
+PROGRAM, FORMAT = "tm2tfr checkpoint", 1
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class About:
+    """Whose run a checkpoint is of, and how many rows had gone to a file."""
+
+    weights: str
+    machine: str
+    input: str
+    rows: int | None = None
+
+    @classmethod
+    def of(cls, decoder: Decoder, machine: Machine | None, word: str, rows: int | None = None) -> About:
+        """Return what identifies the run of `decoder` on `word`, compared with `machine`."""
+        text = "" if machine is None else native.write(machine)
+        return cls(weights_digest(decoder), hashlib.sha256(text.encode()).hexdigest(), word, rows)
+
+
+def weights_digest(decoder: Decoder) -> str:
+    """Return the SHA-256 of all that an engine reads of a decoder."""
+    total = hashlib.sha256()
+    plain: list[Any] = [decoder.vocabulary, decoder.bos, decoder.stop, decoder.features, decoder.layout.directions]
+    plain += [[(head.mask, head.weighting) for head in layer.heads] for layer in decoder.layers]
+    total.update(json.dumps(plain).encode())
+    for path, matrix in matrices(decoder).items():
+        total.update(f"\n{path} {matrix.shape}\n".encode())
+        for array in (matrix.rows, matrix.columns, matrix.values):
+            total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def save(path: Path, about: About, arrays: Arrays) -> None:
+    """Write a checkpoint.
+
+    Raises:
+        OutputError: if it cannot be written; a checkpoint that was there is as it was.
+    """
+    text = json.dumps({"program": PROGRAM, "format": FORMAT, **about.__dict__})
+    every = {**arrays, "about": np.frombuffer(text.encode(), dtype=np.uint8)}
+
+    def write(file: IO[bytes]) -> None:
+        np.savez(file, allow_pickle=False, **every)
+
+    write_whole(path, write)
+
+
+def load(path: Path) -> tuple[About, dict[str, NDArray[Any]]]:
+    """Return what a checkpoint says of itself, and its arrays.
+
+    Raises:
+        CheckpointError: if there is no such file, or it is no checkpoint of this version, or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        said = json.loads(arrays.pop("about").tobytes())
+        if said["program"] != PROGRAM:
+            raise ValueError("of another program")
+        if said["format"] != FORMAT:
+            what = f"{path}: a checkpoint in format {said['format']}, this version reads {FORMAT}"
+            raise CheckpointError(f"{what}: go on with the version that wrote it, or start again")
+        about = About(*(said[name] for name in ("weights", "machine", "input", "rows")))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path}: there is no such file: start the run with --checkpoint {path}") from error
+    except IsADirectoryError as error:
+        raise CheckpointError(f"{path}: it is a folder: give the name of a checkpoint file") from error
+    except PermissionError as error:
+        raise CheckpointError(f"{path}: no permission to read it: change that, or start again") from error
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        what = f"{path}: no checkpoint, or a damaged one"
+        raise CheckpointError(f"{what}: start the run again with --checkpoint") from error
+    return about, arrays
+
+
+def refuse_another_run(path: Path, found: About, wanted: About) -> None:
+    """Raise CheckpointError unless a checkpoint is of the run that is to be gone on with."""
+    for what, remedy in (
+        ("weights", "name the machine or weight file that it was made with"),
+        ("machine", "compare with the machine that it was made with"),
+        ("input", f"it was made with --input {found.input!r}"),
+    ):
+        if getattr(found, what) != getattr(wanted, what):
+            other = "another input" if what == "input" else f"other {what}" if what == "weights" else "another machine"
+            raise CheckpointError(f"{path}: this checkpoint is of {other}: {remedy}, or start again")

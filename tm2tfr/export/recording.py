@@ -1,0 +1,177 @@
+"""A long run carried out to its end: block by block, with checkpoints and with its rows going to a file."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+from tm2tfr.engines.fast import Fast
+from tm2tfr.errors import CheckpointError, Interrupted
+from tm2tfr.export import checkpoint as checkpoints
+from tm2tfr.export.checkpoint import About
+from tm2tfr.export.stream import Coded, Columns, RowWriter, open_rows
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.blocks import Labels, RowBlock, as_rows
+from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.trace.long_run import LongRun
+from tm2tfr.transformer.weights import Decoder
+
+EVERY = 60.0
+"""Seconds between two checkpoints."""
+
+
+def carry_out(
+    decoder: Decoder,
+    word: str,
+    *,
+    machine: Machine | None,
+    max_steps: int | None = None,
+    checkpoint: Path | None = None,
+    every: float = EVERY,
+    resume: Path | None = None,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run `decoder` on `word` with the fast engine, checked against `machine` if there is one.
+
+    Args:
+        checkpoint: write the state of the run there every so many seconds and on Ctrl-C.
+        resume: go on from this checkpoint; where `checkpoint` is left out, it is written to as well.
+        out: write the rows to this file, see `tm2tfr.export.stream`.
+
+    Raises:
+        Interrupted: on Ctrl-C.
+        CheckpointError: if `resume` is no checkpoint of this run.
+        OutputError: if the rows or the checkpoint cannot be written.
+        InputError, EngineError: see `LongRun`.
+    """
+    about, saved = About.of(decoder, machine, word), None
+    rows: int | None = None
+    if resume is not None:
+        found, saved = checkpoints.load(resume)
+        checkpoints.refuse_another_run(resume, found, about)
+        checkpoint, rows = checkpoint or resume, found.rows
+    run = LongRun(decoder, word, machine=machine, max_steps=max_steps, saved=saved)
+    with ExitStack() as stack:
+        writer = None if out is None else stack.enter_context(open_rows(out, resume_at=_from(out, resume, rows)))
+        recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
+        recorder.go(progress)
+    return run.trace(Fast())
+
+
+def _from(out: Path, resume: Path | None, rows: int | None) -> int | None:
+    """Return after how many rows `out` is to be gone on with, None if it is new."""
+    if resume is None:
+        return None
+    if rows is None:
+        what = f"{resume}: that run wrote no rows, so that {out} would begin in its middle"
+        raise CheckpointError(f"{what}: start again with --out, or go on without it")
+    return rows
+
+
+class _Recorder:
+    """The loop, and what has to be put down in between."""
+
+    def __init__(
+        self,
+        run: LongRun,
+        decoder: Decoder,
+        about: About,
+        writer: RowWriter | None,
+        checkpoint: Path | None,
+        every: float,
+    ) -> None:
+        self._run, self._decoder, self._about = run, decoder, about
+        self._writer, self._checkpoint, self._every = writer, checkpoint, every
+
+    def go(self, progress: Progress | None) -> None:
+        """Run to the end."""
+        last = time.monotonic()
+        sink = None if self._writer is None else self._write
+        with _between_blocks() as asked:
+            while not self._run.done:
+                self._run.advance(sink)
+                if progress:
+                    standing = self._run.standing
+                    progress(standing.positions, standing.steps)
+                if asked:
+                    self.save()
+                    raise Interrupted(self.where())
+                if time.monotonic() - last >= self._every:
+                    self.save()
+                    last = time.monotonic()
+            self.save()
+
+    def save(self) -> None:
+        """Write the checkpoint, if one is wanted, with the rows so far safe on the disk."""
+        if self._checkpoint is None:
+            return
+        rows = None
+        if self._writer is not None:
+            self._writer.flush()
+            rows = self._writer.rows
+        checkpoints.save(self._checkpoint, About(**{**self._about.__dict__, "rows": rows}), self._run.save())
+
+    def where(self) -> str:
+        """Return where the run stands, for somebody who has interrupted it."""
+        standing = self._run.standing
+        text = f"interrupted at position {standing.positions:,}, after {standing.steps:,} steps"
+        if standing.compared:
+            text += f"; {standing.compared:,} cells compared, all agree"
+        if self._checkpoint is not None:
+            text += f"; go on with --resume {self._checkpoint}"
+        return text
+
+    def _write(self, block: RowBlock) -> None:
+        if self._writer is None:
+            return
+        labels = self._run.labels
+        sound = all(bool((c >= -1).all()) for c in (block.x, block.q, block.b, block.a))
+        whole = all(bool((v == np.rint(v)).all()) for v in (block.m, block.h))
+        if sound and whole:
+            self._writer.write_columns(_columns(block, labels, self._decoder.vocabulary))
+        else:
+            self._writer.write(as_rows(block, labels, self._decoder.vocabulary))
+
+
+@contextmanager
+def _between_blocks() -> Iterator[list[int]]:
+    """Give a list that is not empty once Ctrl-C was pressed, so that a block is finished first; the second one counts.
+
+    In another thread than the main one there is no Ctrl-C, and nothing to put off.
+    """
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def put_off(number: int, _: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = signal.signal(signal.SIGINT, put_off)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Columns:
+    return Columns(
+        i=block.i,
+        x=Coded(block.x, labels.x),
+        q=Coded(block.q, labels.q),
+        b=Coded(block.b, labels.b),
+        m=block.m.astype(np.int64),
+        h=block.h.astype(np.int64),
+        a=Coded(block.a, labels.a),
+        y=Coded(block.y, vocabulary),
+    )
