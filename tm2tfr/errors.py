@@ -112,7 +112,7 @@ class CompileError(Tm2tfrError):
     """An option of the compiler that makes no sense for this machine."""
 
 
-class Interrupted(Tm2tfrError):
+class Interrupted(Tm2tfrError):  # noqa: N818  (it is no error)
     """Ctrl-C during a run; ``str`` of it says where the run stands and how to go on. The exit code is 130."""
 
 

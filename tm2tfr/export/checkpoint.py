@@ -78,7 +78,7 @@ def load(path: Path) -> tuple[About, dict[str, NDArray[Any]]]:
         CheckpointError: if there is no such file, or it is no checkpoint of this version, or damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         said = json.loads(arrays.pop("about").tobytes())
         if said["program"] != PROGRAM:

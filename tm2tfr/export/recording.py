@@ -107,7 +107,8 @@ class _Recorder:
                 if time.monotonic() - last >= self._every:
                     self.save()
                     last = time.monotonic()
-            self.save()
+            if not self._run.diverged:
+                self.save()
 
     def save(self) -> None:
         """Write the checkpoint, if one is wanted, with the rows so far safe on the disk."""

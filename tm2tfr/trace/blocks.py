@@ -98,7 +98,9 @@ class ReferenceBlocks:
         self._tokens, self._limit = tokens, max_steps
         self._last: tuple[int, int, int] | None = None  # token, symbol, move of the step before
         self._position = 0
+        self._next = 0  # the configuration to come
         self._ended = False
+        self._cut: dict[str, NDArray[Any]] | None = None  # the simulation before the look at where the limit is
         self._head = self._opening()
 
     def take(self, n: int) -> RowBlock:
@@ -123,12 +125,15 @@ class ReferenceBlocks:
     def save(self) -> dict[str, NDArray[Any]]:
         """Return what the constructor takes as `saved`, with `resumed` to follow."""
         last = (-9, 0, 0) if self._last is None else self._last
-        return {**self.simulation.save(), "rows": np.array([self._position, *last, self._ended], dtype=np.int64)}
+        ended = self._ended and self._cut is None  # what only the limit has ended can go on with a higher one
+        simulation = self.simulation.save() if self._cut is None else self._cut
+        return {**simulation, "rows": np.array([self._position, *last, ended], dtype=np.int64)}
 
     def resumed(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Go on where the blocks that were saved stood."""
         position, token, symbol, move, ended = saved["rows"].tolist()
         self._position, self._ended = position, bool(ended)
+        self._next = max(0, position - len(self._word) - 1)
         self._last = None if token == -9 else (token, symbol, move)
 
     # ── parts of a run ──────────────────────────────────────────────────────────────────────────────────────
@@ -159,14 +164,18 @@ class ReferenceBlocks:
         none: Any = np.zeros(0, dtype=np.int32)
         block = Block(0, *(none,) * 7)
         if not self._starts_halted:
+            n = self._allowed(n)
             block = self.simulation.advance(n)
+            self._next += block.size
         keep = block.size
         if keep < n:
             self._ended = True
+        if self._cut is not None and keep and block.to[-1] >= 0:
+            keep, self._ended = 0, True  # the limit cuts the run off here: this step is not made
+        else:
+            self._cut = None
         move = block.said if self._nominal else block.move
         y = self._answers(block, move)
-        if keep and block.to[-1] >= 0 and self._limit is not None and block.start + keep - 1 >= self._limit:
-            keep, self._ended = keep - 1, True  # the limit cut the run off here: this step is not made
         ends = np.flatnonzero(np.isin(y[:keep], self._ends))
         if len(ends):
             keep, self._ended = int(ends[0]) + 1, True
@@ -184,6 +193,16 @@ class ReferenceBlocks:
             self._read[block.symbol[:keep]],
             y[:keep],
         )
+
+    def _allowed(self, n: int) -> int:
+        """Return how many configurations may be looked at now; the one at the limit only by itself."""
+        following = self._next
+        if self._limit is None or following + n <= self._limit:
+            return n
+        if following < self._limit:
+            return self._limit - following
+        self._cut = self.simulation.save()
+        return 1
 
     def _answers(self, block: Block, move: NDArray[np.int32]) -> Codes:
         """Return the token that is due after each configuration."""

@@ -82,6 +82,7 @@ class LongRun:
         self._session = _session(decoder, word)
         self._compared = self._reach = 0
         self._answer, self._done = -1, False
+        self._over = True  # whether a run that is done is done for good, whatever the limit
         self._divergence: Divergence | None = None
         if saved is not None:
             self._session.restore(_part(saved, "engine."))
@@ -98,6 +99,11 @@ class LongRun:
     def done(self) -> bool:
         """Whether the run has ended: by a verdict, by the limit, or at a difference."""
         return self._done
+
+    @property
+    def diverged(self) -> bool:
+        """Whether a difference was found."""
+        return self._divergence is not None
 
     def report(self) -> list[str]:
         """Return a line for each head: how the engine finds what it attends to."""
@@ -128,8 +134,9 @@ class LongRun:
             self._reach = max(self._reach, int(abs(found.h[:agreed]).max()))
         if sink is not None and agreed:
             sink(found.part(0, agreed))
-        ended = chunk.stopped or found.size == 0 or self._session.position == self._limit
-        self._done = ended or self._divergence is not None
+        self._over = chunk.stopped or self._divergence is not None
+        ended = self._over or found.size == 0 or self._session.position == self._limit
+        self._done = ended
 
     def trace(self, engine: Fast) -> Trace:
         """Return the run as a `Trace` without rows."""
@@ -157,7 +164,7 @@ class LongRun:
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Return all that is needed to go on: the engine's state and the simulator's."""
-        run = [self._compared, self._reach, self._answer, int(self._done)]
+        run = [self._compared, self._reach, self._answer, int(self._done and self._over)]
         saved = {"run": np.array(run, dtype=np.int64)}
         saved |= {f"engine.{name}": array for name, array in self._session.save().items()}
         if self._reference is not None:

@@ -1,0 +1,231 @@
+"""Long runs on disk: checkpoints that are whole or not there, rows in a file, runs that are killed and go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tm2tfr import api
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.errors import CheckpointError, EngineError, Interrupted, OutputError
+from tm2tfr.export import checkpoint, recording
+from tm2tfr.export.checkpoint import About, load, save, weights_digest
+from tm2tfr.export.recording import carry_out
+from tm2tfr.machine.library import load as machine_called
+from tm2tfr.trace.long_run import LongRun
+
+ROOT = Path(__file__).parents[2]
+BEAVER = machine_called("busy-beaver-5")
+DECODER = compile_machine(BEAVER)
+
+
+def command(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-m", "tm2tfr", *arguments], cwd=cwd, env=env, text=True, **pipes)
+
+
+def told(process: subprocess.Popen[str], code: int) -> tuple[str, str]:
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == code, err
+    assert "Traceback" not in out + err
+    return out, err
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
+def test_rows_in_a_file_are_those_of_the_table(name: str, tmp_path: Path) -> None:
+    trace = api.check("palindromes", "abba", engine="fast", out=tmp_path / name)
+    assert trace.agrees
+    assert trace.rows == ()
+    other = api.check("palindromes", "abba", engine="dense", out=tmp_path / f"dense-{name}")
+    assert other.agrees
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    assert text == (tmp_path / f"dense-{name}").read_text(encoding="utf-8")
+    assert len(text.splitlines()) == trace.tokens + name.endswith("csv")
+
+
+def test_rows_that_differ_are_not_written(tmp_path: Path) -> None:
+    trace = api.check("left-edge", "11", engine="fast", left_boundary="chapter", out=tmp_path / "rows.jsonl")
+    assert trace.divergence is not None
+    lines = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["i"] for line in lines] == list(range(trace.divergence.position))
+
+
+# ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    first = carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=path)
+    again = carry_out(DECODER, "", machine=BEAVER, max_steps=3000, resume=path)
+    further = carry_out(DECODER, "", machine=BEAVER, max_steps=9000, resume=path)
+    assert first.as_dict() == again.as_dict()
+    assert further.as_dict() == api.check(BEAVER, "", engine="fast", max_steps=9000, keep_rows=False).as_dict()
+    with pytest.raises(CheckpointError, match=r"of another input: it was made with --input '', or start again"):
+        carry_out(DECODER, "1", machine=BEAVER, resume=path)
+    other = machine_called("busy-beaver-4")
+    with pytest.raises(CheckpointError, match="of other weights: name the machine or weight file that it was made with"):
+        carry_out(compile_machine(other), "", machine=other, resume=path)
+    with pytest.raises(CheckpointError, match="of another machine: compare with the machine"):
+        carry_out(DECODER, "", machine=other, resume=path)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (None, "there is no such file: start the run with --checkpoint"),
+        (b"", "no checkpoint, or a damaged one: start the run again with --checkpoint"),
+        (b"PK\x03\x04 not really", "no checkpoint, or a damaged one"),
+        (b"a: b", "no checkpoint, or a damaged one"),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(data: bytes | None, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(CheckpointError, match=words):
+        load(path)
+    with pytest.raises(CheckpointError, match="it is a folder"):
+        load(tmp_path)
+
+
+def test_checkpoints_of_another_version_and_damaged_ones(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    carry_out(DECODER, "", machine=BEAVER, max_steps=300, checkpoint=path)
+    whole = path.read_bytes()
+    for cut in range(0, len(whole), len(whole) // 40):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(CheckpointError, match="no checkpoint, or a damaged one"):
+            load(path)
+    chance = random.Random(1)
+    for _ in range(40):  # a flipped bit is noticed, or it is in what a ZIP archive says twice
+        at = chance.randrange(len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        try:
+            about, arrays = load(path)
+        except CheckpointError:
+            continue
+        path.write_bytes(whole)
+        wanted, same = load(path)
+        assert about == wanted
+        assert all(np.array_equal(arrays[n], same[n]) for n in same)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "FORMAT", 2)
+        save(path, About("", "", ""), {})
+    with pytest.raises(CheckpointError, match="a checkpoint in format 2, this version reads 1: go on with the version"):
+        load(path)
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="there is no folder .*: make it first"):
+        carry_out(DECODER, "", machine=BEAVER, max_steps=300, checkpoint=tmp_path / "none" / "run.npz")
+    path = tmp_path / "run.npz"
+    carry_out(DECODER, "", machine=BEAVER, max_steps=300, checkpoint=path)
+    before = path.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+
+        def full(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(np, "savez", full)
+        with pytest.raises(OutputError, match="the disk is full: free some space"):
+            carry_out(DECODER, "", machine=BEAVER, max_steps=300, checkpoint=path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_the_digest_sees_every_weight() -> None:
+    changed = compile_machine(machine_called("left-edge"), left_boundary="chapter")
+    assert weights_digest(DECODER) == weights_digest(compile_machine(BEAVER))
+    assert weights_digest(changed) != weights_digest(compile_machine(machine_called("left-edge")))
+
+
+def test_only_the_fast_engine_has_checkpoints(tmp_path: Path) -> None:
+    with pytest.raises(
+        EngineError, match="a checkpoint needs the fast engine, and this is the exact one: use --engine fast"
+    ):
+        api.check("chapter", "11", engine="exact", checkpoint=tmp_path / "run.npz")
+
+
+def test_rows_can_be_gone_on_with_only_where_they_began(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    carry_out(DECODER, "", machine=BEAVER, max_steps=300, checkpoint=path)
+    with pytest.raises(CheckpointError, match="that run wrote no rows, so that .*rows.csv would begin in its middle"):
+        carry_out(DECODER, "", machine=BEAVER, max_steps=600, resume=path, out=tmp_path / "rows.csv")
+
+
+# ── interruptions ───────────────────────────────────────────────────────────────────────────────────────────
+def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stands(tmp_path: Path) -> None:
+    path, seen = tmp_path / "run.npz", []
+
+    def press(positions: int, steps: int) -> None:
+        seen.append((positions, steps))
+        if len(seen) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; go on with --resume"
+    with pytest.raises(Interrupted, match=words):
+        carry_out(DECODER, "", machine=BEAVER, checkpoint=path, progress=press)
+    _, arrays = load(path)
+    run = LongRun(DECODER, "", machine=BEAVER, saved=arrays)
+    assert run.standing.positions == seen[-1][0] + (len(seen) == 3) * 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_on_the_command_line(tmp_path: Path) -> None:
+    asked = ("check", "busy-beaver-5", "--input", "", "--max-steps", "50_000_000", "--checkpoint", "run.npz")
+    process = command(*asked, "--checkpoint-every", "0.1", cwd=tmp_path)
+    wait_for(tmp_path / "run.npz", process)
+    process.send_signal(signal.SIGINT)
+    _, err = told(process, 130)
+    assert "interrupted at position" in err
+    assert "go on with --resume run.npz" in err
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    for _ in range(3000):
+        if path.exists() or process.poll() is not None:
+            return
+        time.sleep(0.05)
+    raise TimeoutError(path)
+
+
+def test_a_run_that_is_killed_at_random_moments_gives_the_same_rows(tmp_path: Path) -> None:
+    steps = "400_000"
+    whole = tmp_path / "whole.csv"
+    want = api.check(BEAVER, "", engine="fast", max_steps=400_000, out=whole)
+    asked = ["trace", "busy-beaver-5", "--quiet", "--max-steps", steps, "--out", "rows.csv"]
+    every = ["--checkpoint-every", "0.001"]
+    chance, kills = random.Random(3), 0
+    process = command(*asked, "--checkpoint", "run.npz", *every, cwd=tmp_path)
+    wait_for(tmp_path / "run.npz", process)
+    while kills < 4:
+        time.sleep(chance.random() * 0.4)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += 1
+        process = command(*asked, "--resume", "run.npz", *every, cwd=tmp_path)
+        time.sleep(0.8)
+    out, _ = told(process, 0)
+    assert kills > 0
+    assert f"{want.compared:,} cells compared with the simulator, all agree" in out
+    assert (tmp_path / "rows.csv").read_bytes() == whole.read_bytes()
+
+
+def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    written: list[float] = []
+    monkeypatch.setattr(recording.checkpoints, "save", lambda *_: written.append(0.0))
+    carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", every=1e9)
+    assert len(written) == 1
+    carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", every=0.0)
+    assert len(written) > 5

@@ -1,0 +1,177 @@
+"""Runs in blocks: the same rows, the same verdict and the same first difference as the plain check."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.strategies import machines_with_inputs
+from tests.trace.test_sabotage import CASES, sabotages
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.fast import Fast
+from tm2tfr.errors import EngineError, InputError
+from tm2tfr.machine.library import load, shipped
+from tm2tfr.machine.simulator import Simulation
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace import long_run
+from tm2tfr.trace.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
+from tm2tfr.trace.check import Trace, check
+from tm2tfr.trace.long_run import LongRun
+from tm2tfr.trace.reference import reference_rows
+from tm2tfr.trace.rows import Row
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
+
+
+def carried_out(run: LongRun) -> tuple[Trace, list[RowBlock]]:
+    blocks: list[RowBlock] = []
+    while not run.done:
+        run.advance(blocks.append)
+    return run.trace(Fast()), blocks
+
+
+def plain(trace: Trace) -> dict[str, Any]:
+    """What two engines have to say alike."""
+    return {**trace.as_dict(), "engine": "", "reach": trace.reach}
+
+
+# ── the reference ───────────────────────────────────────────────────────────────────────────────────────────
+@settings(max_examples=150, deadline=None)
+@given(machines_with_inputs(), st.integers(0, 40), st.integers(1, 9), st.booleans())
+def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], limit: int, size: int, nominal: bool) -> None:
+    machine, word = case
+    boundary = "chapter" if nominal and machine.tape == "one-way" else None
+    nominal = boundary == "chapter"
+    decoder = compile_machine(machine, left_boundary=boundary)
+    simulation = Simulation(machine, word, max_steps=limit)
+    want = list(reference_rows(machine, word, simulation, nominal=nominal))
+    blocks = ReferenceBlocks(decoder, machine, word, max_steps=limit, nominal=nominal)
+    got: list[Row] = []
+    while (block := blocks.take(size)).size:
+        got += as_rows(block, Labels.of(decoder), decoder.vocabulary)
+    assert got == want
+    assert blocks.take(size).size == 0
+
+
+def test_a_token_that_the_decoder_does_not_have_is_not_made_up() -> None:
+    machine, other = load("left-edge"), load("chapter")
+    block = ReferenceBlocks(compile_machine(other), machine, "11", max_steps=5).take(100)
+    assert (block.y == -3).any()
+
+
+# ── the run ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("name", shipped())
+def test_the_same_trace_as_from_the_plain_check(name: str) -> None:
+    machine = load(name)
+    decoder = compile_machine(machine)
+    for example in machine.examples[:3]:
+        for limit in (0, 1, 2, 250):
+            want = check(decoder, example.input, machine=machine, engine=Dense(), max_steps=limit)
+            got, blocks = carried_out(LongRun(decoder, example.input, machine=machine, max_steps=limit))
+            assert plain(got) == plain(want)
+            assert sum(block.size for block in blocks) == want.tokens
+
+
+@settings(max_examples=60, deadline=None)
+@given(machines_with_inputs())
+def test_random_machines(case: tuple[Machine, str]) -> None:
+    machine, word = case
+    decoder = compile_machine(machine)
+    want = check(decoder, word, machine=machine, engine=Dense(), max_steps=60, keep_rows=True)
+    got, blocks = carried_out(LongRun(decoder, word, machine=machine, max_steps=60))
+    assert plain(got) == plain(want)
+    rows = [row for block in blocks for row in as_rows(block, Labels.of(decoder), decoder.vocabulary)]
+    assert rows == list(want.rows)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_sabotage_is_caught_at_the_same_cell_with_the_same_cause(name: str) -> None:
+    machine = load(name)
+    decoder = compile_machine(machine)
+    caught = 0
+    for path, broken in sabotages(decoder, seed=7)[::2]:
+        for word in CASES[name]:
+            want = check(broken, word, machine=machine, engine=Dense(), max_steps=100)
+            got, _ = carried_out(LongRun(broken, word, machine=machine, max_steps=100))
+            assert plain(got) == plain(want), path
+            caught += want.divergence is not None
+    assert caught > 20
+
+
+def test_without_a_machine_nothing_is_compared() -> None:
+    decoder = compile_machine(load("chapter"))
+    trace, blocks = carried_out(LongRun(decoder, "11", machine=None, max_steps=100))
+    assert (trace.answer, trace.T, trace.compared, trace.result, trace.agrees) == ("accept", 6, 0, None, False)
+    assert [block.size for block in blocks] == [9]
+
+
+def test_embeddings_that_do_not_show_the_token_are_looked_at() -> None:
+    machine = load("chapter")
+    decoder = compile_machine(machine)
+    column = decoder.vocabulary.index("1")
+    row = decoder.layout["e_x"].start + column
+    broken = replaced(decoder, {"token_embedding": decoder.token_embedding.with_entry(row, column, 2.0)})
+    trace, _ = carried_out(LongRun(broken, "11", machine=machine))
+    assert trace.divergence is not None
+    assert (trace.divergence.position, trace.divergence.column, trace.divergence.found) == (0, "x", "⟨2·1⟩")
+
+
+def test_the_first_word_that_is_wrong_is_named() -> None:
+    machine = load("chapter")
+    decoder = compile_machine(machine)
+    with pytest.raises(InputError, match="2"):
+        LongRun(decoder, "12", machine=machine)
+    with pytest.raises(EngineError, match="token 1 of the prompt, '2', is not in the vocabulary"):
+        LongRun(decoder, "12", machine=None)
+
+
+def late_fault(decoder: Decoder) -> Decoder:
+    """Return weights that go wrong when the head first reaches a far cell: [h = 0] is there once more."""
+    path = next(p for p, m in matrices(decoder).items() if p == "layers.4.feed_forward.input_bias")
+    return replaced(decoder, {path: matrices(decoder)[path].with_entry(0, 0, 2.0)})
+
+
+def test_far_divergences_come_with_both_rows_and_near_ones_with_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = load("busy-beaver-5")
+    broken = late_fault(compile_machine(machine))
+    near, _ = carried_out(LongRun(broken, "", machine=machine, max_steps=5000))
+    assert near.divergence is not None
+    assert near.divergence.cause is not None
+    assert near.divergence.cause.layer_name == "read tape"
+    monkeypatch.setattr(long_run, "CAUSE_WITHIN", -1)
+    far, _ = carried_out(LongRun(broken, "", machine=machine, max_steps=5000))
+    assert far.divergence is not None
+    assert far.divergence.cause is None
+    assert (far.divergence.expected_row, far.divergence.found_row) == (
+        near.divergence.expected_row,
+        near.divergence.found_row,
+    )
+    assert far.compared == near.compared
+
+
+@pytest.mark.parametrize(("name", "word"), [("busy-beaver-5", ""), ("palindromes", "abbaabba"), ("chapter", "1" * 16)])
+def test_a_run_that_is_saved_and_restored_goes_on_as_if_nothing_had_been(name: str, word: str) -> None:
+    machine = load(name)
+    decoder = compile_machine(machine)
+    want, blocks = carried_out(LongRun(decoder, word, machine=machine, max_steps=9000))
+    chance = random.Random(5)
+    sizes = iter(lambda: chance.randrange(1, 700), 0)
+    got: list[RowBlock] = []
+    run = LongRun(decoder, word, machine=machine, max_steps=9000)
+    with pytest.MonkeyPatch.context() as patch:
+        while not run.done:
+            size = next(sizes)
+            patch.setattr(long_run, "FIRST_BLOCK", size)
+            patch.setattr(long_run, "BLOCK", size)
+            run.advance(got.append)
+            if run.done:
+                break
+            saved = {key: array.copy() for key, array in run.save().items()}
+            run = LongRun(decoder, word, machine=machine, max_steps=9000, saved=saved)
+    assert plain(run.trace(Fast())) == plain(want)
+    rows = [[r for b in bs for r in as_rows(b, Labels.of(decoder), decoder.vocabulary)] for bs in (got, blocks)]
+    assert rows[0] == rows[1]
