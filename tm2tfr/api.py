@@ -20,6 +20,7 @@ from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
 
 if TYPE_CHECKING:
+    from tm2tfr.certificate import Proof
     from tm2tfr.engines import Engine
     from tm2tfr.machine.simulator import Result
     from tm2tfr.trace.check import Progress, Trace
@@ -216,6 +217,31 @@ def _with(
         if machine is None:
             return plain.run(decoder, word, **options)
         return plain.check(decoder, word, machine=machine, **options)
+
+
+def certify(
+    subject: Decoder | Machine | str | Path, *, machine: Machine | None = None, left_boundary: str | None = None
+) -> Proof:
+    """Prove that weights simulate a machine for every input, and up to which length each engine's rounding lets them.
+
+    >>> import tm2tfr
+    >>> proof = tm2tfr.certify("chapter")
+    >>> proof.refusals, proof.largest("dense", "float32"), proof.largest("exact")
+    ((), 161, None)
+
+    Args:
+        subject, machine, left_boundary: see `check`.
+
+    Raises:
+        CompileError: if a decoder comes with no machine.
+    """
+    from tm2tfr.certificate import prove
+    from tm2tfr.transformer.weights import Decoder
+
+    if isinstance(subject, Decoder):
+        return prove(subject, machine or machine_of(subject))
+    loaded = _machine(subject)
+    return prove(compile(loaded, left_boundary=left_boundary), loaded)
 
 
 def machine_of(decoder: Decoder) -> Machine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -105,7 +106,30 @@ def traced(
         found = api.check(subject.decoder, word, machine=subject.machine, **options)
     if engine == "auto" and found.engine == "dense" and found.tokens > SLOW:
         typer.echo("this took the dense engine, which scans; the fast one needs: pip install 'tm2tfr[fast]'", err=True)
+    if subject.machine is not None and found.agrees:
+        warn_beyond_certificate(found, subject)
     return found
+
+
+def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
+    """Say so on standard error if a run that agrees is longer than what is proved for its engine and its |h|."""
+    from tm2tfr.certificate import limit
+
+    if subject.machine is None:
+        return
+    most = limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
+    if most is None or trace.tokens <= most:
+        return
+    what = f"{trace.engine} in {trace.dtype} is certified for {count(most, 'position')} with |h| ≤ {trace.reach:,}"
+    if most == 0:
+        what = "these weights cannot be certified"
+    how = f"tm2tfr certify {subject.argument}" if subject.argument != "-" else "tm2tfr certify"
+    _warn_once(f"warning: this run agrees, but nothing proves that all such runs do: {what}: see {how}")
+
+
+@functools.cache
+def _warn_once(warning: str) -> None:
+    typer.echo(warning, err=True)
 
 
 def recording(
