@@ -1,0 +1,147 @@
+"""Long runs: the fast engine against the dense one and the plain simulator, in one run: ``python benchmarks/long.py``.
+
+One core; every token is compared with the simulator's, all seven cells of its row. ``--short`` stops the busy
+beaver after five million steps.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.machines import five_states, large
+from benchmarks.run import line, positions_a_second
+from tm2tfr.certificate import limit
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.engines.fast import Fast
+from tm2tfr.machine.simulator import result
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.check import Trace
+from tm2tfr.trace.long_run import LongRun
+
+WHOLE = 50_000_000
+SHORT = 5_000_000
+
+
+def carried_out(machine: Machine, steps: int, watch: Callable[[LongRun], None] = lambda _: None) -> Trace:
+    """Compile `machine`, run the decoder from the blank tape for at most `steps`, and compare every row."""
+    run = LongRun(compile_machine(machine), "", machine=machine, max_steps=steps)
+    while not run.done:
+        run.advance()
+        watch(run)
+    trace = run.trace(Fast())
+    if not trace.agrees:
+        raise RuntimeError(f"the run does not agree with the simulator: {trace.divergence}")
+    return trace
+
+
+def timed(job: Callable[[], object]) -> float:
+    """Return the seconds that `job` takes."""
+    started = time.perf_counter()
+    job()
+    return time.perf_counter() - started
+
+
+def megabytes() -> float:
+    """Return the largest memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Costs:
+    """Time per token around given positions, from the times at which blocks end."""
+
+    def __init__(self) -> None:
+        self._marks = [(0, time.perf_counter())]
+
+    def __call__(self, run: LongRun) -> None:
+        """Note where the run stands."""
+        self._marks.append((run.standing.positions, time.perf_counter()))
+
+    def around(self, position: int) -> float:
+        """Return the seconds a token in the stretch from half of `position` to it and a half more."""
+        inside = [m for m in self._marks if position // 2 <= m[0] <= position * 3 // 2]
+        (first, began), (last, ended) = inside[0], inside[-1]
+        return (ended - began) / (last - first)
+
+
+def whole_run(steps: int) -> None:
+    """The five-state busy beaver, and the same for the plain Python simulator."""
+    machine = five_states()
+    carried_out(machine, 200_000)  # compiled code is loaded
+    costs = Costs()
+    started = time.perf_counter()
+    trace = carried_out(machine, steps, costs)
+    taken = time.perf_counter() - started
+    fast = trace.tokens / taken
+    made = min(steps, SHORT)
+    plain = made / timed(lambda: result(machine, "", max_steps=made))
+    outcome = trace.result.outcome if trace.result else "?"
+    line(f"fast, busy beaver, {trace.tokens:,} tokens ({outcome})", f"{fast:,.0f} tokens/s", "at least 2,000,000")
+    line("  seconds, every token checked", f"{taken:.1f} s")
+    line("  cells compared", f"{trace.compared:,}")
+    line(
+        "  largest |h|, certified",
+        f"{trace.reach:,}",
+        f"N ≤ {limit(compile_machine(machine), machine, 'fast', None, trace.reach):,}",
+    )
+    line("  peak memory of the process", f"{megabytes():,.0f} MB", "under 1,536 MB")
+    line("plain Python simulator, steps/s", f"{plain:,.0f}")
+    line("fast, checked ÷ plain simulator", f"{fast / plain:.2f}", "at least 0.6, aim 3")
+    if trace.tokens > 15_000_000:
+        line("cost per token at 10⁷ ÷ at 10⁵ positions", f"{costs.around(10**7) / costs.around(10**5):.2f}", "at most 1.3")
+
+
+def against_dense() -> None:
+    """Both engines on 10,000 positions of the same machine."""
+    machine = five_states()
+    dense = positions_a_second(machine, 10_000)
+    decoder = compile_machine(machine)
+
+    def job() -> None:
+        session = Fast().start(decoder)
+        session.prompt([decoder.vocabulary.index(decoder.bos)])
+        done = len(session.extend(10_000).answers)
+        if done != 10_000:
+            raise RuntimeError(f"the run ended after {done} positions")
+
+    job()
+    fast = 10_000 / min(timed(job) for _ in range(5))
+    line("dense float64, 10,000 positions", f"{dense:,.0f} tokens/s", "at least 5,000")
+    line("fast ÷ dense, 10,000 positions, start included", f"{fast / dense:,.0f}", "at least 100")
+
+
+def large_machine() -> None:
+    """1,000 states × 10 symbols, in a process of its own."""
+    code = "from benchmarks.long import run_large; run_large()"
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    print(done.stdout, end="", flush=True)
+
+
+def run_large() -> None:
+    """Compile 1,000 states × 10 symbols and run 100,000 tokens, checked, in this process."""
+    machine = large()
+    steps = 100_000
+    taken = timed(lambda: carried_out(machine, steps))
+    line(f"1,000 states × 10 symbols: compile and {steps:,} tokens", f"{taken:.1f} s", "under 10 s")
+    line("  peak memory of the process", f"{megabytes():,.0f} MB", "under 1,024 MB")
+
+
+def main() -> None:
+    """Print every figure."""
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    whole_run(SHORT if "--short" in sys.argv else WHOLE)
+    against_dense()
+    large_machine()
+
+
+if __name__ == "__main__":
+    main()
