@@ -28,6 +28,15 @@ def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     if len(decoder.layers) != LAYERS:
         yield _refuse(0, "layout", "the construction has six layers", f"this decoder has {len(decoder.layers)}")
     layout = decoder.layout
+    lacking = [t for t in dict.fromkeys((*domain.tokens, *domain.answers)) if t not in decoder.vocabulary]
+    if lacking and "[h=0]" not in layout and all(token.endswith(",0)") for token in lacking):
+        yield _refuse(
+            0,
+            "layout",
+            "a move left at cell 0 has to emit m = 0 (Exercise 8.3), and these weights have no [h=0] to tell",
+            f"{lacking[0]} is due there, and is not in the vocabulary",
+        )
+        return
     for name, labels in domain.subspaces.items():
         if name not in layout:
             yield _refuse(0, "layout", "a subspace is missing", f"there is no {name}")
