@@ -205,6 +205,7 @@ def verdict(trace: Trace, subject: Subject) -> str:
             f"{count(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
         )
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {count(trace.tokens, 'position')}")
+    lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
         lines.append("check: none, the weights come without a machine to compare with")
     elif trace.divergence is None:
@@ -272,7 +273,8 @@ class Report:
         counts = f"{count(truth['steps'], 'step')}, {count(trace.tokens, 'token')}"
         text = f"{good}  {shortened(trace.input):<14} {truth['outcome']:<6}  {counts}, {trace.compared:,} cells "
         text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"
-        return "".join([text, *(f"\n      the example says {line}" for line in unmet)])
+        notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
+        return "\n      ".join([text, *notes])
 
     def summary(self) -> str:
         """Return the last line."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from benchmarks.machines import large, rewriter, runner
 from tests.engines.test_honest import nameless
-from tests.engines.test_sources import VOCABULARY, random_decoder
+from tests.engines.test_sources import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder
 from tests.strategies import machines_with_inputs
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import generate
@@ -28,8 +28,9 @@ from tm2tfr.errors import EngineError
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.rows import Readout
+from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, Layer
 
 WORDS = ("e_x", "e_q", "e_b", "e_a")
 
@@ -244,6 +245,18 @@ def test_probes_of_any_directions_of_any_decoder(seed: int, chance: random.Rando
         x = dense.residual.tolist()
         assert chunk.numbers[i].tolist() == [x[c] for c in numbers]
         assert chunk.codes[i].tolist() == [code(x[a:b]) for a, b in labels]
+
+
+@pytest.mark.parametrize("written", ["f0", "f1"])
+def test_probes_see_what_the_last_layers_do_not_read(written: str) -> None:
+    # `written` is written after the last attention, f1 by a head: the mean of 1 and, at place 2, of 2
+    mean = head(LAYOUT, "", "", query=[], key=[], carries=[({"a": 1}, {"f1": 1})])
+    layers = Layer(name="", meaning="", source="", heads=(mean,)), ffn(({"a": -1}, {written: 1}))
+    decoder, first = by_hand(*layers, place={"1": "1"}), LAYOUT.index("f0")
+    labels = whole(decoder, [0, 0, 1, 0], 4, labels=((first, first + 2),))
+    assert labels.codes[:, 0].tolist() == [1, 1, -2, -2]
+    numbers = whole(decoder, [0, 0, 1, 0], 4, numbers=(first + 1,))
+    assert numbers.numbers[:, 0].tolist() == [1, 1, 4 / 3, 5 / 4]
 
 
 def code(values: list[float]) -> int:

@@ -363,3 +363,26 @@ def test_two_places_at_the_same_distance_share_the_attention(kind: str, size: in
         session.feed(token, look)
         shared += len(look.heads[0, 0][1]) == 2
     assert shared > size / 8
+
+
+def test_positions_that_share_the_attention_are_summed_in_their_order() -> None:
+    # the scores of keys near 2^28 are rounded to multiples of 8 or 16: five or so are the largest
+    middle = 2.0**28
+    query: list[Linear] = [{"1": 2 * middle}, {"1": -1}, {"1/(i+1)": 1e-14}]
+    reads = head(LAYOUT, "looking", "", query=query, key=LATEST[1], carries=[({"1/(i+1)": 1.0}, {"seen": 1.0})])
+    decoder = decoder_of(reads, keys=[middle + t - 20 for t in range(40)])
+    unlike = 0
+    for seed in range(8):
+        tokens = random.Random(seed).sample(range(40), 40)
+        assert followed(decoder, tokens).recognised[0][0].kind == "latest"
+        session = engine("dense").start(decoder)
+        for token in tokens:
+            look = Looks()
+            session.feed(token, look)
+            attended = look.heads[0, 0][1]
+            by_key = [1 / (j + 1) for j in sorted(attended, key=lambda j: tokens[j])]
+            total = by_key[0]
+            for value in by_key[1:]:
+                total += value
+            unlike += total / len(attended) != session.residual[LAYOUT.index("seen")]
+    assert unlike > 0  # in another order the sum is another

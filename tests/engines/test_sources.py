@@ -87,7 +87,8 @@ def _layer(chance: random.Random) -> Layer:
     for n in range(chance.randint(0, 5)):
         names = ("a", "b", "k", *FREE[:3]) if chance.random() < 0.5 else ("a", "b", "1", *FREE, "1/(i+1)")
         bias = chance.choice((-1.0, 0.0, 0.0, 0.5))
-        units.append(Unit(f"{n}", _form(chance, names, 3), _form(chance, (*FREE, "a", "b"), 2), bias))
+        reads = {name: weight * chance.choice((1, 1, 0.1)) for name, weight in _form(chance, names, 5).items()}
+        units.append(Unit(f"{n}", reads, _form(chance, (*FREE, "a", "b"), 2), bias))
     heads = tuple(_head(chance) for _ in range(chance.choice((0, 1, 1, 2, 3))))
     part = feed_forward(LAYOUT, units) if units else None
     return Layer(name="", meaning="", source="", heads=heads, feed_forward=part)

@@ -36,7 +36,7 @@ def carried_out(run: LongRun) -> tuple[Trace, list[RowBlock]]:
 
 def plain(trace: Trace) -> dict[str, Any]:
     """What two engines have to say alike."""
-    return {**trace.as_dict(), "engine": "", "reach": trace.reach}
+    return {**trace.as_dict(), "engine": "", "scanned": "", "reach": trace.reach}
 
 
 # ── the reference ───────────────────────────────────────────────────────────────────────────────────────────
@@ -100,6 +100,19 @@ def test_a_sabotage_is_caught_at_the_same_cell_with_the_same_cause(name: str) ->
             assert plain(got) == plain(want), path
             caught += want.divergence is not None
     assert caught > 20
+
+
+def test_a_head_that_is_not_recognised_is_scanned_and_the_trace_says_so() -> None:
+    machine = load("busy-beaver-4")
+    decoder = compile_machine(machine)
+    path = "layers.4.heads.0.query"
+    row, column, _ = list(matrices(decoder)[path].entries())[-1]
+    untied = replaced(decoder, {path: matrices(decoder)[path].with_entry(row, column, 0.0)})
+    assert carried_out(LongRun(decoder, "", machine=machine))[0].scanned == ()
+    trace, _ = carried_out(LongRun(untied, "", machine=machine))
+    assert [line.split(":")[0] for line in trace.scanned] == ["layer 4, head 'latest write'"]
+    assert trace.divergence is not None
+    assert trace.as_dict()["scanned"] == list(trace.scanned)
 
 
 def test_without_a_machine_nothing_is_compared() -> None:

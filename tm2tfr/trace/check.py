@@ -66,6 +66,7 @@ class Trace:
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.
         reach: the largest |h| on the way, as far as the decoder is right.
+        scanned: a line for each head that the fast engine did not recognise, and had to scan.
     """
 
     machine: str
@@ -79,6 +80,7 @@ class Trace:
     compared: int
     divergence: Divergence | None
     reach: int = 0
+    scanned: tuple[str, ...] = ()
     rows: tuple[Row, ...] = field(default=(), repr=False)
     expected: tuple[Row, ...] = field(default=(), repr=False)
 
@@ -109,6 +111,8 @@ class Trace:
             "engine": self.engine,
             "dtype": self.dtype,
         }
+        if self.scanned:
+            summary["scanned"] = list(self.scanned)
         if self.divergence is not None:
             summary["divergence"] = self.divergence.as_dict()
         return summary

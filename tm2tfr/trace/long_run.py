@@ -160,6 +160,7 @@ class LongRun:
             compared=self._compared,
             divergence=self._divergence,
             reach=self._reach,
+            scanned=tuple(line for line in self.report() if ": scan: " in line),
         )
 
     def save(self) -> dict[str, NDArray[Any]]:
