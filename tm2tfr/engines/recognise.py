@@ -7,9 +7,10 @@ where it fails, the engine starts again and scans that head. So a wrong guess he
 Mean. No component is non-zero in both the query and the key matrix: every score is 0, all positions share the
 attention, and the sum over them is the last sum plus one term.
 
-Position. Every component of the key is a combination of the position features 1, i and i², with i and i² in one
-place each. The score is then γj + δj² + constant; where δ < 0 it is concave in j with its real maximum at
-v = -γ/2δ. Its rounded value can be maximal only near v, and only there is it computed, see `kernel`.
+Position. Every component of the key is a combination of the position features i and i², with each in one place. The
+score is then γj + δj², with no constant beside it in whose rounding it could get lost; where δ < 0 it is concave in j
+with its real maximum at v = -γ/2δ. Its rounded value can be maximal only near v, and only there is it computed, see
+`fast.attention`.
 
 Latest. The key is (k, k², constants …, one tie-break that is a multiple of i), where k and k² may be anything. Where
 k is an integer, k² its square, and the query's coefficient of k² is negative, the score without the tie-break is
@@ -117,7 +118,7 @@ def _position(components: tuple[int, ...], pure: Mapping[int, Terms]) -> Recogni
     for c, terms in pure.items():
         for feature, embedded, weight in terms:
             places.setdefault(feature, []).append((c, embedded * weight))
-    if set(places) - {"i", "i^2", CONSTANT_FEATURE} or any(len(places.get(f, ())) != 1 for f in ("i", "i^2")):
+    if set(places) != {"i", "i^2"} or any(len(places.get(f, ())) != 1 for f in ("i", "i^2")):
         return _scan(components, "its score is not made of one multiple of j and one of j²")
     (linear, linear_weight), (square, square_weight) = places["i"][0], places["i^2"][0]
     return Recognition(

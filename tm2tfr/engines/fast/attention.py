@@ -6,6 +6,8 @@ sums for each of two terms, and the constants on top). For j at distance D from 
 J differ by at least |δ|(D² - 1/4); so j cannot win, nor tie, if D² - 1/4 > 16u(2|v|(|v| + D) + (|v| + D)²), which
 is true of every D with D² > 1/2 + 128u(|v| + 2)². Only the j within that distance are scored. Where the distance is
 below 3/4, as long as |v| < 2·10⁶, and v is within 1/4 of J, J is alone and no score is computed.
+Where the keys have constant components too, of size C in all, n terms in all, a score is rounded by at most
+(n + 4)u(|δ|(2|v|j + j²) + C): they add C/|δ| to what is compared with D², and for many terms all of that grows.
 If v lies outside [0, i], J is an end and the difference is |δ|d(d + 2|J - v|) at distance d from J: even more, and
 with v ≤ 0 or v ≥ 2i more than any rounding, so that J is alone.
 
@@ -90,11 +92,19 @@ def _select_position(h: Any, s: Any, g: Any, i: Any) -> Any:
         nearest = i
     else:
         nearest = np.int64(np.rint(v))
-    size = abs(v) + 2.0
-    if v <= 0.0 or v >= 2.0 * i or (size < 2e6 and abs(nearest - v) <= 0.25):
+    size, constant, terms = abs(v) + 2.0, 0.0, 0
+    for c in range(h.component[g], h.component[g + 1]):
+        for e in range(h.key_terms.start[c], h.key_terms.start[c + 1]):
+            terms += 1
+            if h.key_terms.feature[e] == 1:
+                constant += abs(s.query[c] * h.key_terms.weight[e] * h.key_terms.embedded[e])
+    alone = v <= 0.0 or v >= 2.0 * i or (size < 2e6 and abs(nearest - v) <= 0.25)
+    if alone and constant == 0.0 and terms == 2:
         s.winners[0] = nearest
         return 1
-    reach = min(math.sqrt(0.5 + 128.0 * U * size * size) + 0.5, np.float64(i))
+    more = max(1.0, (terms + 4.0) / 8.0)
+    reach = math.sqrt(0.5 + more * (128.0 * U * size * size + 32.0 * U * constant / abs(square))) + 0.5
+    reach = min(reach, np.float64(i))
     low: Any = max(0, nearest - np.int64(reach))
     high: Any = min(i, nearest + np.int64(reach))
     best, number = -np.inf, 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast.attention import attend, prepare
-from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, POSITION, RESUME, STOPPED, compiled, feature, row
+from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, POSITION, RESUME, STOPPED, compiled, entry, feature, row
 from tm2tfr.engines.fast.tail import finish, run_tail
 
 
@@ -45,7 +45,7 @@ def _feed_forward(plan: Any, s: Any, layer: Any, token: Any, vocabulary: Any) ->
         s.x[body.assigned.number[e]] = body.assigned.weight[e]
 
 
-@compiled
+@entry
 def advance(
     plan: Any, s: Any, control: Any, given: Any, answers: Any, codes: Any, numbers: Any, limit: Any, whole: Any
 ) -> Any:
@@ -73,7 +73,7 @@ def advance(
         control[RESUME] = 0
         n = control[COUNT]
         if whole:
-            answer, _ = run_tail(plan, s, token)
+            answer, _ = run_tail(plan.tail, s, token)
         else:
             answer = finish(plan, s, token, control, codes[n], numbers[n])
         answers[n] = answer

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.fast import state as k
+from tm2tfr.engines.fast import straight
 from tm2tfr.engines.fast.kernel import advance
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.recognise import Recognition, recognise
@@ -20,12 +21,17 @@ from tm2tfr.transformer.weights import Decoder
 MOST_POSITIONS = 2**31 - 1
 MEMO = 2**16
 """How many answers of the tail are kept."""
+SPECIALISE_AFTER = 500_000
+"""From this position on straight-line code is worth its compilation, of about a second."""
+MOST_PATIENCE = 2**20
+"""How many positions the kernel runs at most before the straight-line code, which did not get far, is tried again."""
 REASONS = {
     k.NOT_SQUARE: "a key is not an integer and its square",
     k.NOT_CONCAVE: "a score is not concave",
 }
 
 Arrays = dict[str, NDArray[Any]]
+Short = tuple[Callable[..., Any], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,10 @@ class FastSession:
         self._given = np.zeros(0, dtype=np.int32)
         self._control = np.zeros(10, dtype=np.int64)
         self._stopped = False
+        self._short: Short | Literal[False] | None = None
+        """The straight-line code of the plan and its table, False where there can be none, None before it is written."""
+        self.hurried = 0
+        """The number of positions that the straight-line code has run, since the session was built."""
         self._build()
         self.residual: NDArray[np.float64] = np.zeros(decoder.layout.width)
         self.logits: NDArray[np.float64] = np.zeros(len(decoder.vocabulary))
@@ -91,15 +101,21 @@ class FastSession:
         ]
 
     def prompt(self, tokens: Sequence[int]) -> None:
-        """Say which tokens `extend` feeds at the first positions; after them it feeds its own answers."""
+        """Say which tokens `extend` feeds at the first positions; after them it feeds its own answers.
+
+        Raises:
+            EngineError: for a number that is no token's.
+        """
+        self._check(tokens)
         self._given = np.array(tokens, dtype=np.int32)
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         """Run the next position on `token` and return the first token of maximal logit.
 
         Raises:
-            EngineError: with a `watch`: the kernel cannot be looked into.
+            EngineError: for a number that is no token's; with a `watch`: the kernel cannot be looked into.
         """
+        self._check((token,))
         if watch is not None:
             raise EngineError("the fast engine cannot be watched from the inside: use the dense engine")
         self._control[k.NEXT] = token
@@ -114,6 +130,12 @@ class FastSession:
         """Run at most `most` positions and return them; none after a stop token."""
         return self._run(0 if self._stopped else most, whole=False)
 
+    def _check(self, tokens: Sequence[int]) -> None:
+        size = len(self._decoder.vocabulary)
+        for token in tokens:
+            if not 0 <= token < size:
+                raise EngineError(f"there is no token number {token}: the vocabulary has {size} tokens, from 0")
+
     # ── arrays ──────────────────────────────────────────────────────────────────────────────────────────────
     def _run(self, most: int, *, whole: bool) -> Chunk:
         control, start = self._control, self.position
@@ -124,23 +146,55 @@ class FastSession:
         answers = np.empty(most, dtype=np.int32)
         codes = np.empty((most, len(self._labels)), dtype=np.int32)
         numbers = np.empty((most, len(self._numbers)))
+        patience = 1
         while True:
-            status = advance(self._plan, self._state, control, self._given, answers, codes, numbers, most, whole)
+            limit = most
+            if not whole and self._specialise():
+                if control[k.RESUME] == 0:
+                    ran, status = self._hurry(answers, codes, numbers, most)
+                    if status == k.STOPPED or int(control[k.COUNT]) == most:
+                        break
+                    patience = 1 if ran > 32 * patience else min(2 * patience, MOST_PATIENCE)
+                limit = min(most, int(control[k.COUNT]) + patience)
+            status = advance(self._plan, self._state, control, self._given, answers, codes, numbers, limit, whole)
             if status == k.GROW:
                 self._widen(int(control[k.WANTED]))
+                self._room(start + most)  # it may have begun to scan, with new arrays
             elif status == k.GUARD:
                 self._scan_instead(int(control[k.HEAD]), REASONS[int(control[k.REASON])])
                 self._room(start + most)
-            else:
+            elif status == k.STOPPED or int(control[k.COUNT]) == most:
                 break
         self._stopped = status == k.STOPPED
         n = int(control[k.COUNT])
         tokens = self._state.tokens[start : start + n].copy()
         return Chunk(start, tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
 
+    def _specialise(self) -> bool:
+        """Return whether there is straight-line code for the next position; it is written once a run gets long."""
+        if self.position < max(SPECIALISE_AFTER, len(self._given)):
+            return False
+        if self._short is None:
+            found = straight.written(self._plan)
+            self._short = (straight.compiled(found[0]), found[1]) if found else False
+        return bool(self._short)
+
+    def _hurry(self, answers: NDArray[Any], codes: NDArray[Any], numbers: NDArray[Any], most: int) -> tuple[int, int]:
+        """Run the straight-line code as far as it goes; return the number of positions and the status."""
+        if not self._short:
+            return 0, k.DONE
+        run, table = self._short
+        before = self.position
+        of_token = self._plan.heads.value_of_token
+        status = int(run(self._state, self._control, answers, codes, numbers, most, table, of_token))
+        self.hurried += self.position - before
+        return self.position - before, status
+
     def _build(self) -> None:
         """Make the plan and the arrays anew, at position 0."""
         self._plan = plan(self._decoder, self._found, self._labels, self._numbers)
+        self._short = None
+        self.hurried = 0
         self._control[:] = 0
         heads, tail = self._plan.heads, self._plan.tail
         width, vocabulary = self._decoder.layout.width, len(self._decoder.vocabulary)
@@ -157,7 +211,7 @@ class FastSession:
         groups = int(heads.value_place[in_group].max(initial=-1)) + 1
         units = max(len(self._plan.body.bias), len(tail.bias), 1)
         self._scans = bool(scanned.any())
-        stop = np.isin(self._decoder.vocabulary, self._decoder.stop)
+        stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
         key_values = np.zeros(len(tail.key))
         self._state = k.State(
             x=np.zeros(width),
@@ -214,20 +268,18 @@ class FastSession:
             self._scan_instead(head, "its keys are spread too thinly")
             return
         margin = max(1024, (high - low) // 2)
-        size, slots = high - low + 1 + 2 * margin, len(state.span)
+        slots, had = state.group_position.shape
+        size, here = max(had, high - low + 1 + 2 * margin), int(self._plan.heads.slot[head])
         position = np.full((slots, size), -1, dtype=np.int64)
         token = np.zeros((slots, size), dtype=np.int32)
         value = np.zeros((slots, size, state.group_value.shape[2]))
-        zero = margin - low
-        for slot, (first, last, at) in enumerate(state.span.tolist()):
+        for slot, (first, last, zero) in enumerate(state.span.tolist()):
+            at = margin - low if slot == here else zero  # each head has its own place for key 0
             if first <= last:
-                old, new = slice(first + at, last + at + 1), slice(max(0, first + zero), max(0, last + zero + 1))
-                if new.stop > size or first + zero < 0:
-                    self._scan_instead(head, "its keys are spread too thinly")
-                    return
+                old, new = slice(first + zero, last + zero + 1), slice(first + at, last + at + 1)
                 position[slot, new], token[slot, new] = state.group_position[slot, old], state.group_token[slot, old]
                 value[slot, new] = state.group_value[slot, old]
-            state.span[slot, 2] = zero
+            state.span[slot, 2] = at
         winners = state.winners if len(state.winners) >= size else np.zeros(size, dtype=np.int64)
         self._state = state._replace(group_position=position, group_token=token, group_value=value, winners=winners)
 
@@ -245,14 +297,12 @@ class FastSession:
 
     # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
     def save(self) -> Arrays:
-        """Return all that is needed to go on later."""
+        """Return all that is needed to go on later: copies, which a later `extend` leaves alone."""
         state, n = self._state, self.position
         scanned = [f.kind == "scan" for layer in self._found for f in layer]
-        return {
-            "control": self._control.copy(),
-            "stopped": np.array(self._stopped),
+        arrays: Arrays = {
+            "control": self._control,
             "given": self._given,
-            "scanned": np.array(scanned, dtype=bool),
             "sums": state.sums,
             "tokens": state.tokens[:n],
             "hist": state.hist[:n],
@@ -261,9 +311,12 @@ class FastSession:
             "group_token": state.group_token,
             "group_value": state.group_value,
         }
+        copies = {name: array.copy() for name, array in arrays.items()}
+        return {**copies, "stopped": np.array(self._stopped), "scanned": np.array(scanned, dtype=bool)}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `save` returned, for the same decoder and probes."""
+        self._found = recognise(self._decoder)  # a head that is scanned by now may not have been then
         flat = [f for layer in self._found for f in layer]
         for head, (found, scanned) in enumerate(zip(flat, saved["scanned"].tolist(), strict=True)):
             if scanned and found.kind != "scan":

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 U = 2.0**-53
@@ -20,16 +21,49 @@ NOT_SQUARE, NOT_CONCAVE = range(2)
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def compiled(function: _F) -> _F:
-    """Compile a function with Numba, into its callers, and keep the code on disk.
+def _options() -> dict[str, Any]:
+    """Return how Numba is to compile: into the callers, without wrappers for Python and C that nobody calls.
 
     The kernel allocates nothing, so that it needs none of Numba's reference counts, which cost ten times the rest.
+    These options are not part of Numba's public interface; a version without them gets a slower kernel.
     """
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "forceinline": True}
+    options: dict[str, Any] = {"_nrt": False, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     try:
-        done: _F = njit(cache=True, **options)(function)
+        njit(error_model="numpy", **options)(_same).compile("i8(i8)")
+    except (KeyError, TypeError, AttributeError, NumbaError):
+        return {}
+    return options
+
+
+def _same(n: Any) -> Any:
+    return n
+
+
+_OPTIONS = _options()
+
+
+def compiled(function: _F) -> _F:
+    """Compile a function with Numba, into its callers, and keep the code on disk."""
+    return _jit(function, _OPTIONS)
+
+
+def entry(function: _F) -> _F:
+    """Compile a function that is called from Python, and keep the code on disk."""
+    return _jit(function, {name: value for name, value in _OPTIONS.items() if "wrapper" not in name})
+
+
+def compiled_once(function: _F) -> _F:
+    """Compile a function that is called from Python; its code is not kept."""
+    options = {name: value for name, value in _OPTIONS.items() if "wrapper" not in name}
+    done: _F = njit(error_model="numpy", **options)(function)
+    return done
+
+
+def _jit(function: _F, options: dict[str, Any]) -> _F:
+    try:
+        done: _F = njit(cache=True, error_model="numpy", **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        done = njit(**options)(function)
+        done = njit(error_model="numpy", **options)(function)
     return done
 
 

@@ -31,9 +31,59 @@ def _activate(s: Any, number: Any, direction: Any) -> Any:
 
 
 @compiled
-def run_tail(plan: Any, s: Any, token: Any) -> Any:
+def _touch(s: Any, number: Any, unit: Any) -> Any:
+    """Add a unit to those whose sum is not empty, once in a layer."""
+    if s.mark[unit] == s.stamp[0]:
+        return number
+    s.mark[unit], s.hidden[unit], s.touched[number] = s.stamp[0], 0.0, unit
+    return number + 1
+
+
+@compiled
+def _units(tail: Any, s: Any, layer: Any, number: Any) -> Any:
+    """Sum up what a layer's units read from the active directions, and return how many units there are to look at."""
+    s.stamp[0] += 1
+    touched = 0
+    for a in range(number):
+        value = s.x[s.active[a]]
+        if value == 0.0:
+            continue
+        column = layer * tail.width + s.active[a]
+        for e in range(tail.reads.start[column], tail.reads.start[column + 1]):
+            touched = _touch(s, touched, tail.reads.number[e])
+            s.hidden[tail.reads.number[e]] += tail.reads.weight[e] * value
+    for a in range(tail.always_start[layer], tail.always_start[layer + 1]):
+        touched = _touch(s, touched, tail.always[a])
+    _sort(s.touched, touched)
+    return touched
+
+
+@compiled
+def _rows(tail: Any, s: Any, layer: Any, touched: Any, number: Any) -> Any:
+    """Add what a layer writes to the stream, and return the number of active directions."""
+    for t in range(touched):
+        u = s.touched[t]
+        value = tail.bias[u] + s.hidden[u]
+        if value > 0.0:
+            for e in range(tail.writes.start[u], tail.writes.start[u + 1]):
+                r = tail.writes.number[e]
+                number = _activate(s, number, r)
+                s.row_sum[r] += tail.writes.weight[e] * value
+    first, last = tail.row_bias.start[layer], tail.row_bias.start[layer + 1]
+    for e in range(first, last):
+        number = _activate(s, number, tail.row_bias.number[e])
+    for a in range(number):
+        c = s.active[a]
+        s.x[c] += s.row_sum[c]
+        s.row_sum[c] = 0.0
+    for e in range(first, last):
+        s.x[tail.row_bias.number[e]] += tail.row_bias.weight[e]
+    return number
+
+
+@compiled
+def run_tail(tail: Any, s: Any, token: Any) -> Any:
     """Run the layers after the last attention on the stream and return (answer, number of active directions)."""
-    tail = plan.tail
     number = 0
     for e in range(tail.of_token.start[token], tail.of_token.start[token + 1]):
         number = _activate(s, number, tail.of_token.number[e])
@@ -41,44 +91,9 @@ def run_tail(plan: Any, s: Any, token: Any) -> Any:
         number = _activate(s, number, c)
     for layer in range(len(tail.layer_units) - 1):
         _sort(s.active, number)
-        s.stamp[0] += 1
-        touched = 0
-        for a in range(number):
-            value = s.x[s.active[a]]
-            if value == 0.0:
-                continue
-            column = layer * tail.width + s.active[a]
-            for e in range(tail.reads.start[column], tail.reads.start[column + 1]):
-                u = tail.reads.number[e]
-                if s.mark[u] != s.stamp[0]:
-                    s.mark[u], s.hidden[u], s.touched[touched] = s.stamp[0], 0.0, u
-                    touched += 1
-                s.hidden[u] += tail.reads.weight[e] * value
-        for a in range(tail.always_start[layer], tail.always_start[layer + 1]):
-            u = tail.always[a]
-            if s.mark[u] != s.stamp[0]:
-                s.mark[u], s.hidden[u], s.touched[touched] = s.stamp[0], 0.0, u
-                touched += 1
-        _sort(s.touched, touched)
-        for t in range(touched):
-            u = s.touched[t]
-            value = tail.bias[u] + s.hidden[u]
-            if value > 0.0:
-                for e in range(tail.writes.start[u], tail.writes.start[u + 1]):
-                    r = tail.writes.number[e]
-                    number = _activate(s, number, r)
-                    s.row_sum[r] += tail.writes.weight[e] * value
-        for e in range(tail.row_bias.start[layer], tail.row_bias.start[layer + 1]):
-            number = _activate(s, number, tail.row_bias.number[e])
-        for a in range(number):
-            c = s.active[a]
-            s.x[c] += s.row_sum[c]
-            s.row_sum[c] = 0.0
-        for e in range(tail.row_bias.start[layer], tail.row_bias.start[layer + 1]):
-            s.x[tail.row_bias.number[e]] += tail.row_bias.weight[e]
+        number = _rows(tail, s, layer, _units(tail, s, layer, number), number)
     _sort(s.active, number)
-    for r in range(len(s.logits)):
-        s.logits[r] = 0.0
+    s.logits[:] = 0.0
     for a in range(number):
         c = s.active[a]
         s.row_mark[c] = 0
@@ -116,13 +131,10 @@ def _probe(plan: Any, s: Any, in_memo: Any, codes: Any, numbers: Any) -> Any:
 
 
 @compiled
-def _remembered(plan: Any, s: Any, token: Any, control: Any) -> Any:
-    """Return (place of the answer in the memo or -1, the slot where it belongs)."""
-    tail = plan.tail
-    for n in range(len(tail.key)):
-        s.key_values[n] = s.x[tail.key[n]]
+def find(s: Any, token: Any) -> Any:
+    """Return (place in the memo of the answer for `token` and `key_values`, or -1; the slot where it belongs)."""
     code = np.uint64(token + 1)
-    for n in range(len(tail.key)):
+    for n in range(len(s.key_values)):
         code = (code ^ np.uint64(s.key_bits[n])) * np.uint64(0x9E3779B97F4A7C15)
         code ^= code >> np.uint64(29)
     size = np.uint64(len(s.memo_slot) - 1)
@@ -133,46 +145,61 @@ def _remembered(plan: Any, s: Any, token: Any, control: Any) -> Any:
             return -1, np.int64(slot)
         same = s.memo_token[entry] == token
         if same:
-            for n in range(len(tail.key)):
+            for n in range(len(s.key_values)):
                 if s.memo_bits[entry, n] != s.key_bits[n]:
                     same = False
                     break
         if same:
-            control[HITS] += 1
             return np.int64(entry), np.int64(slot)
         slot = (slot + np.uint64(1)) & size
 
 
 @compiled
-def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any) -> Any:
-    """Return the answer, from the memo or from the tail itself, fill the probes, and clear the stream."""
-    p, tail = plan.probes, plan.tail
-    _probe(plan, s, 0, codes, numbers)
-    entry, slot = _remembered(plan, s, token, control)
-    if entry < 0:
-        known = control[ENTRIES]
-        answer, number = run_tail(plan, s, token)
-        _probe(plan, s, 1, codes, numbers)
-        if known < len(s.memo_token):
-            s.memo_slot[slot], s.memo_token[known], s.memo_answer[known] = known, token, answer
-            for n in range(len(tail.key)):
-                s.memo_bits[known, n] = s.key_bits[n]
-            for n in range(len(p.label_start)):
-                s.memo_codes[known, n] = codes[n]
-            for n in range(len(p.number)):
-                s.memo_numbers[known, n] = numbers[n]
-            control[ENTRIES] += 1
-        for a in range(number):
-            s.x[s.active[a]] = 0.0
-        return answer
+def _keep(plan: Any, s: Any, token: Any, answer: Any, slot: Any, entry: Any, codes: Any, numbers: Any) -> Any:
+    """Put an answer and its probes into the memo."""
+    p = plan.probes
+    s.memo_slot[slot], s.memo_token[entry], s.memo_answer[entry] = entry, token, answer
+    for n in range(len(s.key_bits)):
+        s.memo_bits[entry, n] = s.key_bits[n]
+    for n in range(len(p.label_start)):
+        s.memo_codes[entry, n] = codes[n]
+    for n in range(len(p.number)):
+        s.memo_numbers[entry, n] = numbers[n]
+
+
+@compiled
+def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
+    """Fill the probes that are in the memo and return the answer."""
+    p = plan.probes
     for n in range(len(p.label_start)):
         if p.label_memo[n] == 1:
             codes[n] = s.memo_codes[entry, n]
     for n in range(len(p.number)):
         if p.number_memo[n] == 1:
             numbers[n] = s.memo_numbers[entry, n]
+    return s.memo_answer[entry]
+
+
+@compiled
+def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any) -> Any:
+    """Return the answer, from the memo or from the tail itself, fill the probes, and clear the stream."""
+    tail = plan.tail
+    _probe(plan, s, 0, codes, numbers)
+    for n in range(len(tail.key)):
+        s.key_values[n] = s.x[tail.key[n]]
+    entry, slot = find(s, token)
+    if entry < 0:
+        answer, number = run_tail(tail, s, token)
+        _probe(plan, s, 1, codes, numbers)
+        if control[ENTRIES] < len(s.memo_token):
+            _keep(plan, s, token, answer, slot, control[ENTRIES], codes, numbers)
+            control[ENTRIES] += 1
+        for a in range(number):
+            s.x[s.active[a]] = 0.0
+        return answer
+    control[HITS] += 1
     for e in range(tail.of_token.start[token], tail.of_token.start[token + 1]):
         s.x[tail.of_token.number[e]] = 0.0
     for c in tail.moving:
         s.x[c] = 0.0
-    return s.memo_answer[entry]
+    return _recall(plan, s, entry, codes, numbers)
