@@ -29,8 +29,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "export": LIBRARY,
     "api": LIBRARY,
     "__init__": LIBRARY | {"api"},
+    "progress": BASE | {"trace"},
     "console": LIBRARY | {"api"},
-    "cli": LIBRARY | {"api", "console"},
+    "cli": LIBRARY | {"api", "console", "progress"},
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""

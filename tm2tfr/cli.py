@@ -17,6 +17,7 @@ import typer
 from tm2tfr import console
 from tm2tfr._version import __version__
 from tm2tfr.errors import OutputError
+from tm2tfr.progress import showing
 
 if TYPE_CHECKING:
     from tm2tfr.trace.check import Trace
@@ -306,7 +307,7 @@ def _traced(
     dtype: Dtype | None,
     **options: Any,
 ) -> Trace:
-    with console.progress(max_steps) as progress:
+    with showing(max_steps) as progress:
         number = dtype.value if dtype else None
         return console.traced(subject, word, max_steps, engine.value, number, progress=progress, **options)
 

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +19,6 @@ import typer
 from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from tm2tfr.machine.spec import Example, Machine
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
@@ -330,45 +327,7 @@ def write(text: str, output: Path | None, subject: Subject) -> None:
     typer.echo(f"wrote {output}", err=True)
 
 
-# ── long work, and the end ──────────────────────────────────────────────────────────────────────────────────
-@contextlib.contextmanager
-def progress(max_steps: int | None) -> Iterator[Progress]:
-    """Give a callback that shows tokens, tokens a second and steps on a terminal, once a run takes a second.
-
-    Raises:
-        Interrupted: on Ctrl-C, with where the run stands.
-    """
-    standing = (0, 0)
-    started, bar = time.monotonic(), _bar(max_steps) if sys.stderr.isatty() else None
-    task = None if bar is None else bar.add_task("", total=None, rate=0.0, steps=0)
-
-    def show(positions: int, steps: int) -> None:
-        nonlocal standing
-        standing, passed = (positions, steps), time.monotonic() - started
-        if bar is not None and task is not None and passed > 1:
-            bar.start()
-            bar.update(task, completed=positions, rate=positions / passed, steps=steps)
-
-    try:
-        yield show
-    except KeyboardInterrupt:
-        positions, steps = standing
-        raise Interrupted(f"interrupted at position {positions:,}, after {count(steps, 'step')}") from None
-    finally:
-        if bar is not None:
-            bar.stop()
-
-
-def _bar(max_steps: int | None) -> Bar:
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    most = "" if max_steps is None else f" of at most {max_steps:,}"
-    text = "{task.completed:,} tokens, {task.fields[rate]:,.0f} a second, {task.fields[steps]:,} steps" + most
-    return Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-
-
+# ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
 def guarded(app: typer.Typer, arguments: list[str]) -> int:
     """Run `app` and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")

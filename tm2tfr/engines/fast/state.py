@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numba import config as numba_config
 from numba import njit
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
+config: Any = numba_config
 U = 2.0**-53
 DONE, STOPPED, GROW, GUARD = range(4)
 POSITION, NEXT, RESUME, STATUS, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = range(10)
@@ -60,11 +67,42 @@ def compiled_once(function: _F) -> _F:
 
 
 def _jit(function: _F, options: dict[str, Any]) -> _F:
-    try:
-        done: _F = njit(cache=True, error_model="numpy", **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        done = njit(error_model="numpy", **options)(function)
+    with _kept() as kept:
+        done: _F = njit(cache=kept, error_model="numpy", **options)(function)
     return done
+
+
+@contextmanager
+def _kept() -> Iterator[bool]:
+    """Have Numba keep compiled code in a folder named after the digest of this package's sources; give whether it can.
+
+    Left to itself Numba looks at the file of the outermost function only, and would go on with the old code of
+    those that are compiled into it.
+    """
+    folder = _folder()
+    before, config.CACHE_DIR = config.CACHE_DIR, "" if folder is None else str(folder)
+    try:
+        yield folder is not None
+    finally:
+        config.CACHE_DIR = before
+
+
+@cache
+def _folder() -> Path | None:
+    """Return where compiled code goes: NUMBA_CACHE_DIR, beside the sources, or the user's cache; None if nowhere."""
+    here, total = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(here.glob("*.py")):
+        total.update(path.read_bytes())
+    named = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    for base in (*named, here / "__pycache__", Path.home() / ".cache" / "tm2tfr"):
+        folder = base / f"kernel-{total.hexdigest()[:16]}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return None
 
 
 class State(NamedTuple):

@@ -1,0 +1,162 @@
+"""The straight-line code of long runs: the kernel's numbers, bit for bit, on right and on sabotaged weights.
+
+In most tests it is run as plain Python (that is what it is written in), since compiling it for every set of
+weights would take a second each; in some it is compiled.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.machines import large
+from tests.engines.test_fast_sabotage import MACHINES, compiled, mutated, slow
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.engines.fast import Fast, session, straight
+from tm2tfr.engines.fast.plan import plan
+from tm2tfr.engines.fast.session import Chunk, FastSession
+from tm2tfr.engines.fast.tail import find
+from tm2tfr.engines.recognise import recognise
+from tm2tfr.machine.library import load
+from tm2tfr.machine.simulator import result
+from tm2tfr.trace.long_run import LongRun
+from tm2tfr.transformer.weights import Decoder
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have straight-line code run from the first position after the prompt on, wherever it can."""
+    monkeypatch.setattr(session, "SPECIALISE_AFTER", 0)
+    monkeypatch.setattr(session, "MOST_PATIENCE", 1)
+
+
+@pytest.fixture
+def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the code as it is written, without Numba."""
+
+    def found(state: Any, token: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return find.py_func(state, token)  # type: ignore[attr-defined]
+
+    def plain(text: str) -> Callable[..., Any]:
+        names: dict[str, Any] = {"np": np, "find": found}
+        exec(text, names)
+        run: Callable[..., Any] = names["run"]
+
+        def quiet(*arguments: Any) -> Any:
+            with np.errstate(all="ignore"):  # as the compiled code has it
+                return run(*arguments)
+
+        return quiet
+
+    monkeypatch.setattr(straight, "compiled", plain)
+
+
+def run(decoder: Decoder, given: tuple[int, ...], sizes: Iterator[int], most: int) -> tuple[list[Chunk], FastSession]:
+    place = decoder.layout
+    labels = tuple((place[n].start, place[n].stop) for n in ("e_q", "e_b", "e_a", "e_y"))
+    numbers = tuple(place[n].start for n in ("m", "h", "h/(i+1)", "h_{j*-1}", "i^2"))
+    started = Fast().start(decoder, labels=labels, numbers=numbers)
+    started.prompt(given)
+    chunks = []
+    while started.position < most:
+        chunks.append(started.extend(min(next(sizes), most - started.position)))
+        if not len(chunks[-1].answers):
+            break
+    return chunks, started
+
+
+def joined(chunks: list[Chunk]) -> list[list[Any]]:
+    return [
+        np.concatenate([getattr(c, name) for c in chunks]).tolist() for name in ("tokens", "answers", "codes", "numbers")
+    ]
+
+
+def mutants(name: str, block: int, number: int) -> Iterator[tuple[str, Decoder]]:
+    chance = random.Random(f"straight {block} of {name}")
+    for n in range(number):
+        broken, where = mutated(compiled(name)[0], chance, times=1 + n % 2)
+        yield where, broken
+
+
+def sizes(seed: int) -> Iterator[int]:
+    chance = random.Random(seed)
+    return iter(lambda: chance.choice((1, 7, 40, 1000)), None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_same_rows_from_both(name: str, monkeypatch: pytest.MonkeyPatch, as_python: None) -> None:
+    decoder, given = compiled(name)
+    wanted, usual = run(decoder, given, sizes(1), 600)
+    assert usual.hurried == 0
+    monkeypatch.setattr(session, "SPECIALISE_AFTER", 0)
+    monkeypatch.setattr(session, "MOST_PATIENCE", 1)
+    got, hurried = run(decoder, given, sizes(2), 600)
+    assert joined(got) == joined(wanted)
+    assert hurried.hurried > 200
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_sabotaged_weights_give_the_dense_engines_wrong_tokens(name: str, at_once: None, as_python: None) -> None:
+    _, given = compiled(name)
+    used = wrong = 0
+    right = slow(compiled(name)[0], given)
+    for where, broken in mutants(name, block=5, number=40):
+        want = slow(broken, given)
+        chunks, started = run(broken, given, sizes(3), len(want))
+        assert joined(chunks)[1] == want, where
+        used += started.hurried > 0
+        wrong += want != right
+    assert used > 10
+    assert wrong > 15
+
+
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-4"])
+def test_compiled_it_does_the_same(name: str, at_once: None) -> None:
+    for _, broken in [("", compiled(name)[0]), *mutants(name, block=6, number=4)]:
+        _, given = compiled(name)
+        want = slow(broken, given)
+        assert joined(run(broken, given, sizes(4), len(want))[0])[1] == want
+
+
+def test_a_long_run_is_hurried_saved_and_restored() -> None:
+    machine = load("busy-beaver-5")
+    decoder = compile_machine(machine)
+    first = LongRun(decoder, "", machine=machine, max_steps=1_200_000)
+    while first.standing.positions < 800_000:
+        first.advance()
+    assert first._session.hurried > 100_000
+    again = LongRun(decoder, "", machine=machine, max_steps=1_200_000, saved=first.save())
+    for going in (first, again):
+        while not going.done:
+            going.advance()
+    traces = [going.trace(Fast()) for going in (first, again)]
+    assert traces[0] == traces[1]
+    assert traces[0].agrees
+    assert traces[0].result == result(machine, "", max_steps=1_200_000)
+
+
+def test_what_it_is_not_for_is_left_to_the_kernel() -> None:
+    decoder, _ = compiled("chapter")
+    found = recognise(decoder)
+    assert straight.written(plan(decoder, found)) is not None
+    scanned = tuple(tuple(type(f)("scan", "", f.components) for f in layer) for layer in found)
+    assert straight.written(plan(decoder, scanned)) is None
+    big = compile_machine(large(60, 4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(straight, "MOST_LINES", 10)
+        assert straight.written(plan(big, recognise(big))) is None
+
+
+def test_the_code_holds_the_weights_and_no_names() -> None:
+    decoder, _ = compiled("busy-beaver-4")
+    found = straight.written(plan(decoder, recognise(decoder)))
+    assert found is not None
+    text, table = found
+    assert table.shape[0] == len(decoder.vocabulary)
+    names = {*decoder.vocabulary, *(head.name for layer in decoder.layers for head in layer.heads)} - {"0", "1"}
+    assert not [name for name in names if name in text]

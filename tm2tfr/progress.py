@@ -1,0 +1,65 @@
+"""A line on a terminal that says how far a run is, and what is said when it is interrupted."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tm2tfr.errors import Interrupted
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from tm2tfr.trace.check import Progress
+
+WAITING = " (the fast engine is compiled at its first use)"
+"""Said while a run has not begun after a second."""
+
+
+@contextmanager
+def showing(max_steps: int | None) -> Iterator[Progress]:
+    """Give a callback that shows tokens, tokens a second and steps on a terminal, once a run takes a second.
+
+    Raises:
+        Interrupted: on Ctrl-C, with where the run stands.
+    """
+    standing = (0, 0)
+    started, bar = time.monotonic(), _bar(max_steps) if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=None, rate=0.0, steps=0, note=WAITING)
+    clock = threading.Timer(1.0, bar.start if bar else lambda: None)
+    clock.start()
+
+    def show(positions: int, steps: int) -> None:
+        nonlocal standing
+        standing, passed = (positions, steps), time.monotonic() - started
+        if bar is not None and task is not None:
+            bar.update(task, completed=positions, rate=positions / passed, steps=steps, note="")
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        positions, steps = standing
+        raise Interrupted(f"interrupted at position {positions:,}, after {steps:,} steps") from None
+    finally:
+        clock.cancel()
+        clock.join()
+        if bar is not None:
+            bar.stop()
+
+
+def _bar(max_steps: int | None) -> Bar:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    most = "" if max_steps is None else f" of at most {max_steps:,}"
+    text = (
+        "{task.completed:,} tokens, {task.fields[rate]:,.0f} a second, {task.fields[steps]:,} steps"
+        + most
+        + "{task.fields[note]}"
+    )
+    return Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
