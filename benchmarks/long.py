@@ -99,7 +99,9 @@ def whole_run(steps: int) -> None:
     line("plain Python simulator, steps/s", f"{plain:,.0f}")
     line("fast, checked ÷ plain simulator", f"{fast / plain:.2f}", "at least 0.6, aim 3")
     if trace.tokens > 15_000_000:
-        line("cost per token at 10⁷ ÷ at 10⁵ positions", f"{costs.around(10**7) / costs.around(10**5):.2f}", "at most 1.3")
+        far = costs.around(10**7)
+        line("cost per token at 10⁷ ÷ at 10⁵ positions", f"{far / costs.around(10**5):.2f}", "at most 1.3")
+        line("  the same at 10⁷ ÷ at 2·10⁶: one kind of code", f"{far / costs.around(2 * 10**6):.2f}", "at most 1.3")
 
 
 def against_dense() -> None:

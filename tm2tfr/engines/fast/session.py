@@ -252,7 +252,7 @@ class FastSession:
         state, had = self._state, len(self._state.tokens)
         if positions <= had:
             return
-        size = max(positions, had + had // 4, 1024)
+        size = max(positions, had + had // 2, 1024)
         changed: Arrays = {"tokens": _longer(state.tokens, size)}
         changed["hist"] = _longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
