@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import subprocess
 import sys
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, Layer
 
+ROOT = Path(__file__).parents[2]
 WORDS = ("e_x", "e_q", "e_b", "e_a")
 
 
@@ -371,3 +374,12 @@ def test_a_stop_token_is_compared_as_a_string() -> None:
     tokens[unused] = f"{tokens[answers[0]]}\0"
     renamed = dataclasses.replace(decoder, vocabulary=tuple(tokens), stop=(tokens[unused],))
     assert whole(renamed, given_of(decoder, ""), 5).answers.tolist() == answers
+
+
+def test_numba_is_not_imported_where_it_is_not_needed() -> None:
+    code = (
+        "import sys, tm2tfr; trace = tm2tfr.check('chapter', '11'); tm2tfr.certify('chapter').largest('fast'); "
+        "print(trace.engine, 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "dense False\n"

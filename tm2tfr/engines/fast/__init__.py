@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tm2tfr.engines.dense import Dense
@@ -37,19 +38,17 @@ class Fast:
         """Return a fresh session at position 0; labels, numbers: what its `extend` reads, see there.
 
         Raises:
-            EngineError: if Numba is not installed.
+            EngineError: if Numba is not installed, or does not load.
         """
         if not available():
             raise EngineError(MISSING)
-        from tm2tfr.engines.fast.session import FastSession  # noqa: PLC0415  (Numba takes its time to load)
-
+        try:
+            from tm2tfr.engines.fast.session import FastSession  # noqa: PLC0415  (Numba takes its time to load)
+        except ImportError as error:
+            raise EngineError(MISSING) from error
         return FastSession(decoder, labels=labels, numbers=numbers)
 
 
 def available() -> bool:
-    """Return whether Numba can be imported."""
-    try:
-        import numba  # noqa: F401, PLC0415
-    except ImportError:
-        return False
-    return True
+    """Return whether Numba is installed; it is not imported."""
+    return find_spec("numba") is not None
