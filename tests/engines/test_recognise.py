@@ -163,8 +163,8 @@ def test_what_a_head_before_has_written_is_no_feature_any_more() -> None:
 
 
 # ── what is checked in the run ──────────────────────────────────────────────────────────────────────────────
-NOT_SQUARE = "a key is not an integer and its square"
-NOT_CONCAVE = "a score is not concave"
+NOT_SQUARE = "a key is not an integer (below a billion) and its square"
+NOT_CONCAVE = "a score is not concave, or has its maximum beyond all keys"
 THIN = "its keys are spread too thinly"
 
 

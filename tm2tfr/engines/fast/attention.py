@@ -60,7 +60,7 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
             if not (abs(key) < 1e9 and key == np.rint(key) and square == key * key):
                 control[REASON] = NOT_SQUARE
                 return GUARD
-            if not (s.query[h.square[g]] < 0.0 and abs(s.query[h.linear[g]]) < np.inf):
+            if not (s.query[h.square[g]] < 0.0 and abs(s.query[h.linear[g]]) < -1e15 * s.query[h.square[g]]):
                 control[REASON] = NOT_CONCAVE
                 return GUARD
             at = np.int64(key) + s.span[h.slot[g], 2]

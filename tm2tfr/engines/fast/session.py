@@ -26,8 +26,8 @@ SPECIALISE_AFTER = 500_000
 MOST_PATIENCE = 2**20
 """How many positions the kernel runs at most before the straight-line code, which did not get far, is tried again."""
 REASONS = {
-    k.NOT_SQUARE: "a key is not an integer and its square",
-    k.NOT_CONCAVE: "a score is not concave",
+    k.NOT_SQUARE: "a key is not an integer (below a billion) and its square",
+    k.NOT_CONCAVE: "a score is not concave, or has its maximum beyond all keys",
 }
 
 Arrays = dict[str, NDArray[Any]]
