@@ -1,0 +1,46 @@
+"""The five-state busy beaver, whole, in the decoder; and a sample of all machines with two states."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from benchmarks.two_states import machines, sweep
+from tm2tfr.api import certify
+
+ROOT = Path(__file__).parents[2]
+RUN = """
+import json, sys, tm2tfr
+trace = tm2tfr.check("busy-beaver-5", "", engine="fast", max_steps=None, keep_rows=False)
+status = open("/proc/self/status").read() if sys.platform == "linux" else "VmHWM: 0 kB"
+print(json.dumps({**trace.as_dict(), "reach": trace.reach, "kB": int(status.split("VmHWM:")[1].split()[0])}))
+"""
+
+
+def test_all_47_176_870_steps_run_in_the_decoder_and_agree() -> None:
+    """Published: 47,176,870 steps, 4,098 ones (Marxen and Buntrock 1990)."""
+    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=True, cwd=ROOT)
+    said = json.loads(done.stdout)
+    assert (said["outcome"], said["steps"], said["ones"], said["tokens"]) == ("halt", 47_176_870, 4_098, 47_176_872)
+    assert (said["agrees"], said["compared"]) == (True, 7 * 47_176_872)
+    assert said["kB"] < 1_500_000
+    most = certify("busy-beaver-5").largest("fast", "float64", said["reach"])
+    assert most is not None
+    assert most >= said["tokens"]
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_a_sample_of_the_machines_with_two_states(part: int) -> None:
+    found = sweep(islice(machines(), part * 31, None, 61))
+    assert found.wrong is None
+    assert (found.machines, found.runs) == (340, 1360)
+    assert found.halted > 500
+
+
+def test_there_are_20_736_of_them() -> None:
+    assert sum(1 for _ in machines()) == 20_736
