@@ -37,6 +37,14 @@ def test_the_chapters_table_is_the_published_one(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("engine", ["auto", "dense", "exact", "fast"])
+def test_activation_vectors(engine: str, tmp_path: Path) -> None:
+    done = tm2tfr("trace", "--input", "11", "--at", "6", "--engine", engine, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *_, last = done.stdout.splitlines()
+    assert last.split() == ["A(5)", "e_a", "=", "x"]
+
+
 def test_check_prints_one_object_a_run(tmp_path: Path) -> None:
     done = tm2tfr("check", "chapter", "--input", "11", "--input", "111", "--format", "json", cwd=tmp_path)
     first, second = map(json.loads, done.stdout.splitlines())

@@ -217,7 +217,8 @@ def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str 
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.trace.activations import activations
 
-    found = activations(decoder, word, position, engine=engine_named(engine, dtype))
+    named = "dense" if engine == "auto" else engine
+    found = activations(decoder, word, position, engine=engine_named(named, dtype))
     lines, known = [f"activation vectors at position {position} (Eqs. 8.4-8.19)"], set[str]()
     for name, vector in found.items():
         new = [f"{k} = {'⊥' if v is None else shown(str(v))}" for k, v in vector.items() if k not in known]
