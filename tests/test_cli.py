@@ -61,8 +61,26 @@ def test_check_prints_one_object_a_run(tmp_path: Path) -> None:
         "ones": 1,
         "engine": "dense",
         "dtype": "float64",
+        "certified": True,
     }
     assert (second["outcome"], second["agrees"]) == ("reject", True)
+
+
+def test_a_run_beyond_its_certificate_is_said_to_be(tmp_path: Path) -> None:
+    asked = ("check", "busy-beaver-5", "--input", "", "--engine", "dense", "--dtype", "float32", "--max-steps", "2000")
+    done = tm2tfr(*asked, "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert (json.loads(done.stdout)["agrees"], json.loads(done.stdout)["certified"]) == (True, False)
+    assert done.stderr.startswith("warning: this run agrees, but nothing proves that all such runs do: dense in float32")
+    assert tm2tfr(*asked[:4], "--max-steps", "1000", cwd=tmp_path).stderr == ""
+
+
+def test_a_failed_run_that_holds_no_rows_says_where_it_stopped(tmp_path: Path) -> None:
+    done = tm2tfr(
+        "trace", "left-edge", "--input", "11", "--left-boundary", "chapter", "--quiet", "--engine", "fast", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "stopped at position 5, the first that differs"
 
 
 def test_a_machine_without_examples_has_none_to_fail(tmp_path: Path) -> None:

@@ -66,10 +66,10 @@ def run(
     dtype: str | None = None,
     max_steps: int | None = MAX_STEPS,
     keep_rows: bool = True,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     checkpoint_every: float = 60.0,
-    resume: Path | None = None,
-    out: Path | None = None,
+    resume: str | Path | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Run `decoder` on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
@@ -88,7 +88,7 @@ def run(
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
         OutputError, CheckpointError: if a file cannot be written or gone on with.
     """
-    files = _Files(checkpoint, checkpoint_every, resume, out)
+    files = _Files(_path(checkpoint), checkpoint_every, _path(resume), _path(out))
     return _carried_out(decoder, word, None, engine, dtype, max_steps, keep_rows, files, progress)
 
 
@@ -102,10 +102,10 @@ def check(
     max_steps: int | None = MAX_STEPS,
     left_boundary: str | None = None,
     keep_rows: bool = True,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     checkpoint_every: float = 60.0,
-    resume: Path | None = None,
-    out: Path | None = None,
+    resume: str | Path | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Run a decoder and compare every position's x, q, b, m, h, a and y with the reference simulator's.
@@ -130,8 +130,12 @@ def check(
         machine = _machine(subject)
         decoder = compile(machine, left_boundary=left_boundary)
     word = default_input(machine) if word is None else word
-    files = _Files(checkpoint, checkpoint_every, resume, out)
+    files = _Files(_path(checkpoint), checkpoint_every, _path(resume), _path(out))
     return _carried_out(decoder, word, machine, engine, dtype, max_steps, keep_rows, files, progress)
+
+
+def _path(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)
 
 
 class _Files(NamedTuple):
@@ -186,9 +190,12 @@ def _with(
     files: _Files,
     progress: Progress | None,
 ) -> Trace:
+    from tm2tfr.engines.fast import MISSING, available
     from tm2tfr.trace import check as plain
 
     in_blocks = files.checkpoint is not None or files.resume is not None
+    if not available() and (in_blocks or engine.name == "fast"):
+        raise EngineError(MISSING if engine.name == "fast" else f"a checkpoint needs the fast engine, and {MISSING}")
     if engine.name == "fast" and (in_blocks or files.out is not None or not keep_rows):
         from tm2tfr.export.recording import carry_out
 
@@ -205,7 +212,7 @@ def _with(
         )
     if in_blocks:
         what = f"a checkpoint needs the fast engine, and this is the {engine.name} one"
-        raise EngineError(f"{what}: use --engine fast, for which: pip install 'tm2tfr[fast]'")
+        raise EngineError(f"{what}: use --engine fast")
     options: dict[str, Any] = {"engine": engine, "max_steps": max_steps, "keep_rows": keep_rows, "progress": progress}
     with ExitStack() as stack:
         if files.out is not None:

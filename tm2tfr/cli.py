@@ -232,6 +232,8 @@ def check(
     for example, judged in runs:
         traced = _traced(subject, example.input, example.max_steps, engine, dtype, **options)
         typer.echo(report.line(traced, example, judged=judged))
+    if out is not None:
+        typer.echo(f"wrote {out}", err=True)
     if format is ReportFormat.text:
         typer.echo(report.summary())
     raise typer.Exit(0 if report.passed else 1)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
 
-SLOW = 5_000
-"""Positions from which on it is worth saying that there is a faster engine."""
 ALL = "all"
 """The value of ``--explain`` when it is given without a layer."""
 
@@ -97,24 +95,32 @@ def traced(
     options |= {"keep_rows": keep_rows, **(recording or {})}
     if (out := options.get("out")) is not None:
         refuse_overwriting(subject.argument, out)
+    if engine == "auto" and (max_steps is None or max_steps > api.MAX_STEPS):
+        from tm2tfr.engines.fast import available
+
+        if not available():
+            _warn_once("the dense engine scans, and a long run takes it long; the fast one needs: pip install numba")
     if subject.machine is None and not checked:
         found = api.run(subject.decoder, word or "", **options)
     else:
         found = api.check(subject.decoder, word, machine=subject.machine, **options)
-    if engine == "auto" and found.engine == "dense" and found.tokens > SLOW:
-        typer.echo("this took the dense engine, which scans; the fast one needs: pip install 'tm2tfr[fast]'", err=True)
     if subject.machine is not None and found.agrees:
         warn_beyond_certificate(found, subject)
     return found
 
 
-def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
-    """Say so on standard error if a run that agrees is longer than what is proved for its engine and its |h|."""
+def certified(trace: Trace, subject: Subject) -> int | None:
+    """Return how many positions are proved for a run's weights, engine and |h|; None: without limit."""
     from tm2tfr.certificate import limit
 
     if subject.machine is None:
-        return
-    most = limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
+        return 0
+    return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
+
+
+def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
+    """Say so on standard error if a run that agrees is longer than what is proved for its engine and its |h|."""
+    most = certified(trace, subject)
     if most is None or trace.tokens <= most:
         return
     what = f"{trace.engine} in {trace.dtype} is certified for {count(most, 'position')} with |h| ≤ {trace.reach:,}"
@@ -191,10 +197,12 @@ def heading(subject: Subject) -> str:
 
 def verdict(trace: Trace, subject: Subject) -> str:
     """Return the lines below a table: the verdict, the counts, and what the check found."""
-    if trace.answer == "limit":
+    if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
+        lines = [f"stopped at position {trace.divergence.position:,}, the first that differs"]
+    elif trace.answer == "limit":
         lines = [f"no verdict within the limit of --max-steps, {count(trace.tokens, 'position')} processed"]
     else:
-        lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T} intermediate step{'' if trace.T == 1 else 's'}"]
+        lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
     if trace.result is not None:
         truth = trace.result
         lines.append(
@@ -249,6 +257,7 @@ class Report:
     """The output of ``check``, a line a run."""
 
     def __init__(self, subject: Subject, *, as_json: bool) -> None:
+        self._subject = subject
         self._json, self._name = as_json, subject.machine.name if subject.machine else subject.argument
         self._runs = self._compared = self._failed = 0
 
@@ -264,7 +273,9 @@ class Report:
         self._compared += trace.compared
         self._failed += bool(unmet) or not trace.agrees
         if self._json:
-            extra = {"example": {"met": not unmet, "unmet": unmet}} if judged else {}
+            most = certified(trace, self._subject)
+            extra: dict[str, Any] = {"certified": most is None or trace.tokens <= most}
+            extra |= {"example": {"met": not unmet, "unmet": unmet}} if judged else {}
             return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
         truth = trace.as_dict()
         good = "ok  " if trace.agrees and not unmet else "FAIL"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.trace.check import Progress
 
-WAITING = " (the fast engine is compiled at its first use)"
+WAITING = " (the fast engine starts; its first use compiles it)"
 """Said while a run has not begun after a second."""
 
 
@@ -28,16 +28,20 @@ def showing(max_steps: int | None) -> Iterator[Progress]:
         Interrupted: on Ctrl-C, with where the run stands.
     """
     standing = (0, 0)
-    started, bar = time.monotonic(), _bar(max_steps) if sys.stderr.isatty() else None
+    first: tuple[int, float] | None = None
+    bar = _bar(max_steps) if sys.stderr.isatty() else None
     task = None if bar is None else bar.add_task("", total=None, rate=0.0, steps=0, note=WAITING)
     clock = threading.Timer(1.0, bar.start if bar else lambda: None)
     clock.start()
 
     def show(positions: int, steps: int) -> None:
-        nonlocal standing
-        standing, passed = (positions, steps), time.monotonic() - started
+        nonlocal standing, first
+        standing, now = (positions, steps), time.monotonic()
+        if first is None or positions < first[0]:  # a run that is gone on with begins where it stood
+            first = positions, now
+        passed = max(now - first[1], 1e-9)
         if bar is not None and task is not None:
-            bar.update(task, completed=positions, rate=positions / passed, steps=steps, note="")
+            bar.update(task, completed=positions, rate=(positions - first[0]) / passed, steps=steps, note="")
 
     try:
         yield show

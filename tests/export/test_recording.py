@@ -74,7 +74,7 @@ def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
     other = machine_called("busy-beaver-4")
     with pytest.raises(CheckpointError, match="of other weights: name the machine or weight file that it was made with"):
         carry_out(compile_machine(other), "", machine=other, resume=path)
-    with pytest.raises(CheckpointError, match="of another machine: compare with the machine"):
+    with pytest.raises(CheckpointError, match="of a comparison with another machine: compare with what it was compared"):
         carry_out(DECODER, "", machine=other, resume=path)
 
 
@@ -137,7 +137,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) 
 
         patch.setattr(np, "savez", full)
         with pytest.raises(OutputError, match="the disk is full: free some space"):
-            carry_out(DECODER, "", machine=BEAVER, max_steps=300, checkpoint=path)
+            carry_out(DECODER, "", machine=BEAVER, max_steps=600, resume=path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
 
@@ -162,6 +162,66 @@ def test_rows_can_be_gone_on_with_only_where_they_began(tmp_path: Path) -> None:
         carry_out(DECODER, "", machine=BEAVER, max_steps=600, resume=path, out=tmp_path / "rows.csv")
 
 
+def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> None:
+    path, out = tmp_path / "run.npz", tmp_path / "rows.csv"
+    carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=path, out=out)
+    short = out.read_bytes()
+    with pytest.raises(
+        CheckpointError, match="that run writes its rows to a file, 3,001 of them so far: give the same --out"
+    ):
+        carry_out(DECODER, "", machine=BEAVER, max_steps=5000, resume=path)
+    with pytest.raises(CheckpointError, match="stands at 3,000 steps already, which is more than 2,999: give a larger"):
+        carry_out(DECODER, "", machine=BEAVER, max_steps=2999, resume=path, out=out)
+    assert out.read_bytes() == short
+    carry_out(DECODER, "", machine=BEAVER, max_steps=5000, resume=path, out=out)
+    carry_out(DECODER, "", machine=BEAVER, max_steps=5000, out=tmp_path / "whole.csv")
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.csv", "run.npz", "whole.csv"]
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (
+            {"checkpoint": "a.csv", "out": "a.csv"},
+            "it cannot be the checkpoint and hold the rows: give one of them another",
+        ),
+        ({"checkpoint": "a.csv.part", "out": "a.csv"}, "it cannot be the checkpoint and hold the rows"),
+        ({"checkpoint": "a.npz", "out": "a.parquet"}, "a checkpoint is of no use: write .csv or .jsonl, or leave the"),
+        (
+            {"checkpoint": "old.npz"},
+            "there is such a file already: go on with it by --resume .*old.npz, choose another name",
+        ),
+        ({"checkpoint": "other.txt"}, "there is such a file already: it is no checkpoint: choose another name"),
+    ],
+)
+def test_no_file_is_lost_to_a_checkpoint(files: dict[str, str], words: str, tmp_path: Path) -> None:
+    carry_out(DECODER, "", machine=BEAVER, max_steps=30, checkpoint=tmp_path / "old.npz")
+    (tmp_path / "other.txt").write_text("mine")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(OutputError, match=words):
+        carry_out(DECODER, "", machine=BEAVER, max_steps=60, **{k: tmp_path / v for k, v in files.items()})
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_names_of_files_can_be_text_in_the_library(tmp_path: Path) -> None:
+    names = {"checkpoint": str(tmp_path / "run.npz"), "out": str(tmp_path / "rows.jsonl")}
+    assert api.check(BEAVER, "", engine="fast", max_steps=100, **names).agrees  # type: ignore[arg-type]
+    again = api.check(BEAVER, "", engine="fast", max_steps=200, resume=names["checkpoint"], out=names["out"])
+    assert again.tokens == 201
+
+
+@pytest.mark.parametrize("options", [["--quiet"], ["--out", "r.csv"], ["--checkpoint", "r.npz"], ["--at", "3"]])
+def test_without_numba_the_install_line_is_shown(options: list[str], tmp_path: Path) -> None:
+    asked = ["trace", "--engine", "fast", *options]
+    code = f"import sys; sys.modules['numba'] = None; from tm2tfr.cli import main; main({asked})"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "the fast engine needs Numba: install it with: pip install numba, or use the dense engine\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 # ── interruptions ───────────────────────────────────────────────────────────────────────────────────────────
 def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stands(tmp_path: Path) -> None:
     path, seen = tmp_path / "run.npz", []
@@ -180,11 +240,12 @@ def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stan
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_on_the_command_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_on_the_command_line(number: int, tmp_path: Path) -> None:
     asked = ("check", "busy-beaver-5", "--input", "", "--max-steps", "50_000_000", "--checkpoint", "run.npz")
     process = command(*asked, "--checkpoint-every", "0.1", cwd=tmp_path)
     wait_for(tmp_path / "run.npz", process)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = told(process, 130)
     assert "interrupted at position" in err
     assert "go on with --resume run.npz" in err

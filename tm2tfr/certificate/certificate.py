@@ -95,7 +95,8 @@ class Certificate:
         extent = "every run" if many is None else f"every run with at most {many:,} positions"
         if self.max_head is not None and many is not None:
             extent += f" and |h| ≤ {self.max_head:,}"
-        return f"for every input and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
+        text = f"for every input and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
+        return text if self.granted else f"{text}; the {self.asked or 0:,} positions asked for are not certified"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as plain data."""
@@ -209,7 +210,8 @@ def checked(engine: str, dtype: str | None) -> str:
         raise EngineError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}: known are {', '.join(ENGINES)}")
     dtypes = ENGINES[engine]
     if dtype is not None and dtype not in dtypes:
-        raise EngineError(f"the {engine} engine does not compute in {dtype!r}: use {' or '.join(dtypes)}, or leave it out")
+        remedy = "leave the dtype out" if len(dtypes) == 1 else f"use {' or '.join(dtypes)}, or leave it out"
+        raise EngineError(f"the {engine} engine does not compute in {dtype!r}: {remedy}")
     return dtype or dtypes[-1]
 
 

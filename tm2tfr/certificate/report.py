@@ -94,7 +94,8 @@ def _bounds(certificate: Certificate) -> list[str]:
     lines = [f"{'slack':>8}  condition"]
     for bound in certificate.bounds[:5]:
         place = f"layer {bound.layer}, {bound.where}" if bound.layer else bound.where
-        lines.append(f"{bound.slack:>8.1%}  {place}: {bound.claim}: {bound.formula}")
+        slack = f"{bound.slack:.1%}" if bound.slack >= 0 else "too much"
+        lines.append(f"{slack:>8}  {place}: {bound.claim}: {bound.formula}")
     return lines
 
 

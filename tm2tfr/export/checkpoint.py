@@ -103,9 +103,9 @@ def refuse_another_run(path: Path, found: About, wanted: About) -> None:
     """Raise CheckpointError unless a checkpoint is of the run that is to be gone on with."""
     for what, remedy in (
         ("weights", "name the machine or weight file that it was made with"),
-        ("machine", "compare with the machine that it was made with"),
+        ("machine", "compare with what it was compared with before, or with nothing"),
         ("input", f"it was made with --input {found.input!r}"),
     ):
         if getattr(found, what) != getattr(wanted, what):
-            other = "another input" if what == "input" else f"other {what}" if what == "weights" else "another machine"
+            other = {"input": "another input", "weights": "other weights"}.get(what, "a comparison with another machine")
             raise CheckpointError(f"{path}: this checkpoint is of {other}: {remedy}, or start again")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import threading
 import time
@@ -9,13 +11,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 import numpy as np
 
 from tm2tfr.engines.fast import Fast
-from tm2tfr.errors import CheckpointError, Interrupted
+from tm2tfr.errors import CheckpointError, Interrupted, OutputError
 from tm2tfr.export import checkpoint as checkpoints
 from tm2tfr.export.checkpoint import About
+from tm2tfr.export.files import write_whole
 from tm2tfr.export.stream import Coded, Columns, RowWriter, open_rows
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import Labels, RowBlock, as_rows
@@ -52,28 +56,68 @@ def carry_out(
         OutputError: if the rows or the checkpoint cannot be written.
         InputError, EngineError: see `LongRun`.
     """
+    _refuse_collisions(checkpoint, resume, out)
     about, saved = About.of(decoder, machine, word), None
     rows: int | None = None
     if resume is not None:
         found, saved = checkpoints.load(resume)
         checkpoints.refuse_another_run(resume, found, about)
         checkpoint, rows = checkpoint or resume, found.rows
+        if rows is not None and out is None:
+            what = f"{resume}: that run writes its rows to a file, {rows:,} of them so far"
+            raise CheckpointError(f"{what}: give the same --out as then as well, or start again without it")
     run = LongRun(decoder, word, machine=machine, max_steps=max_steps, saved=saved)
+    if resume is not None and max_steps is not None and not run.done and run.standing.steps > max_steps:
+        what = f"{resume}: that run stands at {run.standing.steps:,} steps already, which is more than {max_steps:,}"
+        raise CheckpointError(f"{what}: give a larger --max-steps")
     with ExitStack() as stack:
-        writer = None if out is None else stack.enter_context(open_rows(out, resume_at=_from(out, resume, rows)))
+        writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
         recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
         recorder.go(progress)
     return run.trace(Fast())
 
 
-def _from(out: Path, resume: Path | None, rows: int | None) -> int | None:
-    """Return after how many rows `out` is to be gone on with, None if it is new."""
+def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
+    """Return the writer of `out`, which goes on after `rows` rows where a run is resumed."""
     if resume is None:
-        return None
+        return open_rows(out)
     if rows is None:
         what = f"{resume}: that run wrote no rows, so that {out} would begin in its middle"
         raise CheckpointError(f"{what}: start again with --out, or go on without it")
-    return rows
+    part = Path(os.path.realpath(out)).with_name(f"{Path(os.path.realpath(out)).name}.part")
+    if out.is_file() and not part.exists():  # it was finished, at a limit: its rows are the beginning of the new file
+
+        def write(file: IO[bytes]) -> None:
+            with out.open("rb") as before:
+                shutil.copyfileobj(before, file)
+
+        write_whole(part, write)
+    return open_rows(out, resume_at=rows)
+
+
+def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path | None) -> None:
+    """Raise OutputError where a file would be lost.
+
+    That is where one file is to be two things, or a checkpoint is to replace something that is not resumed.
+    """
+    if out is not None:
+        rows = Path(os.path.realpath(out))
+        for other in (checkpoint, resume):
+            if other is not None and Path(os.path.realpath(other)) in (rows, rows.with_name(f"{rows.name}.part")):
+                raise OutputError(f"{other}: it cannot be the checkpoint and hold the rows: give one of them another name")
+        if out.suffix.lower() == ".parquet" and (checkpoint is not None or resume is not None):
+            what = f"{out}: a Parquet file that was cut off cannot be gone on with, so that a checkpoint is of no use"
+            raise OutputError(f"{what}: write .csv or .jsonl, or leave the checkpoint out")
+    if checkpoint is None or not checkpoint.is_file():
+        return
+    if resume is not None and Path(os.path.realpath(resume)) == Path(os.path.realpath(checkpoint)):
+        return
+    try:
+        checkpoints.load(checkpoint)
+        remedy = f"go on with it by --resume {checkpoint}, choose another name, or delete it"
+    except CheckpointError:
+        remedy = "it is no checkpoint: choose another name"
+    raise OutputError(f"{checkpoint}: there is such a file already: {remedy}")
 
 
 class _Recorder:
@@ -128,6 +172,9 @@ class _Recorder:
             text += f"; {standing.compared:,} cells compared, all agree"
         if self._checkpoint is not None:
             text += f"; go on with --resume {self._checkpoint}"
+            text += f" --out {self._writer.path}" if self._writer is not None else ""
+        elif self._writer is not None:
+            text += f"; the rows so far are in {self._writer.part}"
         return text
 
     def _write(self, block: RowBlock) -> None:
@@ -144,7 +191,7 @@ class _Recorder:
 
 @contextmanager
 def _between_blocks() -> Iterator[list[int]]:
-    """Give a list that is not empty once Ctrl-C was pressed, so that a block is finished first; the second one counts.
+    """Give a list that is not empty once Ctrl-C (or SIGTERM) came, so that a block is finished first; the second counts.
 
     In another thread than the main one there is no Ctrl-C, and nothing to put off.
     """
@@ -158,11 +205,12 @@ def _between_blocks() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         asked.append(number)
 
-    before = signal.signal(signal.SIGINT, put_off)
+    before = {number: signal.signal(number, put_off) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Columns:

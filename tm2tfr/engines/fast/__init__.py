@@ -13,7 +13,7 @@ from tm2tfr.transformer.weights import Decoder
 if TYPE_CHECKING:
     from tm2tfr.engines.fast.session import FastSession
 
-MISSING = "the fast engine needs Numba: install it with: pip install 'tm2tfr[fast]', or use the dense engine"
+MISSING = "the fast engine needs Numba: install it with: pip install numba, or use the dense engine"
 
 
 @dataclass(frozen=True)
