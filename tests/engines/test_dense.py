@@ -170,7 +170,7 @@ def test_a_value_may_be_read_and_not_written_and_written_and_not_read(name: str)
 
 
 @pytest.mark.parametrize("name", WATCHED)
-@pytest.mark.parametrize("changed", [{"mask": "none"}, {"weighting": "softmax"}])
+@pytest.mark.parametrize("changed", [{"mask": "none"}, {"weighting": "sparsemax"}])
 def test_heads_of_another_kind_are_refused(name: str, changed: dict[str, str]) -> None:
     decoder = decoder_of([0], layer(dataclasses.replace(UNIFORM, **changed)))
     words = f"^head 'looking': the {name} engine runs future-masked average-hard attention"

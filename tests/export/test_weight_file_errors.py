@@ -225,9 +225,9 @@ METADATA: list[tuple[Change, str]] = [
         "known are future",
     ),
     (
-        _set("layers", 2, "heads", 0, "weighting", "softmax"),
-        "layers[2].heads[0].weighting in the metadata is 'softmax', which this tm2tfr does not know: "
-        "known are average-hard",
+        _set("layers", 2, "heads", 0, "weighting", "sparsemax"),
+        "layers[2].heads[0].weighting in the metadata is 'sparsemax', which this tm2tfr does not know: "
+        "known are average-hard, softmax",
     ),
     (_set("layers", 2, "feed_forward", 5), "layers[2].feed_forward in the metadata should be an object, is a whole number"),
     (

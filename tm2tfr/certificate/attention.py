@@ -87,6 +87,8 @@ class AttentionProof:
         for _, head in heads:
             if (head.mask, head.weighting) != ("future", "average-hard"):
                 text = f"mask {head.mask!r}, weighting {head.weighting!r}"
+                if head.weighting == "softmax":
+                    text += ", of which nothing is proved here (tm2tfr soften measures it)"
                 yield self._refuse(n, f"head {head.name!r} is not future-masked average-hard attention", text)
             for name, matrix in (("value", head.value), ("output", head.output)):
                 for row, entries in enumerate(matrix.by_row()):

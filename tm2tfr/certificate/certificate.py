@@ -176,8 +176,10 @@ class Proof:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 digest of the matrices, the layout and the vocabulary."""
+        """The SHA-256 digest of the matrices, the layout and the vocabulary; with soft heads, of the weightings too."""
         digest = hashlib.sha256(repr((self.decoder.vocabulary, self.decoder.layout.directions)).encode())
+        if self.decoder.soft:
+            digest.update(repr([[head.weighting for head in layer.heads] for layer in self.decoder.layers]).encode())
         for path, matrix in matrices(self.decoder).items():
             digest.update(f"{path} {matrix.shape}".encode())
             for array in (matrix.rows, matrix.columns, matrix.values):

@@ -3,7 +3,8 @@
 Arithmetic, so that it can be reasoned about: every number is of one dtype; all sums run from the first term to the
 last, each product and each sum rounded once (no fused multiply-add): those of a row of a matrix by column, those of
 a score by component, those over attended positions by position; the mean is that sum divided by their number; ties
-are exact equality of the rounded scores.
+are exact equality of the rounded scores. Under softmax the weights are those of `attention.softmax`, and the sum over
+all positions is of values times weights; a head whose scores are all 0 by construction takes the mean.
 "Dense" is the attention: zeros in the weights are skipped, which changes no value, since weights are finite.
 """
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Watch
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.attention import average_hard
+from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
@@ -93,16 +94,22 @@ class _Cache:
         mean: Vector = sums / values.dtype.type(number)
         return mean
 
+    def weighted(self, weights: Vector) -> Vector:
+        """Return the sum of all vectors, each times its weight: weights (positions,) → (size,)."""
+        total: Vector = np.add.accumulate(self._array[:, : self._used] * weights, axis=1)[:, -1]
+        return total
+
 
 class _Head:
     """A head with its cache of keys and values."""
 
     def __init__(self, head: Head, dtype: np.dtype[Any]) -> None:
-        if head.mask != "future" or head.weighting != "average-hard":
+        if head.mask != "future" or head.weighting not in ("average-hard", "softmax"):
             raise EngineError(
-                f"head {head.name!r}: the dense engine runs future-masked average-hard attention, "
+                f"head {head.name!r}: the dense engine runs future-masked average-hard attention and softmax, "
                 f"not mask {head.mask!r} with weighting {head.weighting!r}"
             )
+        self._name, self._soft = head.name, head.weighting == "softmax"
         # A component that is 0 in every query or in every key adds 0 to every score: drop it.
         both = np.intersect1d(head.query.rows, head.key.rows)
         self._query, self._key = (_Map(_selected(m, both), dtype) for m in (head.query, head.key))
@@ -114,21 +121,44 @@ class _Head:
     def __call__(self, x: Vector) -> tuple[Vector, Vector | None, NDArray[np.int64] | None]:
         """Attend from the position whose residual stream is x, (width,).
 
-        Returns what is added to ``x[self.rows]``, the scores and the positions attended to; both None where
-        all scores are 0 by construction, so that all positions are attended to.
+        Returns what is added to ``x[self.rows]``, the scores and the positions attended to (under softmax those of
+        maximal score); both None where all scores are 0 by construction, so that all positions are attended to.
+
+        Raises:
+            EngineError: under softmax, for scores that are too large for the dtype.
         """
         keys = self._keys.append(self._key(x))
         self._values.append(self._value(x))
         scores: Vector | None = None
         attended: NDArray[np.int64] | None = None
         if len(keys):
-            query = self._query(x)
-            scores = query[0] * keys[0]
-            for component in range(1, len(query)):
-                scores += query[component] * keys[component]
+            scores = _soft_scores(self._query(x), keys) if self._soft else _scores(self._query(x), keys)
             attended = average_hard(scores)
-        self._carried[self._value.rows] = self._values.mean(attended)
+        if self._soft and scores is not None:
+            self._carried[self._value.rows] = self._values.weighted(self._weights(scores))
+        else:
+            self._carried[self._value.rows] = self._values.mean(attended)
         return self._output(self._carried), scores, attended
+
+    def _weights(self, scores: Vector) -> Vector:
+        if not np.isfinite(scores).all():
+            what = f"head {self._name!r}: its scores are too large for {scores.dtype.name}"
+            raise EngineError(f"{what}: use a higher temperature or a wider dtype")
+        return softmax(scores)
+
+
+def _scores(query: Vector, keys: Vector) -> Vector:
+    """query: (d_k,), keys: (d_k, n_key) → (n_key,)."""
+    scores: Vector = query[0] * keys[0]
+    for component in range(1, len(query)):
+        scores += query[component] * keys[component]
+    return scores
+
+
+def _soft_scores(query: Vector, keys: Vector) -> Vector:
+    """Return `_scores`, infinite or no numbers where they are too large for the dtype."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _scores(query, keys)
 
 
 class _FeedForward:

@@ -57,7 +57,10 @@ class _Head:
 
     def __init__(self, head: Head) -> None:
         if head.mask != "future" or head.weighting != "average-hard":
-            raise EngineError(f"head {head.name!r}: the exact engine runs future-masked average-hard attention only")
+            what = f"head {head.name!r}: the exact engine runs future-masked average-hard attention only"
+            if head.weighting == "softmax":
+                raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
+            raise EngineError(what)
         self._query, self._key, self._value = _rows(head.query), _rows(head.key), _rows(head.value)
         self._output = _columns(head.output)
         self._keys: list[list[Number]] = []

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.decode import Engine
-from tm2tfr.trace.rows import Row, combination
+from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
+from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Head
 
 
@@ -107,7 +108,7 @@ def find_cause(
     for layer, part, residual in seen.stages:
         if (layer, part) == before:
             return None
-        wrong = _first_wrong(decoder.layout, specification, position, (layer, part), residual, engine.dtype)
+        wrong = _first_wrong(decoder, specification, position, (layer, part), residual, engine.dtype)
         if wrong is not None:
             subspace, value = wrong
             finder = _Finder(decoder, specification, position, engine, seen)
@@ -197,6 +198,8 @@ class _Finder:
             return f"its inputs are right: the {part.replace('_', '-')} weights of this layer make it wrong"
         if attention.attended != attention.expected:
             return self._why_elsewhere(layer, attention)
+        if soft := self._softly(layer, attention):
+            return soft
         bump = self.specification.boundary_bump(self.position)
         if attention.head == "sum of moves" and bump is not None:
             return (
@@ -206,6 +209,17 @@ class _Finder:
             )
         return "the head looked where it should: its value or output weights are wrong"
 
+    def _softly(self, layer: int, attention: Attention) -> str | None:
+        """Say how much of the weight a softmax head left to other positions, if that is what made its answer wrong."""
+        k, head = next((k, h) for k, h in enumerate(self.decoder.layers[layer].heads) if h.name == attention.head)
+        scores = np.asarray(self.seen.heads[layer, k][0], dtype=np.float64)
+        if head.weighting != "softmax" or len(attention.expected) != 1:
+            return None
+        missing = 1 - float(softmax(scores)[attention.expected[0]])
+        if missing < np.finfo(np.float64).eps:
+            return None
+        return f"soft attention: {missing:.3g} of the weight went to other positions: use a lower temperature"
+
     def _why_elsewhere(self, layer: int, attention: Attention) -> str:
         """Tell rounding from wrong weights: do these query and key weights, in exact arithmetic, look right?"""
         head = next(h for h in self.decoder.layers[layer].heads if h.name == attention.head)
@@ -214,6 +228,11 @@ class _Finder:
         got = self._exact_score(layer, head, astray) if astray else due
         if got >= due:
             return "in exact arithmetic this head looks there as well: its query or key weights are wrong"
+        if head.weighting == "softmax":
+            return (
+                f"soft attention: the true scores differ by {float(due - got):.3g}, and the numbers they are made of are "
+                "no longer near enough: use a lower temperature"
+            )
         top = max(abs(attention.score), abs(attention.expected_score))
         apart = float(np.spacing(np.dtype(self.engine.dtype).type(top)))
         return (
@@ -238,19 +257,22 @@ def _applied(matrix: Matrix, x: Sequence[int | Fraction]) -> dict[int, Fraction]
 
 
 def _first_wrong(
-    layout: Residual, spec: Specification, i: int, stage: tuple[int, str], residual: list[Any], dtype: str
+    decoder: Decoder, spec: Specification, i: int, stage: tuple[int, str], residual: list[Any], dtype: str
 ) -> tuple[Subspace, list[Any]] | None:
     """Return the first subspace whose value after `stage` is not what it has to be, with that value.
 
-    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1); rationals by nothing.
+    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1); rationals by nothing. Under
+    softmax, integers and labels may be off by `SOFT` instead; multiples of 1/(i+1) go through uniform heads only.
     """
+    layout, soft = decoder.layout, decoder.soft
     slack = 0.0 if dtype == "rational" else 8 * float(np.finfo(dtype).eps)
     wanted, per = spec.stream(layout, i, *stage), 1 / (i + 1)
     for subspace in layout.subspaces:
         place = layout[subspace.name]
+        allowed = SOFT if soft and not subspace.name.endswith("/(i+1)") else 0.0
         for f, w in zip(residual[place], wanted[place], strict=True):
             off = f - w if dtype == "rational" else float(f) - float(w)
-            if not abs(off) <= slack * max(abs(float(w)), per):  # a NaN is wrong as well
+            if not abs(off) <= max(allowed, slack * max(abs(float(w)), per)):  # a NaN is wrong as well
                 return subspace, residual[place]
     return None
 

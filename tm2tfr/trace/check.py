@@ -15,6 +15,7 @@ from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Row, rows
 from tm2tfr.trace.specification import Specification, known
+from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
 
 Progress = Callable[[int, int], None]
@@ -66,6 +67,7 @@ class Trace:
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.
         reach: the largest |h| on the way, as far as the decoder is right.
+        soft, temperature: whether the attention is soft, and at what temperature, if the weights say so.
         scanned: a line for each head that the fast engine did not recognise, and had to scan.
     """
 
@@ -81,6 +83,8 @@ class Trace:
     divergence: Divergence | None
     reach: int = 0
     scanned: tuple[str, ...] = ()
+    soft: bool = False
+    temperature: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False)
     expected: tuple[Row, ...] = field(default=(), repr=False)
 
@@ -111,6 +115,8 @@ class Trace:
             "engine": self.engine,
             "dtype": self.dtype,
         }
+        if self.soft:
+            summary |= {"attention": "softmax", "temperature": self.temperature}
         if self.scanned:
             summary["scanned"] = list(self.scanned)
         if self.divergence is not None:
@@ -130,6 +136,8 @@ def check(
     sink: Sink | None = None,
 ) -> Trace:
     """Run `decoder` on `word` and compare x, q, b, m, h, a and y at every position with the simulator's.
+
+    Under softmax x and y, which are tokens, are compared as they are, the others as `tm2tfr.trace.rows` rounds them.
 
     Stops at the first difference; with `keep_rows` it goes on to the decoder's own end, so that the consequence
     can be seen, and keeps the rows.
@@ -252,6 +260,8 @@ def _trace(
         compared=pairs.compared,
         divergence=gap,
         reach=pairs.reach,
+        soft=decoder.soft,
+        temperature=temperature_of(decoder),
         rows=tuple(pairs.kept),
         expected=tuple(pairs.wanted),
     )

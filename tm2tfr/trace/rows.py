@@ -16,6 +16,8 @@ from tm2tfr.transformer.weights import Decoder
 Number = int | float | Fraction
 COLUMNS = ("i", "x", "q", "b", "m", "h", "a", "y")
 CHECKED = COLUMNS[1:]
+SOFT = 0.25
+"""Under softmax, what is so near an integer, or a one-hot vector in each coordinate, is read as that (Theorem 26)."""
 
 
 class Row(NamedTuple):
@@ -45,10 +47,14 @@ def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions
 
 
 class Readout:
-    """Reads x, q, b, m, h and a off residual streams, many positions at a time, by the names of the subspaces."""
+    """Reads x, q, b, m, h and a off residual streams, many positions at a time, by the names of the subspaces.
+
+    Under average-hard attention a value has to be exactly a label or an integer to be read as one. Under softmax it is
+    rounded to the nearest, if it is no further than `SOFT` from it; the answer y is a token, and never rounded.
+    """
 
     def __init__(self, decoder: Decoder) -> None:
-        self._layout = decoder.layout
+        self._layout, self._soft = decoder.layout, decoder.soft
 
     def rows(self, steps: Sequence[Step]) -> list[Row]:
         """Return the row of each step."""
@@ -69,6 +75,9 @@ class Readout:
         labels, block = self._layout.subspace(name).labels or (), stream[:, self._layout[name]]
         if not labels:
             return [None] * len(stream)
+        if self._soft:
+            nearest = np.rint(block)
+            block = np.where((np.abs(block - nearest) <= SOFT).all(axis=1, keepdims=True), nearest, block)
         best = block.argmax(axis=1)
         sizes = np.abs(block).sum(axis=1)
         clean = (sizes == 1.0) & (block[np.arange(len(block)), best] == 1.0)
@@ -78,7 +87,10 @@ class Readout:
         return found
 
     def _numbers(self, stream: NDArray[Any], name: str) -> list[Any]:
-        numbers = stream[:, self._layout[name]][:, 0].tolist()
+        values = stream[:, self._layout[name]][:, 0]
+        if self._soft:
+            values = np.where(np.abs(values - np.rint(values)) <= SOFT, np.rint(values), values)
+        numbers = values.tolist()
         return [int(v) if v.is_integer() else v for v in numbers]
 
 

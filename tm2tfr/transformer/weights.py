@@ -19,8 +19,9 @@ from tm2tfr.transformer.residual import Residual
 
 Mask = Literal["future"]
 """``future``: position i attends to the positions j ≤ i."""
-Weighting = Literal["average-hard"]
-"""``average-hard``: the weight is shared evenly by all positions of maximal score, Eq. 8.1."""
+Weighting = Literal["average-hard", "softmax"]
+"""``average-hard``: the weight is shared evenly by all positions of maximal score, Eq. 8.1. ``softmax``: position j has
+the weight ``e^{s_j} / Σ_k e^{s_k}``; a temperature is in the queries already, see `tm2tfr.transformer.soft`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +144,11 @@ class Decoder:
     def hidden(self) -> int:
         """The number of ReLU units."""
         return sum(len(layer.feed_forward.units) for layer in self.layers if layer.feed_forward)
+
+    @property
+    def soft(self) -> bool:
+        """Whether any head weighs by softmax."""
+        return any(head.weighting == "softmax" for layer in self.layers for head in layer.heads)
 
     @property
     def largest(self) -> float:

@@ -66,7 +66,7 @@ class FastSession:
                 if head.mask != "future" or head.weighting != "average-hard":
                     raise EngineError(
                         f"head {head.name!r}: the fast engine runs future-masked average-hard attention, "
-                        f"not mask {head.mask!r} with weighting {head.weighting!r}"
+                        f"not mask {head.mask!r} with weighting {head.weighting!r}: use the dense engine"
                     )
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
         self._found = recognise(decoder)
