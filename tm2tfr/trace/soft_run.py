@@ -1,0 +1,130 @@
+"""All that is measured of one run under softmax: the errors at one temperature, and the largest that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, Literal
+
+from tm2tfr.compiler.turing.gaps import smallest_gap
+from tm2tfr.engines.decode import Engine
+from tm2tfr.errors import EngineError
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.check import Trace, check, run
+from tm2tfr.trace.softness import HeadError, LayerError, Softness, measure
+from tm2tfr.trace.warmest import Search, Warmest, exponent, lengths
+from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
+from tm2tfr.transformer.weights import Decoder
+
+COLDER = 4
+"""Where no temperature is given, errors are measured at this part of the largest that is right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftRun:
+    """What came of it.
+
+    Args:
+        machine, input, dtype: what was run.
+        softness: the errors and bounds, by position.
+        growth: the largest temperatures, for the first n positions of the run, n growing; the last: all of it.
+    """
+
+    machine: str
+    input: str
+    dtype: str
+    softness: Softness
+    growth: tuple[Warmest, ...]
+
+    @property
+    def found_exponent(self) -> float | None:
+        """The measured exponent of 1/τ in n, None if there are too few lengths."""
+        return exponent([(w.positions, w.found) for w in self.growth if w.found is not None and not w.unbounded])
+
+    @property
+    def guaranteed_exponent(self) -> float | None:
+        """That of Theorem 26's temperature over the same lengths: 1, and a little for the logarithm."""
+        return exponent([(w.positions, w.guaranteed) for w in self.growth if w.found is not None and not w.unbounded])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield a row for each position, layer and head (None: a layer without), with what holds for the layer in each."""
+        heads: dict[tuple[int, int], list[HeadError | None]] = {}
+        for head in self.softness.heads:
+            heads.setdefault((head.position, head.layer), []).append(head)
+        for layer in self.softness.layers:
+            for each in heads.get((layer.position, layer.layer)) or [None]:
+                yield _row(layer, each)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        measured = self.softness
+        return {
+            "machine": self.machine,
+            "input": self.input,
+            "dtype": self.dtype,
+            "positions": measured.positions,
+            "temperature": measured.temperature,
+            "first_wrong": measured.first_wrong,
+            "uniform_tieless": measured.uniform_tieless,
+            "growth": [asdict(w) for w in self.growth],
+            "exponent": self.found_exponent,
+            "theorem_exponent": self.guaranteed_exponent,
+            "errors": list(self.rows()),
+        }
+
+
+def _row(layer: LayerError, head: HeadError | None) -> dict[str, Any]:
+    names = ("head", "gap", "claimed", "holds", "scores", "weights", "lemma_6", "lemma_33", "place", "lemma_7")
+    values = {name: getattr(head, name, None) for name in names}
+    if head is not None and not isfinite(head.gap):
+        values["gap"] = None
+    own = {"position": layer.position, "layer": layer.layer, "name": layer.name}
+    return {**own, **values, "before": layer.before, "after": layer.after, "lemma_25": layer.lemma_25}
+
+
+def soft_run(
+    decoder: Decoder,
+    word: str,
+    *,
+    machine: Machine | None,
+    engine: Engine,
+    temperature: float | Literal["auto"] | None = None,
+    max_steps: int | None = None,
+) -> SoftRun:
+    """Run `decoder` on `word`, and measure what softmax makes of the run.
+
+    Args:
+        decoder: with average-hard attention.
+        machine: what the run is checked against first; None: nothing.
+        temperature: where the errors are measured; ``auto``: where Theorem 26 guarantees all tokens; None: at a quarter
+            of the largest that is right. Both are taken down to a power of two.
+
+    Raises:
+        EngineError: if the average-hard run is not right itself.
+        CompileError: if a head is none of the construction; for a temperature that is none.
+    """
+    if temperature is not None and temperature != "auto":
+        softened(decoder, temperature)  # complains about a temperature that is none before anything is run
+    trace = _right(decoder, word, machine, engine, max_steps)
+    tokens, answers = [str(row.x) for row in trace.rows], [row.y for row in trace.rows]
+    search, growth = Search(decoder, tokens, answers, engine=engine), list[Warmest]()
+    for n in lengths(len(tokens)):
+        guaranteed = theorem_26(decoder, n, smallest_gap(decoder, n))
+        growth.append(Warmest(n, search.largest(n, power_of_two(guaranteed)), guaranteed))
+    if temperature == "auto":
+        temperature = power_of_two(growth[-1].guaranteed)
+    elif temperature is None:
+        temperature = power_of_two((growth[-1].found or growth[-1].guaranteed) / COLDER)
+    measured = measure(decoder, tokens, temperature, engine=engine)
+    return SoftRun(machine=trace.machine, input=word, dtype=engine.dtype, softness=measured, growth=tuple(growth))
+
+
+def _right(decoder: Decoder, word: str, machine: Machine | None, engine: Engine, max_steps: int | None) -> Trace:
+    if machine is None:
+        return run(decoder, word, engine=engine, max_steps=max_steps)
+    trace = check(decoder, word, machine=machine, engine=engine, max_steps=max_steps, keep_rows=True)
+    if trace.divergence is not None:
+        where = f"position {trace.divergence.position}, {trace.divergence.column}"
+        raise EngineError(f"with average-hard attention the run goes wrong itself ({where}): see tm2tfr trace")
+    return trace

@@ -1,0 +1,275 @@
+"""How far a run under softmax is from the run under average-hard attention, and how far the lemmas let it be.
+
+Both decoders are fed the same tokens, those of the average-hard run, so that what is compared are the activations. The
+lemmas are Yang et al.'s; they speak of exact arithmetic, the errors are those of the floats of the dense engine. Lemmas 6,
+7 and 33 bound what softmax does to the weights of one head, Lemma 25 what becomes of that after the whole layer.
+
+Lemma 25 is taken with the constants of its own proof, see `tm2tfr.transformer.soft`, at this very position: U·‖Q‖ and
+U·‖K‖ are here the keys and queries of the run, and n its length so far. It says nothing where its premise fails, that
+scores are off by less than half the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.compiler.turing.gaps import Claim, claim
+from tm2tfr.engines.decode import Engine, Session
+from tm2tfr.transformer.attention import softmax
+from tm2tfr.transformer.soft import (
+    carried_factor,
+    feed_forward_factor,
+    lemma_6,
+    lemma_7,
+    lemma_33,
+    norm,
+    softened,
+    uniform,
+)
+from tm2tfr.transformer.weights import Decoder, Head, Layer
+
+Vector = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadError:
+    """One head at one position.
+
+    Args:
+        layer: counted from 1.
+        gap: by how much the best score is ahead of the next under average-hard attention; 0 for a tie; ∞ alone.
+        claimed: the gap that the construction claims; None: that the head is uniform.
+        holds: whether the head is what is claimed: uniform, or tieless with that gap (up to rounding).
+        scores: the largest error of a score, before it is divided by the temperature.
+        weights: ‖average-hard weights - softmax weights‖₁, with the bounds of `lemma_6` and `lemma_33` (None: its
+            premise fails). Lemma 6 is applied to the soft scores, with the gap a position that they have.
+        place: |j* - Σ α_j·j| of a lookup, with the bound of `lemma_7`; None elsewhere, or where its premise fails.
+    """
+
+    position: int
+    layer: int
+    head: str
+    gap: float
+    claimed: float | None
+    holds: bool
+    scores: float = 0.0
+    weights: float = 0.0
+    lemma_6: float | None = None
+    lemma_33: float | None = None
+    place: float | None = None
+    lemma_7: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerError:
+    """One layer at one position: ‖u - û‖₁ in front of it, the largest so far, and behind it; and Lemma 25's bound."""
+
+    position: int
+    layer: int
+    name: str
+    before: float
+    after: float
+    lemma_25: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Softness:
+    """What was measured on a run: `first_wrong` is the first position whose token is wrong, None if all are right."""
+
+    temperature: float
+    positions: int
+    first_wrong: int | None
+    heads: tuple[HeadError, ...]
+    layers: tuple[LayerError, ...]
+
+    @property
+    def uniform_tieless(self) -> bool:
+        """Whether every head was uniform or tieless with at least the claimed gap, at every position."""
+        return all(head.holds for head in self.heads)
+
+
+class _Seen:
+    """Somebody who watches one position: the streams in front of each layer and behind the last, the scores."""
+
+    def __init__(self) -> None:
+        self.streams: list[Vector] = []
+        self.scores: dict[tuple[int, int], Vector] = {}
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        if part in ("embedding", "feed_forward"):
+            self.streams.append(np.asarray(residual, dtype=np.float64))
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        self.scores[layer, head] = np.asarray(scores, dtype=np.float64)
+
+
+def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engine: Engine) -> Softness:
+    """Feed `tokens` to `decoder` and to the same with softmax, and compare them at every position.
+
+    Args:
+        decoder: with average-hard attention.
+        tokens: the average-hard run's, each fed whatever was answered.
+
+    Raises:
+        CompileError: if a head is none of the construction; for a temperature that is none.
+    """
+    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
+    hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
+    layers = [_Layer(n, layer, temperature, engine.dtype) for n, layer in enumerate(decoder.layers)]
+    heads: list[HeadError] = []
+    after: list[LayerError] = []
+    first_wrong = None
+    for position, token in enumerate(tokens):
+        right, one = _watched(hard, numbers[token])
+        found, two = _watched(soft, numbers[token])
+        if right != found and first_wrong is None:
+            first_wrong = position
+        for layer in layers:
+            measured = list(layer.heads(position, one, two))
+            heads += measured
+            after.append(layer.layer(position, one, two, measured))
+    return Softness(
+        temperature=temperature,
+        positions=len(tokens),
+        first_wrong=first_wrong,
+        heads=tuple(heads),
+        layers=tuple(after),
+    )
+
+
+def _watched(session: Session, token: int) -> tuple[int, _Seen]:
+    seen = _Seen()
+    return session.feed(token, seen), seen
+
+
+class _Layer:
+    """One layer in the course of a run."""
+
+    def __init__(self, number: int, layer: Layer, temperature: float, dtype: str) -> None:
+        self._number, self._layer, self._temperature = number, layer, temperature
+        self._claims = [claim(head) for head in layer.heads]
+        self._factor, self._carried = feed_forward_factor(layer.feed_forward), carried_factor(layer)
+        self._reach = [_Reach(head) for head in layer.heads]
+        self._eps = float(np.finfo(dtype).eps)
+        self._before = 0.0
+
+    def heads(self, position: int, hard: _Seen, soft: _Seen) -> Iterator[HeadError]:
+        """Yield what is measured of each head at the next position."""
+        for k, (head, claimed) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
+            yield self._head(position, head, claimed, hard.scores[self._number, k], soft.scores[self._number, k])
+
+    def _head(self, position: int, head: Head, claimed: Claim, hard: Vector, soft: Vector) -> HeadError:
+        named: dict[str, Any] = {"position": position, "layer": self._number + 1, "head": head.name}
+        if claimed.per_position is None or uniform(head):
+            none = uniform(head) and claimed.per_position is None
+            return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
+        n, best, tau = len(hard), int(hard.argmax()), self._temperature
+        gap, due = gap_of(hard), claimed.per_position / (position + 1)
+        slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
+        weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
+        top = int(soft.argmax())
+        place, steep = None, None
+        if claimed.lookup and top == best:
+            place = abs(float(weights @ (np.arange(n) - best)))
+            steep = lemma_7(due / tau) if np.allclose(soft, _parabola(n, best, due / tau, soft[best])) else None
+        return HeadError(
+            **named,
+            gap=gap,
+            claimed=due,
+            holds=gap > 0 and gap >= due - slack,
+            scores=error,
+            weights=_distance(hard, weights),
+            lemma_6=lemma_6(slope_of(soft)) if top == best else None,
+            lemma_33=lemma_33(n, gap, error, tau) if gap < inf else 0.0,
+            place=place,
+            lemma_7=steep,
+        )
+
+    def layer(self, position: int, hard: _Seen, soft: _Seen, measured: Sequence[HeadError]) -> LayerError:
+        """Return what is measured of the whole layer at that position."""
+        u, v = hard.streams[self._number], hard.streams[self._number + 1]
+        self._before = max(self._before, float(np.abs(u - soft.streams[self._number]).sum()))
+        before: float = self._before
+        bound: float | None = (1 + self._carried) * before
+        for head, reach, error in zip(self._layer.heads, self._reach, measured, strict=True):
+            reach.see(u)
+            if uniform(head):
+                continue
+            weights = 0.0
+            if error.gap < inf:
+                shift = reach.shift(before)
+                found = lemma_33(position + 1, error.gap, shift * before, self._temperature)
+                if found is None:
+                    bound = None
+                    break
+                weights = found
+            bound = (bound or 0.0) + reach.carried * weights
+        return LayerError(
+            position=position,
+            layer=self._number + 1,
+            name=self._layer.name,
+            before=before,
+            after=float(np.abs(v - soft.streams[self._number + 1]).sum()),
+            lemma_25=None if bound is None else self._factor * bound,
+        )
+
+
+class _Reach:
+    """What the positions so far hold for a head: the largest key, this query, the largest value carried."""
+
+    def __init__(self, head: Head) -> None:
+        self._query, self._key, self._value = (m.dense() for m in (head.query, head.key, head.value))
+        self._norms = norm(head.query), norm(head.key), norm(head.output)
+        self._largest = self._here = self._carried = 0.0
+
+    def see(self, stream: Vector) -> None:
+        """Take in the next position's stream: (width,)."""
+        self._largest = max(self._largest, float(np.abs(self._key @ stream).max(initial=0.0)))
+        self._here = float(np.abs(self._query @ stream).max(initial=0.0))
+        self._carried = max(self._carried, float(np.abs(self._value @ stream).sum()))
+
+    def shift(self, error: float) -> float:
+        """Return by how much, at most, a score is off for each unit that the streams are off, up to `error` (Lemma 32)."""
+        query, key, _ = self._norms
+        return query * self._largest + key * self._here + query * key * error
+
+    @property
+    def carried(self) -> float:
+        """The most that an error 1 of the weights makes behind the head, ‖O‖·max ‖V·u‖₁ (Lemma 34)."""
+        return self._norms[2] * self._carried
+
+
+def gap_of(scores: Vector) -> float:
+    """Return by how much the best score is ahead of the next: 0 for a tie, ∞ where there is only one."""
+    if len(scores) == 1:
+        return inf
+    second, first = np.partition(scores, -2)[-2:]
+    return float(first - second)
+
+
+def slope_of(scores: Vector) -> float:
+    """Return the largest γ with s_j ≤ s_j* - |j - j*|·γ for all j, the premise of Lemma 6; ∞ where there is only one."""
+    best = int(scores.argmax())
+    away = np.abs(np.arange(len(scores)) - best)
+    others = away > 0
+    return float(((scores[best] - scores[others]) / away[others]).min()) if others.any() else inf
+
+
+def _distance(hard: Vector, weights: Vector) -> float:
+    """Return ‖average-hard weights - weights‖₁; of a tieless head from the others, which are not rounded near 1."""
+    best = np.flatnonzero(hard == hard.max())
+    if len(best) == 1:
+        return 2 * float(np.delete(weights, best[0]).sum())
+    wanted = np.zeros(len(hard))
+    wanted[best] = 1 / len(best)
+    return float(np.abs(wanted - weights).sum())
+
+
+def _parabola(n: int, best: int, steep: float, top: float) -> Vector:
+    return top - steep * (np.arange(n) - best) ** 2.0
