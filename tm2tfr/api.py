@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.errors import CompileError, EngineError
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from tm2tfr.engines import Engine
     from tm2tfr.machine.simulator import Result
     from tm2tfr.trace.check import Progress, Trace
+    from tm2tfr.trace.soft_run import SoftRun
     from tm2tfr.transformer.weights import Decoder
 
 MAX_STEPS = 10_000
 """How many steps of the machine a run makes where nothing else is said."""
 AUTO_STEPS = 1_000
 """The engine ``auto`` is dense for so many steps; what goes on longer is run by fast, from the beginning."""
+SOFT_STEPS = 200
+"""How many steps of the machine are measured under softmax where nothing else is said."""
+SOFT_LENGTH = 1_024
+"""For how many positions a temperature is chosen where nothing else is said."""
 
 
 def compile(machine: Machine | str | Path, *, left_boundary: str | None = None) -> Decoder:
@@ -45,6 +50,85 @@ def compile(machine: Machine | str | Path, *, left_boundary: str | None = None) 
     from tm2tfr.compiler.turing import compile_machine
 
     return compile_machine(_machine(machine), left_boundary=left_boundary)
+
+
+def soften(
+    subject: Decoder | Machine | str | Path,
+    *,
+    temperature: float | str = "auto",
+    length: int = SOFT_LENGTH,
+    left_boundary: str | None = None,
+) -> Decoder:
+    """Return the same weights with softmax attention, the queries divided by a temperature (Theorem 26).
+
+    >>> import tm2tfr
+    >>> decoder = tm2tfr.soften("chapter", length=100)
+    >>> decoder.provenance["temperature"], tm2tfr.check(decoder, "11").agrees
+    ('1.52587890625e-05', True)
+
+    Args:
+        subject, left_boundary: see `check`.
+        temperature: τ, or ``auto``: the largest power of two for which Theorem 26 guarantees every token of every run
+            of at most `length` positions, see `tm2tfr.transformer.soft`.
+        length: for how many positions (prompt, BOS, steps + 1) ``auto`` is.
+
+    Raises:
+        CompileError: for a temperature that is no positive number, or weights that are soft already.
+    """
+    from tm2tfr.compiler.turing.gaps import smallest_gap
+    from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
+    from tm2tfr.transformer.weights import Decoder
+
+    decoder = subject if isinstance(subject, Decoder) else compile(subject, left_boundary=left_boundary)
+    if temperature == "auto":
+        if length < 1:
+            raise CompileError(f"the length {length} is no number of positions: give 1 or more")
+        temperature = power_of_two(theorem_26(decoder, length, smallest_gap(decoder, length)))
+    if isinstance(temperature, str):
+        raise CompileError(f"{temperature!r} is no temperature: give auto, or a positive number")
+    return softened(decoder, temperature)
+
+
+def measure_softness(
+    subject: Decoder | Machine | str | Path,
+    word: str | None = None,
+    *,
+    machine: Machine | None = None,
+    temperature: float | Literal["auto"] | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = SOFT_STEPS,
+    left_boundary: str | None = None,
+) -> SoftRun:
+    """Measure what softmax makes of a run: errors beside the lemmas' bounds, and the largest temperature that is right.
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.measure_softness("chapter", "11", temperature=0.01)
+    >>> found.softness.uniform_tieless, found.softness.first_wrong, found.growth[-1].found > 0.07
+    (True, None, True)
+
+    Args:
+        subject, word, machine, left_boundary: see `check`; a decoder with average-hard attention.
+        temperature: where errors are measured; ``auto``: that of `soften`; left out: a quarter of the largest that is
+            right.
+        dtype: ``float64`` (the default) or ``float32``; the engine is dense.
+
+    Raises:
+        EngineError: if the run is not right with average-hard attention.
+        CompileError, InputError: see `soften` and `check`.
+    """
+    from tm2tfr.trace.soft_run import soft_run
+    from tm2tfr.transformer.weights import Decoder
+
+    if isinstance(subject, Decoder):
+        decoder, machine = subject, machine or machine_of(subject)
+    else:
+        machine = _machine(subject)
+        decoder = compile(machine, left_boundary=left_boundary)
+    if decoder.soft:
+        raise CompileError("these weights have softmax attention already: measure those they were made from")
+    word = default_input(machine) if word is None else word
+    options: dict[str, Any] = {"temperature": temperature, "max_steps": max_steps}
+    return soft_run(decoder, word, machine=machine, engine=engine_named("dense", dtype), **options)
 
 
 def simulate(machine: Machine | str | Path, word: str = "", *, max_steps: int | None = MAX_STEPS) -> Result:
@@ -76,7 +160,7 @@ def run(
 
     Args:
         engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, and for runs that
-            do not end within 1,000 steps fast.
+            do not end within 1,000 steps fast; soft attention is run by dense only.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``.
         max_steps: at most so many steps of the machine; None: until the verdict.
         keep_rows: keep the rows in the trace.
@@ -169,7 +253,7 @@ def _carried_out(
     if engine != "auto":
         return attempt(engine_named(engine, dtype), max_steps)
     small = engine_named("dense" if dtype != "rational" else "exact", dtype)
-    if dtype not in (None, "float64") or not available():
+    if decoder.soft or dtype not in (None, "float64") or not available():
         return attempt(small, max_steps)
     if not any((files.checkpoint, files.resume, files.out)):
         if max_steps is not None and max_steps <= AUTO_STEPS:

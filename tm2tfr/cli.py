@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tm2tfr import console
+from tm2tfr import console, soft_console
 from tm2tfr._version import __version__
 from tm2tfr.errors import OutputError
 from tm2tfr.progress import showing
@@ -56,6 +56,13 @@ class Boundary(StrEnum):
     chapter = "chapter"
 
 
+class AttentionName(StrEnum):
+    """How scores become weights."""
+
+    average_hard = "average-hard"
+    softmax = "softmax"
+
+
 class TableFormat(StrEnum):
     """What a table can be printed as."""
 
@@ -72,6 +79,14 @@ class ReportFormat(StrEnum):
     """What a list can be printed as."""
 
     text = "text"
+    json = "json"
+
+
+class SoftFormat(StrEnum):
+    """What a measured soft run can be printed as."""
+
+    text = "text"
+    csv = "csv"
     json = "json"
 
 
@@ -96,6 +111,14 @@ LeftBoundary = Annotated[
     Boundary | None,
     typer.Option(help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong."),
 ]
+Attention = Annotated[AttentionName | None, typer.Option(help="How scores become weights. Default: average-hard.")]
+Temperature = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|τ",
+        help="Softmax: queries are divided by it, e.g. 0.001 or 2^-10. auto (default): Theorem 26 for the run's length.",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
 
 
@@ -119,9 +142,14 @@ def compile(
         typer.Option(metavar="[LAYER]", help="Print the weights as text by name: all, or one layer (number or name)."),
     ] = None,
     left_boundary: LeftBoundary = None,
+    attention: Attention = None,
+    temperature: Temperature = None,
+    length: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Positions that --temperature auto is for. Default: 1,024.")
+    ] = None,
 ) -> None:
     """Compile a machine to a decoder: print a summary, write the weights, or explain them."""
-    subject = console.subject(machine, left_boundary)
+    subject = soft_console.compiled(console.subject(machine, left_boundary), attention, temperature, length)
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
@@ -146,6 +174,8 @@ def trace(
     engine: Engine = EngineName.auto,
     dtype: Number = None,
     left_boundary: LeftBoundary = None,
+    attention: Attention = None,
+    temperature: Temperature = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every row, however many there are.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print no table; hold no rows, however long the run.")
@@ -160,6 +190,7 @@ def trace(
 ) -> None:
     """Run a decoder, print the chapter's table, and check every cell against the simulator."""
     subject = console.subject(machine, left_boundary)
+    subject = soft_console.for_run(subject, attention, temperature, word, max_steps)
     recording = console.recording(checkpoint, checkpoint_every, resume, out)
     quiet = quiet or bool(recording)
     traced = _traced(subject, word, max_steps, engine, dtype, keep_rows=not quiet, recording=recording)
@@ -218,6 +249,8 @@ def check(
     engine: Engine = EngineName.auto,
     dtype: Number = None,
     left_boundary: LeftBoundary = None,
+    attention: Attention = None,
+    temperature: Temperature = None,
     checkpoint: Checkpoint = None,
     checkpoint_every: CheckpointEvery = 60.0,
     resume: Resume = None,
@@ -230,7 +263,8 @@ def check(
     options: dict[str, Any] = {"keep_rows": False, "checked": True}
     options["recording"] = console.recording(checkpoint, checkpoint_every, resume, out, runs=len(runs))
     for example, judged in runs:
-        traced = _traced(subject, example.input, example.max_steps, engine, dtype, **options)
+        run = soft_console.for_run(subject, attention, temperature, example.input, example.max_steps)
+        traced = _traced(run, example.input, example.max_steps, engine, dtype, **options)
         typer.echo(report.line(traced, example, judged=judged))
     if out is not None:
         typer.echo(f"wrote {out}", err=True)
@@ -274,6 +308,40 @@ def certify(
     if output is not None:
         console.write(found.json(), output, subject)
     raise typer.Exit(0 if found.granted else 1)
+
+
+@app.command()
+def soften(
+    machine: Subject = "chapter",
+    word: Input = None,
+    temperature: Annotated[
+        str | None,
+        typer.Option(metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."),
+    ] = None,
+    max_steps: MaxSteps = 200,
+    dtype: Number = None,
+    left_boundary: LeftBoundary = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every position, however many there are.")] = False,
+    format: Annotated[SoftFormat, typer.Option(help="Tables for people, or all that was measured.")] = SoftFormat.text,
+    output: Output = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it into this .png, .svg or .pdf file (extra: plot).")] = None,
+) -> None:
+    """Measure what softmax makes of a run: errors beside the bounds on them, and the largest temperature that is right."""
+    subject = console.subject(machine, left_boundary)
+    from tm2tfr.api import measure_softness
+    from tm2tfr.export import soft_plot
+    from tm2tfr.export.soft_report import report
+
+    if plot is not None:
+        soft_plot.checked(plot)
+    value = temperature if temperature in (None, soft_console.AUTO) else soft_console.parsed(temperature)
+    options: dict[str, Any] = {"machine": subject.machine, "temperature": value, "max_steps": max_steps}
+    found = measure_softness(subject.decoder, word, dtype=dtype and dtype.value, **options)
+    console.write(report(found, format.value, everything=everything), output, subject)
+    if plot is not None:
+        soft_plot.plot(found, plot)
+        typer.echo(f"wrote {plot}", err=True)
+    raise typer.Exit(0 if found.softness.uniform_tieless else 1)
 
 
 @app.command()

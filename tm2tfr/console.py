@@ -120,6 +120,10 @@ def certified(trace: Trace, subject: Subject) -> int | None:
 
 def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     """Say so on standard error if a run that agrees is longer than what is proved for its engine and its |h|."""
+    agreed = "warning: this run agrees, but nothing proves that all such runs do"
+    if trace.soft:
+        _warn_once(f"{agreed}: soft attention has no certificate: see tm2tfr soften")
+        return
     most = certified(trace, subject)
     if most is None or trace.tokens <= most:
         return
@@ -127,7 +131,7 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     if most == 0:
         what = "these weights cannot be certified"
     how = f"tm2tfr certify {subject.argument}" if subject.argument != "-" else "tm2tfr certify"
-    _warn_once(f"warning: this run agrees, but nothing proves that all such runs do: {what}: see {how}")
+    _warn_once(f"{agreed}: {what}: see {how}")
 
 
 @functools.cache
@@ -209,7 +213,8 @@ def verdict(trace: Trace, subject: Subject) -> str:
             f"simulator: {truth.outcome} after {count(truth.steps, 'step')}, "
             f"{count(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
         )
-    lines.append(f"engine: {trace.engine}, {trace.dtype}, {count(trace.tokens, 'position')}")
+    soft = f"; softmax at temperature {trace.temperature or '?'}" if trace.soft else ""
+    lines.append(f"engine: {trace.engine}, {trace.dtype}, {count(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
         lines.append("check: none, the weights come without a machine to compare with")
