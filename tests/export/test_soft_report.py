@@ -28,14 +28,14 @@ softmax at temperature 2^-6 = 0.0156: every token is right
 """
 LAYER_4 = """\
 layer 4 (read tape)
-i  worst head    weights   Lemma 6  Lemma 33  place  Lemma 7    before     after  Lemma 25
-0  latest write        0         0         0      -        -         0         0         0
-1  latest write 2.25e-07  4.50e-07  4.50e-07      -        -  6.33e-14  7.60e-14  8.86e-13
+i  worst head     weights   Lemma 6  Lemma 33  place  Lemma 7    before     after  Lemma 25
+2  latest write  4.66e-05  9.32e-05  1.40e-04      -        -  2.72e-09  3.26e-09  3.80e-08
+3  latest write  6.71e-04   0.00134   0.00268      -        -  5.63e-07  3.36e-04    0.0188
 """
 GROWTH = """\
 the largest temperature at which the first n positions are all right, and the one guaranteed for every such run
-n   found  1/found  Theorem 26       1/τ  times
-9  0.0743     13.5    3.66e-04  2.73e+03    203
+n   found  1/found  slope  Theorem 26       1/τ  times
+9  0.0743     13.5      -    3.66e-04  2.73e+03    203
 too few lengths for an exponent of 1/τ in n; by the theorem it is O(n·log n)
 """
 
@@ -52,13 +52,15 @@ def test_text(chapter: SoftRun) -> None:
     squeezed = [" ".join(line.split()) for line in text.splitlines()]
     wanted = [" ".join(line.split()) for line in LAYER_4.splitlines()]
     at = squeezed.index(wanted[0])
-    assert squeezed[at : at + len(wanted)] == wanted
+    assert squeezed[at : at + 2] == wanted[:2]
+    assert squeezed[at + 4 : at + 6] == wanted[2:]
 
 
 def test_long_runs_are_thinned_unless_all_is_asked_for() -> None:
     found = library.measure_softness("busy-beaver-4", "")
     short, whole = report(found), report(found, everything=True)
     assert (len(short.splitlines()), len(whole.splitlines())) == (80, 80 + 4 * (109 - 12))
+    assert " 54  0.00496      202   1.44    4.49e-05  2.23e+04    110\n" in short
     assert "1/τ grows like n^1.27 over these lengths as found, like n^1.06 by the theorem: O(n·log n)" in short
 
 

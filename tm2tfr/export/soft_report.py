@@ -10,7 +10,7 @@ from math import inf, log2
 
 from tm2tfr.trace.soft_run import SoftRun
 from tm2tfr.trace.softness import HeadError, LayerError, Softness
-from tm2tfr.trace.warmest import Warmest
+from tm2tfr.trace.warmest import Warmest, exponent
 
 SHOWN = 12
 """How many positions a table shows, unless all are asked for."""
@@ -85,9 +85,10 @@ def _layer(layers: Sequence[LayerError], heads: Sequence[HeadError]) -> Iterable
 def _growth(run: SoftRun) -> Iterable[str]:
     yield "the largest temperature at which the first n positions are all right, and the one guaranteed for every such run"
     cells = [
-        [f"{w.positions:,}", *_found(w), _number(w.guaranteed), _number(1 / w.guaranteed), _times(w)] for w in run.growth
+        [f"{w.positions:,}", *_found(w), _slope(before, w), _number(w.guaranteed), _number(1 / w.guaranteed), _times(w)]
+        for before, w in zip((None, *run.growth), run.growth, strict=False)
     ]
-    yield from _aligned(["n", "found", "1/found", "Theorem 26", "1/τ", "times"], cells)
+    yield from _aligned(["n", "found", "1/found", "slope", "Theorem 26", "1/τ", "times"], cells)
     found, due = run.found_exponent, run.guaranteed_exponent
     if found is not None and due is not None:
         yield f"1/τ grows like n^{found:.2f} over these lengths as found, like n^{due:.2f} by the theorem: O(n·log n)"
@@ -101,6 +102,13 @@ def _found(at: Warmest) -> tuple[str, str]:
     if at.unbounded:
         return f"≥ {at.found:g}", "-"
     return _number(at.found), _number(1 / at.found)
+
+
+def _slope(before: Warmest | None, at: Warmest) -> str:
+    """Return the exponent of 1/τ in n from one length to the next."""
+    points = [(w.positions, w.found) for w in (before, at) if w and w.found is not None and not w.unbounded]
+    found = exponent(points)
+    return "-" if found is None else f"{found:.2f}"
 
 
 def _times(at: Warmest) -> str:

@@ -11,6 +11,7 @@ scores are off by less than half the gap.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -174,9 +175,11 @@ class _Layer:
         slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
         top = int(soft.argmax())
-        place, steep = None, None
+        distance, place, steep = _distance(hard, weights), None, None
         if claimed.lookup and top == best:
-            place = abs(float(weights @ (np.arange(n) - best)))
+            place = abs(math.fsum(weights * (np.arange(n) - best)))
+            if place < 8 * self._eps * distance:  # both sides cancel: what is left is rounding
+                place = 0.0
             steep = lemma_7(due / tau) if np.allclose(soft, _parabola(n, best, due / tau, soft[best])) else None
         return HeadError(
             **named,
@@ -184,7 +187,7 @@ class _Layer:
             claimed=due,
             holds=gap > 0 and gap >= due - slack,
             scores=error,
-            weights=_distance(hard, weights),
+            weights=distance,
             lemma_6=lemma_6(slope_of(soft)) if top == best else None,
             lemma_33=lemma_33(n, gap, error, tau) if gap < inf else 0.0,
             place=place,
