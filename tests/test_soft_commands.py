@@ -38,6 +38,7 @@ def test_the_temperature_is_for_the_length_of_each_run(tmp_path: Path) -> None:
     longest, shortest = max(runs, key=lambda r: r["tokens"]), min(runs, key=lambda r: r["tokens"])
     assert longest["temperature"] < shortest["temperature"]
     assert {run["attention"] for run in runs} == {"softmax"}
+    assert {run["certified"] for run in runs} == {False}
 
 
 def test_a_temperature_too_high_fails_the_check(tmp_path: Path) -> None:

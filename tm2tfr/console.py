@@ -110,10 +110,10 @@ def traced(
 
 
 def certified(trace: Trace, subject: Subject) -> int | None:
-    """Return how many positions are proved for a run's weights, engine and |h|; None: without limit."""
+    """Return how many positions are proved for a run's weights, engine and |h|; None: without limit; 0 under softmax."""
     from tm2tfr.certificate import limit
 
-    if subject.machine is None:
+    if subject.machine is None or trace.soft:
         return 0
     return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
 
