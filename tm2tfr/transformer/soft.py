@@ -17,6 +17,8 @@ Attention: with A = ‖O‖·‖V‖, summed over heads, the stream after it dif
 Theorem: with γ ≤ 1, E_L = γ/(4·K₂·x_max), E_l = E_{l+1}/(2·K₁) and e^{-γ/(2τ)} = E_1/(K₁·n·x_max), layer l is off by E_l at
 most, by induction; the last by 1/4. Where the right logits are one-hot, the tokens are right.
 
+(The proofs of Lemma 25 and of the theorem print e^{-(γ + …)/τ}; the minus of the statement is what Lemma 33 gives.)
+
 The temperature is one number for a run of n positions, and not one for each position i, though γ is 1/(2(i+1)) there:
 a query divided by γ(i) would hold 4h(i+1), the product of two numbers that no linear map of the stream gives.
 """
