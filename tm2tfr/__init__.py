@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr._version import __version__
 
 if TYPE_CHECKING:
-    from tm2tfr.api import certify, check, compile, default_input, machine_of, run, simulate
+    from tm2tfr.api import certify, check, compile, convert, default_input, machine_of, run, simulate
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
     from tm2tfr.export.tables import table
     from tm2tfr.export.weight_file import load as load_weights
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tm2tfr.transformer.weights import Decoder
 
 _HOMES = {
-    "tm2tfr.api": ("certify", "check", "compile", "default_input", "machine_of", "run", "simulate"),
+    "tm2tfr.api": ("certify", "check", "compile", "convert", "default_input", "machine_of", "run", "simulate"),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
     "tm2tfr.export.tables": ("table",),
     "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
@@ -53,6 +53,7 @@ __all__ = [
     "certify",
     "check",
     "compile",
+    "convert",
     "default_input",
     "listing",
     "load",

@@ -143,7 +143,7 @@ def write(machine: Machine) -> Written:
     halts = m.halting_states & {rule.state for rule in m.transitions.values()} - {m.start}
     if len(rows) + bool(halts) > len(LETTERS):
         raise t.refusal(f"it has {len(rows)} states that go on, and a state is a letter", "choose another format")
-    states = {**dict.fromkeys(m.halting_states, HALT), **dict(zip(rows, LETTERS, strict=False))}
+    states = {**dict.fromkeys((q for q in m.states if q in halts), HALT), **dict(zip(rows, LETTERS, strict=False))}
     digits = dict(zip(symbols, "0123456789", strict=False))
     notes = [
         f"{noun}s have other names: {', '.join(f'{old!r} is {new!r}' for old, new in names.items())}"

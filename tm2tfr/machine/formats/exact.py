@@ -79,8 +79,8 @@ def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
                 return state, symbol
             held = rule.write if there else first
             places = (there,) if rule.move == 0 else (False, True) if rule.move < 0 else (False,)
-            new = {(rule.state, held, place) for place in places} - seen
-            seen |= new
+            new = [at for place in places if (at := (rule.state, held, place)) not in seen]
+            seen.update(new)
             queue += new
     return None
 

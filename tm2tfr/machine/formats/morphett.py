@@ -218,7 +218,8 @@ def write(machine: Machine) -> Written:
     m = t.machine
     if m.start in m.halting_states:
         raise t.refusal("it halts before its first step", "let the start state have a rule")
-    ends = {q: {"accept": ACCEPT, "reject": REJECT}.get(str(m.outcome_of(q)), HALT) for q in m.halting_states}
+    names = {"accept": ACCEPT, "reject": REJECT, "halt": HALT}
+    ends = {q: names[outcome] for q in m.states if (outcome := m.outcome_of(q)) is not None}
     odd = renumbered(m, lambda q: q in ends or _state(q), "q")
     t = with_states(t, {**ends, **odd, m.start: START})
     m = t.machine
