@@ -115,6 +115,7 @@ def _rule(draft: Draft, cell: tuple[Mark, str], width: int) -> Rule | None:
     if int(found[1]) >= width:
         what = f"{text!r} writes {found[1]}, and the rows have {width} cells, for the symbols up to {width - 1}"
         draft.error(_node((mark, text[0])), what, f"write a symbol below {width}, or add cells to the rows")
+        return None
     return Rule(found[3], found[1], -1 if found[2] == "L" else 1)
 
 

@@ -64,17 +64,14 @@ def parse(source: Source) -> Document:
     try:
         parser.parse(io.StringIO(source.text))
     except DefusedXmlException:
-        place = source.text.find("<!")
-        while source.text.startswith("<!--", place):
-            place = source.text.find("<!", place + 4)
-        lines = source.text[:place].split("\n")
+        lines = source.text[: max(0, source.text.find("<!DOCTYPE"))].split("\n")
         at = Mark(len(lines) - 1, len(lines[-1]))
         log.add(source.span(at, Mark(at.line, at.column + 9)), "a DTD with entities is not read", "remove it")
     except SAXParseException as error:
         at = Mark(max(0, (error.getLineNumber() or 1) - 1), error.getColumnNumber() or 0)
         log.add(source.span(at), f"this is not XML ({error.getMessage()})", "mend it, or save the file anew")
-    except TooDeepError:
-        at = handler.mark()
+    except TooDeepError as error:
+        (at,) = error.args
         log.add(source.span(at), f"this is nested deeper than {MAX_DEPTH} levels", "no machine is: is it the right file?")
     if at is not None or handler.root is None:
         raise log.failure()
@@ -107,7 +104,7 @@ class _Handler(ContentHandler):
         else:
             self.root = element
         if len(self._open) >= MAX_DEPTH:
-            raise TooDeepError
+            raise TooDeepError(start)
         self._open.append(element)
 
     def endElement(self, name: str) -> None:  # noqa: N802
