@@ -372,7 +372,8 @@ def _with_optional_layer(arguments: list[str]) -> list[str]:
         return arguments
     at = arguments.index("--explain") + 1
     following = arguments[at] if at < len(arguments) else "-"
+    from tm2tfr.machine.formats.bbchallenge import is_argument
     from tm2tfr.machine.library import shipped
 
-    machine = following in shipped() or Path(following).suffix != "" or Path(following).exists()
+    machine = is_argument(following) or following in shipped() or Path(following).suffix != "" or Path(following).exists()
     return [*arguments[:at], ALL, *arguments[at:]] if machine or following.startswith("-") else arguments

@@ -101,7 +101,7 @@ def test_names_are_changed_and_it_is_said() -> None:
     written = bbchallenge.write(machine)
     assert written.text == "1LZ2RZ---_1RA------\n"
     assert written.notes == (
-        "1 rules that stayed in their cell and halted now move right and halt",
+        "where 1 rule stayed in a cell before a halt, the head now moves right",
         "states have other names: 'end' is 'Z', 'stop' is 'Z', 'on' is 'A', 'go' is 'B'",
         "symbols have other names: ' ' is '0', 'x' is '1', 'y' is '2'",
         "the input alphabet cannot be said: 2 can be input as well",
@@ -112,7 +112,10 @@ def test_names_are_changed_and_it_is_said() -> None:
     ("change", "reason"),
     [
         ({"accept": "B"}, "it accepts and rejects, and there is only one kind of halt: choose another format"),
-        ({"tape": "one-way"}, r"its tape is one-way, and in state 'A' it may move left at cell 0 \(on '_'\): mark cell 0"),
+        (
+            {"tape": "one-way", "transitions": {("A", "_"): ("A", "_", -1)}},
+            r"its tape is one-way, and in state 'A' it may move left at cell 0 \(on '_'\) and go on",
+        ),
         ({"tape_alphabet": tuple("_0123456789")}, "it has 11 symbols, and a symbol is a digit"),
         ({"transitions": {("A", "_"): ("A", "_", 0)}}, r"δ\(A, '_'\) stays in its cell, and there is no such move: move r"),
         (

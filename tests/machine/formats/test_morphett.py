@@ -164,6 +164,13 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
     assert fails("q0 1 1 r halt") == ["f:1:1: no rule is for state '0', in which a run starts: name the start state '0'"]
 
 
+def test_wildcards_that_stand_for_too_much() -> None:
+    lines = [f"s{k} {chr(0x4E00 + k)} * r s{k + 1}" for k in range(1001)]
+    assert fails("\n".join(["* * * r *", *lines]), "morphett") == [
+        "f: 1,003 states or transitions and 1,002 symbols are more than 1,000,000 rules: use fewer of either"
+    ]
+
+
 def test_out() -> None:
     written = morphett.write(load("palindromes"))
     assert written.text.startswith("; name: palindromes\n")

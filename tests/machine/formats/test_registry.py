@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.machine.formats.reading import fails, read
 from tests.machine.formats.test_doty import COPIED
 from tests.machine.formats.test_jflap import ENDS, document, step
 from tests.machine.formats.test_morphett import PALINDROMES
-from tm2tfr.errors import ConversionError
+from tm2tfr.errors import ConversionError, SpecError
 from tm2tfr.machine.formats import registry, turingmachine_io
 from tm2tfr.machine.library import load, shipped, shipped_text
 from tm2tfr.machine.simulator import result
@@ -39,6 +41,36 @@ def test_or_by_the_ending_of_its_file() -> None:
     assert "f.tm: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", file="f.tm")
 
 
+def test_code_is_not_run() -> None:
+    with pytest.raises(
+        ConversionError, match=r"^f\.py: a file of automata-lib is a program, which is not run: in Python, tm2"
+    ):
+        registry.read("print()", file="f.py")
+
+
+@pytest.mark.parametrize("line", ["0 _ 11 r halt", "0 0 0 n halt", "0 0 0 r", "0 0 0 r 0 0 ; one too many"])
+def test_a_program_with_an_error_is_still_known(line: str) -> None:
+    assert fails(f"0 1 1 r 0\n{line}\n")[0].startswith("f:2:")
+
+
+def splices(texts: list[str]) -> st.SearchStrategy[str]:
+    """Texts that nearly are machines: pieces of machines, cut anywhere, with anything between."""
+    piece = st.sampled_from(texts).flatmap(
+        lambda t: st.tuples(st.integers(0, len(t)), st.integers(0, len(t))).map(lambda at: t[min(at) : max(at)])
+    )
+    return st.lists(piece | st.sampled_from(texts) | st.text(max_size=5), max_size=4).map("".join)
+
+
+@settings(max_examples=300)
+@given(text=splices([t[:400] for t in TEXTS.values()]), format=st.sampled_from([None, *registry.READABLE]))
+def test_whatever_the_text_is_it_is_a_machine_or_a_complaint(text: str, format: str | None) -> None:
+    try:
+        loaded = registry.read(text, file="f", format=format)
+    except SpecError:
+        return
+    assert len(loaded.machine.states) >= 1
+
+
 @pytest.mark.parametrize("name", shipped())
 def test_yaml_is_never_taken_for_something_else(name: str) -> None:
     assert registry.read(shipped_text(name), file="f").machine.yaml == shipped_text(name)
@@ -61,7 +93,7 @@ def test_verdicts_become_the_state_accept() -> None:
     machine = Machine(transitions=rules, start="a", blank="_", accept=("yes", "ja"), reject="no", name="m")
     written = turingmachine_io.write(machine)
     assert written.notes == (
-        "1 rules that stayed in their cell and halted now move right and halt",
+        "where 1 rule stayed in a cell before a halt, the head now moves right",
         "states have other names: 'yes' is 'accept', 'ja' is 'accept', 'accept' is 'accept_1'",
     )
     other = registry.read(written.text, file="f").machine

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import machines, machines_with_inputs
 from tm2tfr.errors import ConversionError
 from tm2tfr.machine.formats import automata_lib, registry
-from tm2tfr.machine.formats.exact import renamed
+from tm2tfr.machine.formats.exact import left_at_the_edge, renamed
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
@@ -122,6 +122,16 @@ def test_a_machine_with_awkward_names_comes_back(format: str, case: tuple[Machin
         refused_rightly(machine, str(refusal))
         return
     agree(machine, other, word, format)
+
+
+def test_a_left_end_that_no_run_moves_off_is_no_obstacle() -> None:
+    rules = {("a", "1"): ("b", "x", 1), ("b", "1"): ("b", "1", 1), ("b", "_"): ("c", "_", -1), ("c", "1"): ("c", "1", -1)}
+    machine = Machine(transitions={**rules, ("c", "x"): ("end", "x", -1)}, start="a", blank="_", tape="one-way")
+    assert left_at_the_edge(machine) is None  # the head comes back to x, and halts there
+    for word in ("", "1", "111"):
+        agree(machine, again(machine, "turingmachine.io"), word, "turingmachine.io")
+    endless = Machine(transitions={**rules, ("c", "x"): ("c", "x", -1)}, start="a", blank="_", tape="one-way")
+    assert left_at_the_edge(endless) == ("c", "x")
 
 
 @pytest.mark.parametrize("format", [*WRITTEN, "automata-lib"])

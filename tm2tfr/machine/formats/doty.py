@@ -147,6 +147,7 @@ class _Program:
     def expand(self) -> None:
         """Put the rules into the draft, with a rule for each symbol instead of the wildcards."""
         values, marks = self.draft.values, self.draft.marks
+        self.draft.log.too_many(len(self.rules), len(values["tape_alphabet"]))
         ends = {*values["accept"], *values["reject"]}
         rules: dict[tuple[str, str], Rule] = {}
         for (state, symbol), (rule, write, nodes) in self.rules.items():

@@ -52,14 +52,14 @@ def two_way(t: Translation) -> Translation:
     bad = left_at_the_edge(t.machine)
     if bad is not None:
         q, a = bad
-        what = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r})"
+        what = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r}) and go on"
         raise t.refusal(what, "mark cell 0, so that no run gets there, or choose a format with one-way tapes")
-    note = "the one-way tape has become a two-way one: no run moves left at cell 0, so nothing differs"
+    note = "the one-way tape has become a two-way one: no run moves left at cell 0 and goes on, so nothing differs"
     return t.to(replace(t.machine, tape="two-way", yaml=None), note)
 
 
 def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
-    """Return a (state, symbol) with which some run may move left at cell 0, or None if no run ever does.
+    """Return a (state, symbol) with which some run may move left at cell 0 and go on, or None if no run ever does.
 
     A search of all (state, symbol in cell 0, head there or not), every other cell holding whatever it likes:
     what it does not find cannot happen.
@@ -75,7 +75,7 @@ def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
             rule = machine.transitions.get((state, symbol))
             if rule is None:
                 continue
-            if there and rule.move < 0:
+            if there and rule.move < 0 and rule.state not in machine.halting_states:
                 return state, symbol
             held = rule.write if there else first
             places = (there,) if rule.move == 0 else (False, True) if rule.move < 0 else (False,)
@@ -101,7 +101,7 @@ def without_stays(t: Translation) -> Translation:
     if not stays:
         return t
     moved = {key: Rule(rule.state, rule.write, rule.move or 1) for key, rule in t.machine.transitions.items()}
-    note = f"{len(stays)} rules that stayed in their cell and halted now move right and halt"
+    note = f"where {len(stays)} rule{'s' * (len(stays) > 1)} stayed in a cell before a halt, the head now moves right"
     return t.to(replace(t.machine, transitions=moved, yaml=None), note)
 
 

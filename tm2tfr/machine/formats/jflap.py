@@ -157,6 +157,7 @@ class _Reader:
         blank = blank if len(blank) == 1 and blank not in named else next(a for a in BLANKS if a not in named)
         sigma, listed = (self.alphabet(key) for key in ("input alphabet", "tape alphabet"))
         gamma = tuple(dict.fromkeys([*(listed or ()), *(sigma or ()), *named, blank]))
+        draft.log.too_many(len(self.transitions), len(gamma))
         rules: dict[tuple[str, str], tuple[Rule, Node]] = {}
         for element, q, r, symbol, write, move in self.transitions:
             if q in final:

@@ -39,9 +39,10 @@ _HEADER = re.compile(r"\s*;\s*(?P<key>name|tape|input|input alphabet|tape alphab
 
 
 def looks_like(text: str) -> bool:
-    """Return whether some line of a text is a rule of this format and the others do not speak against it."""
+    """Return whether some line of a text is a rule of this format, and most have the length of one."""
     lines = [line for line in text.splitlines() if line.split(";")[0].strip()]
-    return bool(lines) and sum(_RULE.fullmatch(line) is not None for line in lines) * 2 > len(lines)
+    long = sum(4 <= len(line.split(";")[0].split()) <= 6 for line in lines)
+    return long * 2 > len(lines) and any(_RULE.fullmatch(line) for line in lines)
 
 
 def stops(state: str) -> bool:
@@ -142,6 +143,7 @@ class _Program:
         self.headers_into(draft)
         named = dict.fromkeys(a for x in lines for a in (x.read, x.write) if a != ANY)
         gamma = tuple(dict.fromkeys([*draft.values.get("tape_alphabet", ()), *named, *self.sigma(), BLANK]))
+        draft.log.too_many(len(states), len(gamma))
         rules: dict[tuple[str, str], Rule] = {}
         for q in states:
             for a in () if stops(q) else gamma:

@@ -53,7 +53,7 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
     """Read a machine in any of the formats; which one is told by `format`, the file's ending, or the text.
 
     Raises:
-        ConversionError: if there is no such format to read.
+        ConversionError: if there is no such format to read, or files of it are programs.
         SpecError: with every error of the text.
     """
     chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
@@ -92,6 +92,9 @@ def _guess(text: str | bytes, file: str) -> Format:
     """Return the format of a text, by the ending of its file if only one has it; YAML if nothing speaks for another."""
     candidates = by_extension(file)
     if len(candidates) == 1:
+        if not FORMATS[candidates[0]].reads:
+            what = f"{file}: a file of {candidates[0]} is a program, which is not run"
+            raise ConversionError(f"{what}: in Python, tm2tfr.Machine.from_automata(dtm) takes what it makes")
         return FORMATS[candidates[0]]
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
     readable = (f for f in OTHERS if f.reads and (not candidates or f.name in candidates))
