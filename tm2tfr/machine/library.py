@@ -132,5 +132,5 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _first_in(folder: str) -> str:
-    machines = sorted(name for name in _names_in(Path(folder)) if name.endswith((".yaml", ".yml")))
+    machines = sorted(name for name in _names_in(Path(folder)) if name.endswith((".yaml", ".yml", ".jff", ".tm")))
     return f", for instance {str(Path(folder, machines[0]))!r}" if machines else ""

@@ -71,6 +71,7 @@ def test_what_is_wrong_is_said_all_at_once_and_where() -> None:
     assert fails("1RB1LB_1LA1R", "bbchallenge")[0].startswith("f:1:11: '1R' is no cell")
     assert fails("\n \n", "bbchallenge") == ["f: there is no machine in this text: write rows such as 1RB1LB_1LA1RZ"]
     assert fails("_".join(["1RA"] * 27), "bbchallenge")[0].startswith("f:1:105: there are 27 rows: the states are ABC")
+    assert fails("1RB1LB_1LA1RZ\n\n1RB---_1LA1RZ") == ["f:3:1: a second machine begins here: keep one machine a file"]
     assert fails("1RA" * 11, "bbchallenge")[0].startswith("f:1:1: the row of state A has 11 cells, 10 at most: ")
 
 

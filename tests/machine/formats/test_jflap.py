@@ -142,8 +142,11 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
         ("<a></b>", "f:1:6: this is not XML (mismatched tag): mend it, or save the file anew"),
         ("<a/>", "f:1:1: <a> is not a file of JFLAP: save a Turing machine in JFLAP"),
         ("<structure/>", "f:1:1: <structure> is not a file of JFLAP: save a Turing machine in JFLAP"),
-        ('<!DOCTYPE a [<!ENTITY e "x">]>\n<a>&e;</a>', "f:1:1: a DTD with entities is not read: remove it"),
-        ('<!-- <! --><!DOCTYPE a SYSTEM "http://x.y/z">\n<a/>', "f:1:12: a DTD with entities is not read: remove it"),
+        ('<!DOCTYPE a [<!ENTITY e "x">]>\n<a>&e;</a>', "f:1:1: a DTD, which may define entities, is not read: remove it"),
+        (
+            '<!-- <! --><!DOCTYPE a SYSTEM "http://x.y/z">\n<a/>',
+            "f:1:12: a DTD, which may define entities, is not read: remove it",
+        ),
         ("<a>" * 101, "f:1:301: this is nested deeper than 100 levels: no machine is: is it the right file?"),
     ],
 )

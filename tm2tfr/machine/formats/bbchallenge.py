@@ -53,6 +53,10 @@ def read(source: Source) -> Loaded:
     if len(rows) > len(LETTERS):
         draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: 26 rows at most")
         raise draft.log.failure()
+    for number in [n for n, line in enumerate(source.lines) if "_" in line][1:]:
+        draft.error(
+            _node((Mark(number, 0), source.lines[number])), "a second machine begins here", "keep one machine a file"
+        )
     width = len(rows[0])
     rules: dict[tuple[str, str], Rule] = {}
     for state, row in zip(LETTERS, rows, strict=False):

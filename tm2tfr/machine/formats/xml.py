@@ -66,7 +66,7 @@ def parse(source: Source) -> Document:
     except DefusedXmlException:
         lines = source.text[: max(0, source.text.find("<!DOCTYPE"))].split("\n")
         at = Mark(len(lines) - 1, len(lines[-1]))
-        log.add(source.span(at, Mark(at.line, at.column + 9)), "a DTD with entities is not read", "remove it")
+        log.add(source.span(at, Mark(at.line, at.column + 9)), "a DTD, which may define entities, is not read", "remove it")
     except SAXParseException as error:
         at = Mark(max(0, (error.getLineNumber() or 1) - 1), error.getColumnNumber() or 0)
         log.add(source.span(at), f"this is not XML ({error.getMessage()})", "mend it, or save the file anew")
