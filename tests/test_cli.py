@@ -104,6 +104,11 @@ def test_an_example_that_is_wrong_or_cut_off_fails(tmp_path: Path) -> None:
     assert "the example says accept, and the run was cut off after 3 steps: raise --max-steps" in done.stdout
 
 
+def test_a_machine_after_explain_is_no_layer(tmp_path: Path) -> None:
+    done = tm2tfr("compile", "--explain", "1RB1LB_1LA1RZ", cwd=tmp_path)
+    assert (done.returncode, "layer 6: transition" in done.stdout) == (0, True), done.stderr
+
+
 def test_a_limit_is_not_a_rejection(tmp_path: Path) -> None:
     done = tm2tfr("check", "never-halts", "--input", "", "--max-steps", "50", "--format", "json", cwd=tmp_path)
     run = json.loads(done.stdout)
@@ -163,6 +168,11 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
         (["table", "-o", "t.xyz"], "no table format goes with '.xyz'"),
         (["graph", "-o", "no/such/folder/g.dot"], "no/such/folder"),
         (["trace", "--max-steps", "-1"], "max-steps"),
+        (["trace", "1RB1LB_1LA1SZ"], "1RB1LB_1LA1SZ:1:11: '1SZ' is no cell: a cell is a digit, L or R, and a letter"),
+        (["convert", "copy", "-o", "c.jff"], "copy: JFLAP cannot say this machine: it halts without a verdict, and every"),
+        (["convert", "chapter", "-o", "c.txt"], "no format goes with '.txt': use --to yaml, turingmachine.io, bbchallenge"),
+        (["convert", "chapter", "--to", "jflip"], "no machine is written as 'jflip' (did you mean 'jflap'?)"),
+        (["convert", "-", "--format", "jfl"], "no machine is read from 'jfl' (did you mean 'jflap'?): choose one of yaml"),
         (["nonsense"], "nonsense"),
     ],
 )
@@ -189,6 +199,32 @@ def test_graph_prints_dot_and_machines_lists_them(tmp_path: Path) -> None:
     assert tm2tfr("graph", cwd=tmp_path).stdout.startswith("digraph")
     listed = tm2tfr("machines", "--format", "json", cwd=tmp_path).stdout.splitlines()
     assert "chapter" in [json.loads(line)["name"] for line in listed]
+
+
+def test_convert_there_and_back(tmp_path: Path) -> None:
+    assert tm2tfr("convert", "palindromes", "-o", "p.tm", cwd=tmp_path).stderr.splitlines() == [
+        "note: states have other names: 'accept' is 'halt-accept', 'reject' is 'halt-reject', 'first' is '0'",
+        "wrote p.tm",
+    ]
+    assert tm2tfr("convert", "p.tm", "-o", "p.jff", cwd=tmp_path).stderr == "wrote p.jff\n"
+    done = tm2tfr("check", "p.jff", "--input", "abba", "--input", "ab", cwd=tmp_path)
+    assert [line.split()[2] for line in done.stdout.splitlines()[:2]] == ["accept", "reject"]
+    assert done.returncode == 0
+    text = (tmp_path / "p.jff").read_text(encoding="utf-8")
+    assert "start state: 0\n" in tm2tfr("convert", "-", "--from", "jflap", cwd=tmp_path, stdin=text).stdout
+    assert "that is the machine itself" in failed(2, tm2tfr("convert", "p.tm", "-o", "p.tm", cwd=tmp_path))
+
+
+def test_bbchallenge_text_is_a_machine(tmp_path: Path) -> None:
+    done = tm2tfr("trace", "1RB1LB_1LA1RZ", cwd=tmp_path)
+    assert "simulator: halt after 6 steps, 4 cells visited, final tape '1111'" in done.stdout
+    assert tm2tfr("convert", "1RB1LB_1LA1RZ", "--to", "bbchallenge", cwd=tmp_path).stdout == "1RB1LB_1LA1RZ\n"
+
+
+def test_weights_of_an_imported_machine_know_it(tmp_path: Path) -> None:
+    assert tm2tfr("compile", "1RB1LB_1LA1RZ", "-o", "w.safetensors", cwd=tmp_path).returncode == 0
+    assert "all agree" in tm2tfr("trace", "w.safetensors", cwd=tmp_path).stdout
+    assert tm2tfr("convert", "w.safetensors", "--to", "bbchallenge", cwd=tmp_path).stdout == "1RB1LB_1LA1RZ\n"
 
 
 def test_long_runs_are_elided_unless_all_is_asked_for(tmp_path: Path) -> None:

@@ -335,6 +335,25 @@ def certify(
     return prove(compile(loaded, left_boundary=left_boundary), loaded)
 
 
+def convert(machine: Machine | str | Path, format: str) -> str:
+    """Return `machine`, a `Machine` or what `load` takes, in another program's format.
+
+    >>> import tm2tfr
+    >>> print(tm2tfr.convert("busy-beaver-2", "bbchallenge"))
+    1RB1LB_1LA1RZ
+    <BLANKLINE>
+
+    Args:
+        format: one of `tm2tfr.export.conversion.TARGETS`.
+
+    Raises:
+        ConversionError: if there is no such format, or it cannot say the machine: then with the reason.
+    """
+    from tm2tfr.export.conversion import convert
+
+    return convert(_machine(machine), format).text
+
+
 def machine_of(decoder: Decoder) -> Machine:
     """Return the machine that a decoder says it was compiled from.
 

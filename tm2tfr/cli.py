@@ -90,7 +90,10 @@ class SoftFormat(StrEnum):
     json = "json"
 
 
-MACHINE = "A machine file, the name of a shipped machine (see 'tm2tfr machines'), '-' for standard input"
+MACHINE = (
+    "A machine file, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge text such as 1RB1LB_1LA1RZ, "
+    "'-' for standard input"
+)
 Subject = Annotated[str, typer.Argument(help=f"{MACHINE}, or a .safetensors file.")]
 Input = Annotated[str | None, typer.Option("--input", "-i", help="The input word. Default: the machine's own.")]
 MaxSteps = Annotated[int, typer.Option(min=0, help="Stop after so many steps of the machine.")]
@@ -229,7 +232,7 @@ def table(
         raise OutputError(f"{output}: no table format goes with {output and output.suffix!r}: use --format {known}")
     subject = console.subject(machine, left_boundary)
     traced = _traced(subject, word, max_steps, engine, dtype)
-    console.write(table_of(traced, str(named), blank=subject.blank), output, subject)
+    console.write(table_of(traced, str(named), blank=subject.blank), output, subject.argument)
     if traced.divergence is not None:
         typer.echo(f"the check failed: {traced.divergence}", err=True)
     _exit(traced)
@@ -306,7 +309,7 @@ def certify(
     found = report(proof, engine=engine, dtype=dtype and dtype.value, positions=max_steps, max_head=max_head)
     typer.echo(found.text(), nl=False)
     if output is not None:
-        console.write(found.json(), output, subject)
+        console.write(found.json(), output, subject.argument)
     raise typer.Exit(0 if found.granted else 1)
 
 
@@ -356,6 +359,39 @@ def graph(machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")] = "chapter
     console.refuse_overwriting(machine, output)
     save(loaded, output)
     typer.echo(f"wrote {output}", err=True)
+
+
+@app.command()
+def convert(
+    machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")],
+    output: Output = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="yaml, turingmachine.io, bbchallenge, morphett, jflap, automata-lib, mermaid, dot, tikz or latex. "
+            "Default: by the extension of the output file.",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            "--format",
+            metavar="FORMAT",
+            help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: by extension or content.",
+        ),
+    ] = None,
+) -> None:
+    """Write a machine in another program's format, or say why that cannot say it."""
+    loaded = console.loaded(machine, format)
+    from tm2tfr.export.conversion import convert as converted
+    from tm2tfr.export.conversion import format_for
+
+    written = converted(loaded, to or (format_for(output) if output else "yaml"))
+    for note in written.notes:
+        typer.echo(f"note: {note}", err=True)
+    console.write(written.text, output, machine)
 
 
 @app.command()

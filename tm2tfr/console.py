@@ -46,8 +46,8 @@ def is_weights(argument: str) -> bool:
     return Path(argument).suffix == ".safetensors"
 
 
-def loaded(argument: str) -> Machine:
-    """Return the machine that an argument names, with its warnings on standard error."""
+def loaded(argument: str, format: str | None = None) -> Machine:
+    """Return the machine that an argument names, in a `format` if one is named, with its warnings on standard error."""
     from tm2tfr.machine.library import load_with_warnings
 
     if is_weights(argument):
@@ -55,7 +55,7 @@ def loaded(argument: str) -> Machine:
         from tm2tfr.export.weight_file import load
 
         return machine_of(load(Path(argument)))
-    found = load_with_warnings(argument)
+    found = load_with_warnings(argument, format=format)
     for warning in found.warnings:
         typer.echo(str(warning), err=True)
     return found.machine
@@ -332,14 +332,14 @@ def refuse_overwriting(argument: str, output: Path) -> None:
             raise OutputError(f"{output}: that is the machine itself: choose another name for the output")
 
 
-def write(text: str, output: Path | None, subject: Subject) -> None:
-    """Write `text` to `output`, whole or not at all, or to standard output."""
+def write(text: str, output: Path | None, argument: str) -> None:
+    """Write `text` to `output`, whole or not at all and not over what `argument` names, or to standard output."""
     if output is None:
         typer.echo(text, nl=False)
         return
     from tm2tfr.export.files import write_text
 
-    refuse_overwriting(subject.argument, output)
+    refuse_overwriting(argument, output)
     write_text(output, text)
     typer.echo(f"wrote {output}", err=True)
 
@@ -388,7 +388,8 @@ def _with_optional_layer(arguments: list[str]) -> list[str]:
         return arguments
     at = arguments.index("--explain") + 1
     following = arguments[at] if at < len(arguments) else "-"
+    from tm2tfr.machine.formats.bbchallenge import is_argument
     from tm2tfr.machine.library import shipped
 
-    machine = following in shipped() or Path(following).suffix != "" or Path(following).exists()
+    machine = is_argument(following) or following in shipped() or Path(following).suffix != "" or Path(following).exists()
     return [*arguments[:at], ALL, *arguments[at:]] if machine or following.startswith("-") else arguments

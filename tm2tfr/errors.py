@@ -92,6 +92,10 @@ class OutputError(Tm2tfrError):
     """A file that cannot be written, or a drawing that cannot be made."""
 
 
+class ConversionError(Tm2tfrError):
+    """A machine that a format cannot say, or a format that nothing is read from or written to."""
+
+
 class ShapeError(Tm2tfrError):
     """Weights that do not fit together: a matrix of the wrong shape, an unknown direction, a NaN."""
 

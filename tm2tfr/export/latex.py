@@ -131,19 +131,19 @@ def _cell(shown: str) -> str:
     triple = parsed(shown)
     if triple is not None:
         sign = "+" if triple.move > 0 else ""
-        return f"$({_maths(triple.state)}, {_maths(triple.symbol)}, {sign}{triple.move})$"
-    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${_maths(shown).rstrip()}$"
+        return f"$({maths(triple.state)}, {maths(triple.symbol)}, {sign}{triple.move})$"
+    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${maths(shown).rstrip()}$"
 
 
 def _tape(tape: Stretch | None) -> str:
     if tape is None:
         return ""
-    cells = [rf"\underline{{{_maths(a)}}}" if k == tape.head else _maths(a) for k, a in enumerate(tape.cells)]
+    cells = [rf"\underline{{{maths(a)}}}" if k == tape.head else maths(a) for k, a in enumerate(tape.cells)]
     left, between = r"\dots " if tape.cut else "", r"\,"  # apart, so that blanks are no long line
     return rf"${left}{between.join(cells)} \dots$"
 
 
-def _maths(name: str) -> str:
+def maths(name: str) -> str:
     """Return a state, a symbol or a number for use in formulas."""
     if re.fullmatch(r"[A-Za-z]|[+-]?[0-9]+", name):
         return name

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from tm2tfr.errors import NotFoundError, ReadError, SpecWarning, did_you_mean
-from tm2tfr.machine.formats import native
-from tm2tfr.machine.formats.native import Loaded
+from tm2tfr.machine.formats import bbchallenge, native, registry
+from tm2tfr.machine.formats.loaded import Loaded
 from tm2tfr.machine.formats.source import MAX_BYTES
 from tm2tfr.machine.spec import Machine
 
@@ -48,36 +48,41 @@ def shipped_text(name: str) -> str:
     return _shelf()[name].read_text(encoding="utf-8")
 
 
-def load(where: str | Path) -> Machine:
+def load(where: str | Path, *, format: str | None = None) -> Machine:
     """Load a machine from a path, from standard input (``-``), or a shipped one by its name.
 
-    A name without a suffix or a slash means a file in the current folder if there is one. What the author of
-    the machine may not have meant is issued as a `SpecWarning`.
+    A name without a suffix or a slash means a file in the current folder if there is one. What is neither and looks
+    like bbchallenge text, ``1RB1LB_1LA1RZ``, is taken for it. The format of a file is that of its ending or, failing
+    that, of its contents, unless `format` names it (`tm2tfr.machine.formats.registry`). What the author of the
+    machine may not have meant is issued as a `SpecWarning`.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped machine.
         ReadError: if it cannot be read.
+        ConversionError: if there is no such format.
         SpecError: with every error of the document.
     """
-    loaded = load_with_warnings(where)
+    loaded = load_with_warnings(where, format=format)
     for warning in loaded.warnings:
         warnings.warn(str(warning), SpecWarning, stacklevel=2)
     return loaded.machine
 
 
-def load_with_warnings(where: str | Path) -> Loaded:
+def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loaded:
     """Load a machine as `load` does, and return the warnings with it instead of issuing them.
 
     Raises:
-        NotFoundError, ReadError, SpecError: as `load`.
+        NotFoundError, ReadError, ConversionError, SpecError: as `load`.
     """
     if isinstance(where, str) and where in _shelf() and not Path(where).is_file():
         return native.read(shipped_text(where), file=_shelf()[where].name)
     if where == STDIN:
-        return native.read(_standard_input(), file="<stdin>")
+        return registry.read(_standard_input(), file="<stdin>", format=format)
     name = str(where)
+    if isinstance(where, str) and bbchallenge.is_argument(name) and not Path(name).exists():
+        return registry.read(name, file=name, format="bbchallenge")
     shown = name if name and name.isprintable() else repr(name)
-    return native.read(_contents(name, shown), file=shown)
+    return registry.read(_contents(name, shown), file=shown, format=format)
 
 
 def _standard_input() -> bytes:
@@ -127,5 +132,5 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _first_in(folder: str) -> str:
-    machines = sorted(name for name in _names_in(Path(folder)) if name.endswith((".yaml", ".yml")))
+    machines = sorted(name for name in _names_in(Path(folder)) if name.endswith((".yaml", ".yml", ".jff", ".tm")))
     return f", for instance {str(Path(folder, machines[0]))!r}" if machines else ""

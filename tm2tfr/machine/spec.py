@@ -173,6 +173,23 @@ class Machine:
         return native.read(text, file=file).machine
 
     @classmethod
+    def from_automata(cls, dtm: object, *, name: str = "dtm") -> Machine:
+        """Return the machine that a `DTM` of automata-lib is; `to_automata` is the way back.
+
+        Raises:
+            SpecError: if it has several tapes or choices, or is no `DTM`.
+        """
+        from tm2tfr.machine.formats import automata_lib  # noqa: PLC0415
+
+        return automata_lib.from_dtm(dtm, name=name)
+
+    def to_automata(self) -> Any:
+        """Return this machine as a `DTM` of automata-lib, as far as that can say it, else raise ConversionError."""
+        from tm2tfr.machine.formats import automata_lib  # noqa: PLC0415
+
+        return automata_lib.to_dtm(self)
+
+    @classmethod
     def load(cls, where: str | Path) -> Machine:
         """Load a machine from a path, or a shipped one by its name. See `tm2tfr.machine.library.load`."""
         from tm2tfr.machine.library import load  # noqa: PLC0415
@@ -266,12 +283,7 @@ class Machine:
     def __repr__(self) -> str:
         sets = " ".join(f"{n}={{{', '.join(s)}}}" for n, s in (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet)) if s)
         ends = [f"{n}={', '.join(q)}" for n, q in (("accept", self.accept_states), ("reject", self.reject_states)) if q]
-        parts = [
-            f"{len(self.states)} states",
-            f"{len(self.transitions)} rules",
-            sets,
-            f"blank {self.blank!r}",
-        ]
+        parts = [f"{len(self.states)} states", f"{len(self.transitions)} rules", sets, f"blank {self.blank!r}"]
         return f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>"
 
     def _repr_html_(self) -> str:
@@ -308,11 +320,8 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
             "write for instance blank: ' ' (with the quotes) or blank: _",
         )
     elif m.blank not in gamma:
-        yield Problem(
-            ("tape alphabet",),
-            f"the blank {m.blank!r} is not in the tape alphabet",
-            "add it, the tape is full of it",
-        )
+        what = f"the blank {m.blank!r} is not in the tape alphabet"
+        yield Problem(("tape alphabet",), what, "add it, the tape is full of it")
     for a in m.input_alphabet or ():
         at = ("input alphabet", a)
         if len(a) != 1 and a not in in_rules:
@@ -327,18 +336,12 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
             yield Problem(at, f"the symbol {a!r} is not in the tape alphabet", "add it there, or mend it")
     for a in m.tape_alphabet:
         if len(a) != 1 and a not in {*in_rules, *sigma, m.blank}:
-            yield Problem(
-                ("tape alphabet", a),
-                f"the symbol {a!r} is not one character",
-                "a symbol is exactly one character",
-            )
+            what = f"the symbol {a!r} is not one character"
+            yield Problem(("tape alphabet", a), what, "a symbol is exactly one character")
     yield from _word_problems(m, ("input",), m.input or "", sigma | {m.blank})
     if m.tape not in TAPES:
-        yield Problem(
-            ("tape",),
-            f"unknown kind of tape {m.tape!r}{did_you_mean(m.tape, TAPES)}",
-            "write one-way or two-way",
-        )
+        what = f"unknown kind of tape {m.tape!r}{did_you_mean(m.tape, TAPES)}"
+        yield Problem(("tape",), what, "write one-way or two-way")
 
 
 def _word_problems(m: Machine, at: tuple[str, ...], word: str, known: frozenset[str]) -> Iterator[Problem]:

@@ -7,29 +7,17 @@ is an error, and so is a misspelt key within a rule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import PurePath
-
-from tm2tfr.errors import Diagnostic
 from tm2tfr.machine.formats.advice import advise
 from tm2tfr.machine.formats.document import read_document
 from tm2tfr.machine.formats.draft import Draft
+from tm2tfr.machine.formats.loaded import Loaded, stem
 from tm2tfr.machine.formats.nodes import Map, Node, Scalar, compose, kind
 from tm2tfr.machine.formats.source import Log, Source, decoded
 from tm2tfr.machine.formats.writer import write
-from tm2tfr.machine.spec import Machine
 
 __all__ = ["Loaded", "read", "write"]
 
 _WRAPPER = ("name", "source code", "positions", "editor contents")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
-    """A machine, and what its author may not have meant."""
-
-    machine: Machine
-    warnings: tuple[Diagnostic, ...] = ()
 
 
 def read(text: str | bytes, *, file: str) -> Loaded:
@@ -39,16 +27,12 @@ def read(text: str | bytes, *, file: str) -> Loaded:
         SpecError: with every error of the document, in the order of the text.
     """
     source = decoded(text, file=file)
-    draft = Draft(Log(source), values={"name": _stem(file), "yaml": source.text})
+    draft = Draft(Log(source), values={"name": stem(file), "yaml": source.text})
     root = _unwrapped(_mapping(compose(source), draft), draft)
     read_document(root, draft)
     machine = draft.machine()
     advise(machine, draft)
     return Loaded(machine=machine, warnings=draft.log.conclude())
-
-
-def _stem(file: str) -> str:
-    return "machine" if file.startswith("<") else PurePath(file).stem or "machine"
 
 
 def _mapping(root: Node | None, draft: Draft) -> Map:

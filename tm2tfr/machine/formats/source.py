@@ -13,6 +13,8 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
+MOST_RULES = 1_000_000
+"""More than a text of `MAX_BYTES` can spell out: only wildcards can ask for more."""
 
 _BOM = "\ufeff"
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # YAML's, which are not quite str.splitlines()
@@ -66,6 +68,17 @@ class Log:
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Note a complaint; one that is there already is not said twice."""
         self.found[Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)] = None
+
+    def too_many(self, states: int, symbols: int) -> None:
+        """Refuse a text whose wildcards would stand for more than `MOST_RULES` rules.
+
+        Raises:
+            SpecError: with all the complaints.
+        """
+        if states * symbols > MOST_RULES:
+            what = f"{states:,} states or transitions and {symbols:,} symbols are more than {MOST_RULES:,} rules"
+            self.add(None, what, "use fewer of either")
+            raise self.failure()
 
     def inside(self, source: Source) -> Log:
         """Return a log for a `source` within this one; both collect into the same place."""

@@ -1,0 +1,38 @@
+"""A machine -> YAML for turingmachine.io, whose documents our own reader reads.
+
+There a tape is two-way, no move stays, and no key accepts or rejects: by convention a state named ``accept``
+accepts, and in a machine that has one every other halt rejects. The keys that it does not know it ignores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tm2tfr.machine.formats import writer
+from tm2tfr.machine.formats.exact import Translation, Written, two_way, with_states, without_stays
+from tm2tfr.machine.spec import Machine
+
+ACCEPT = "accept"
+
+
+def write(machine: Machine) -> Written:
+    """Return `machine` as a document of turingmachine.io.
+
+    Raises:
+        ConversionError: if it stays in a cell and goes on, or may move left at the end of a one-way tape.
+    """
+    t = _verdicts(without_stays(two_way(Translation(machine, "turingmachine.io"))))
+    return Written(writer.write(t.machine), t.notes)
+
+
+def _verdicts(t: Translation) -> Translation:
+    """Return the machine with a state named ``accept`` instead of the keys, if it decides."""
+    m = t.machine
+    if not m.decides:
+        return t
+    t = with_states(t, dict.fromkeys(m.accept_states, ACCEPT))
+    if not m.accept_states:
+        t = with_states(t, {ACCEPT: ACCEPT + "_"} if ACCEPT in m.states else {})
+        more = replace(t.machine, states=(*t.machine.states, ACCEPT), yaml=None)
+        t = t.to(more, "a state 'accept', which no run enters, says that a halt rejects")
+    return t.to(replace(t.machine, accept=None, reject=None, yaml=None))
