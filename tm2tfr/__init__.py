@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr._version import __version__
 
 if TYPE_CHECKING:
-    from tm2tfr.api import certify, check, compile, default_input, machine_of, run, simulate
+    from tm2tfr.api import certify, check, compile, default_input, export_gpt2, machine_of, run, simulate, verify_checkpoint
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
     from tm2tfr.export.tables import table
     from tm2tfr.export.weight_file import load as load_weights
@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from tm2tfr.transformer.weights import Decoder
 
 _HOMES = {
-    "tm2tfr.api": ("certify", "check", "compile", "default_input", "machine_of", "run", "simulate"),
+    "tm2tfr.api": (
+        "certify",
+        "check",
+        "compile",
+        "default_input",
+        "export_gpt2",
+        "machine_of",
+        "run",
+        "simulate",
+        "verify_checkpoint",
+    ),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
     "tm2tfr.export.tables": ("table",),
     "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
@@ -54,6 +64,7 @@ __all__ = [
     "check",
     "compile",
     "default_input",
+    "export_gpt2",
     "listing",
     "load",
     "load_weights",
@@ -65,6 +76,7 @@ __all__ = [
     "summary",
     "table",
     "to_graph",
+    "verify_checkpoint",
 ]
 
 

@@ -22,6 +22,8 @@ from tm2tfr.machine.spec import Machine
 if TYPE_CHECKING:
     from tm2tfr.certificate import Proof
     from tm2tfr.engines import Engine
+    from tm2tfr.export.gpt2.export import Exported
+    from tm2tfr.export.gpt2.verify import Verdict
     from tm2tfr.machine.simulator import Result
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
@@ -242,6 +244,66 @@ def certify(
         return prove(subject, machine or machine_of(subject))
     loaded = _machine(subject)
     return prove(compile(loaded, left_boundary=left_boundary), loaded)
+
+
+def export_gpt2(
+    subject: Decoder | Machine | str | Path,
+    folder: str | Path,
+    *,
+    machine: Machine | None = None,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    stock: bool = False,
+    verify: bool = True,
+) -> Exported:
+    """Write a decoder as a GPT-2 that unmodified `transformers` loads, and return what was written.
+
+    Args:
+        subject, machine: see `check`.
+        folder: the directory to make; an earlier export there is replaced.
+        positions: the longest run, N; left out 1,024, or as many as fit.
+        max_head: the largest |h| of a run; left out, any.
+        dtype: ``float64`` or ``float32``; `stock`: GPT-2's own layer norm epsilon and GELU.
+        verify: load it in transformers and compare its runs with the simulator's before it gets its name.
+
+    Raises:
+        ExportError: if it does not fit, cannot be run, or is not right.
+        OutputError: if it cannot be written.
+        CompileError: if a decoder comes with no machine.
+    """
+    from tm2tfr.export.gpt2.export import export
+    from tm2tfr.transformer.weights import Decoder
+
+    decoder = subject if isinstance(subject, Decoder) else compile(subject)
+    machine = machine or machine_of(decoder)
+    options: dict[str, Any] = {"positions": positions, "max_head": max_head, "dtype": dtype, "stock": stock}
+    return export(decoder, machine, folder, verify=verify, **options)
+
+
+def verify_checkpoint(
+    folder: str | Path, *, machine: Machine | str | Path | None = None, word: str | None = None
+) -> Verdict:
+    """Say whether an exported checkpoint is still `machine`: in its weights, and when it is run on `word`.
+
+    Args:
+        machine: left out, the machine that travels with the checkpoint.
+        word: the input; left out, the machine's own default input.
+
+    Raises:
+        ExportError: if `folder` is no export, or cannot be run.
+        InputError: if `word` is not over the input alphabet.
+    """
+    from tm2tfr.export.gpt2.directory import load as opened
+    from tm2tfr.export.gpt2.verify import verified
+
+    if machine is None:
+        document = opened(folder).provenance
+        if "machine" not in document:
+            raise CompileError(f"{folder}: no machine travels with this checkpoint: name one with --machine")
+        machine = Machine.from_yaml(document["machine"], file=document.get("name", "<provenance>"))
+    machine = _machine(machine)
+    return verified(folder, compile(machine), machine, default_input(machine) if word is None else word)
 
 
 def machine_of(decoder: Decoder) -> Machine:

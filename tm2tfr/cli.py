@@ -68,6 +68,12 @@ class TableFormat(StrEnum):
     html = "html"
 
 
+class ExportTarget(StrEnum):
+    """The programs that a machine can be exported to."""
+
+    gpt2 = "gpt2"
+
+
 class ReportFormat(StrEnum):
     """What a list can be printed as."""
 
@@ -272,6 +278,56 @@ def certify(
     if output is not None:
         console.write(found.json(), output, subject)
     raise typer.Exit(0 if found.granted else 1)
+
+
+@app.command()
+def export(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The directory to make.")],
+    machine: Subject = "chapter",
+    to: Annotated[ExportTarget, typer.Option(help="The program to export to.")] = ExportTarget.gpt2,
+    positions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The longest run. Default: 1,024, or what the dtype allows.")
+    ] = None,
+    max_head: Annotated[
+        int | None, typer.Option(min=0, metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="The numbers of the model.")] = Dtype.float64,
+    stock: Annotated[bool, typer.Option("--stock", help="GPT-2's own epsilon and GELU, with narrower margins.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Load and run it in transformers before it is written.")
+    ] = True,
+    left_boundary: LeftBoundary = None,
+) -> None:
+    """Export a machine as a checkpoint that other people's programs load, run there and compared with the simulator."""
+    subject = console.subject(machine, left_boundary)
+    from tm2tfr.api import export_gpt2
+
+    console.refuse_overwriting(subject.argument, output)
+    report = export_gpt2(
+        subject.decoder,
+        output,
+        machine=subject.machine,
+        positions=positions,
+        max_head=max_head,
+        dtype=dtype.value,
+        stock=stock,
+        verify=verify,
+    )
+    typer.echo(str(report))
+
+
+@app.command("verify-checkpoint")
+def verify_checkpoint(
+    folder: Annotated[Path, typer.Argument(help="A directory made by 'tm2tfr export'.")],
+    machine: Annotated[str | None, typer.Option(help=f"{MACHINE}. Default: the one that travels with it.")] = None,
+    word: Input = None,
+) -> None:
+    """Is this checkpoint still that machine? Compare its weights, run it, and say where it differs."""
+    from tm2tfr.api import verify_checkpoint
+
+    verdict = verify_checkpoint(folder, machine=machine and console.loaded(machine), word=word)
+    typer.echo(str(verdict))
+    raise typer.Exit(0 if verdict.same else 1)
 
 
 @app.command()
