@@ -20,6 +20,7 @@ from tm2tfr.errors import ExportError, InputError
 from tm2tfr.export.gpt2 import running
 from tm2tfr.export.gpt2.running import Running, compared, words
 from tm2tfr.machine.library import load
+from tm2tfr.machine.spec import Machine
 
 ROOT = Path(__file__).parents[3]
 pytestmark = [
@@ -80,6 +81,15 @@ def test_the_tokenizer_finds_tokens_anywhere_the_longest_first(folder: Path, tmp
     assert tokenizer.tokenize("([])") == ["(", "[", "]", ")"]
     triple = next(token for token in tokenizer.get_vocab() if token.endswith(",(,+1)"))
     assert tokenizer.tokenize(f"({triple})") == ["(", triple, ")"]
+
+
+def test_states_and_symbols_of_every_kind(tmp_path: Path) -> None:
+    rules = {("a b", "B"): ("é(", ")", 1), ("é(", "O"): ("a b", " ", 1), ("a b", "S"): ("end", '"', 0)}
+    machine = Machine(transitions=rules, start="a b", blank="_", input_alphabet=("B", "O", "S", ","), name="odd")
+    found = export_gpt2(machine, tmp_path / "x", positions=40)
+    run = compared(Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "BOS,", 40)
+    assert run.difference is None
+    assert run.answers[4:] == ("(a b,B,0)", "(é(,),+1)", "(a b, ,+1)", '(end,",0)', "HALT")
 
 
 def test_a_run_that_is_longer_than_the_positions_ends_there(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchmarks.machines import large, rewriter, runner
 from tests.export.gpt2.reference import expected, logits, wrong
+from tests.strategies import machines_with_inputs
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.export.gpt2.limits import fitted
@@ -40,6 +43,14 @@ def test_in_float32_and_with_gpt2s_own_epsilon_and_gelu(name: str, dtype: str, s
     assert gpt2.tensors()["transformer.wpe.weight"].dtype == np.dtype(dtype)
     for word in [example.input for example in machine.examples][:4] or [""]:
         assert wrong(gpt2, machine, word) == []
+
+
+@settings(max_examples=60)
+@given(machines_with_inputs(), st.sampled_from([("float64", False), ("float32", False), ("float64", True)]))
+def test_random_machines(case: tuple[Machine, str], recipe: tuple[str, bool]) -> None:
+    machine, word = case
+    dtype, stock = recipe
+    assert wrong(gpt2_of(machine, 60, dtype, stock=stock), machine, word) == []
 
 
 def test_far_cells_that_are_written_again_and_again() -> None:

@@ -172,7 +172,8 @@ tags: [turing-machine, tm2tfr]
 
 This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given an input word
 it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
-({", ".join(decoder.stop)}). The tokenizer puts `{decoder.bos}`, which starts the run, after the word.
+({", ".join(decoder.stop)}). The tokenizer puts `{decoder.bos}`, which starts the run, after the word, with or without
+spaces between its symbols.
 
 ```python
 from transformers import AutoModelForCausalLM, AutoTokenizer

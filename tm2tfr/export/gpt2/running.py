@@ -63,8 +63,12 @@ class Running:
         return f"transformers {importlib.import_module('transformers').__version__}, torch {self._torch.__version__}"
 
     def prompt(self, word: str) -> list[int]:
-        """Return the token numbers of `word` and BOS, as the tokenizer has them."""
-        return list(self.tokenizer(word)["input_ids"])
+        """Return the token numbers of `word` and BOS, as the tokenizer has them.
+
+        With spaces between its symbols, so that they are not taken for a token that they spell; none if a symbol is one.
+        """
+        between = "" if " " in self.tokenizer.get_vocab() else " "
+        return list(self.tokenizer(between.join(word))["input_ids"])
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token of maximal logit at every position of a given sequence."""
