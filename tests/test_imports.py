@@ -28,11 +28,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "certificate": RUN,
     "export": LIBRARY,
     "api": LIBRARY,
-    "__init__": LIBRARY | {"api"},
+    "exchange": LIBRARY | {"api"},
+    "__init__": LIBRARY | {"api", "exchange"},
+    "options": set(),
     "progress": BASE | {"trace"},
     "console": LIBRARY | {"api"},
     "soft_console": LIBRARY | {"api", "console"},
-    "cli": LIBRARY | {"api", "console", "progress", "soft_console"},
+    "cli": LIBRARY | {"api", "console", "exchange", "options", "progress", "soft_console"},
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         certify,
         check,
         compile,
-        convert,
         default_input,
         machine_of,
         measure_softness,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         soften,
     )
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
+    from tm2tfr.exchange import convert, export_gpt2, verify_checkpoint
     from tm2tfr.export.tables import table
     from tm2tfr.export.weight_file import load as load_weights
     from tm2tfr.export.weight_file import save as save_weights
@@ -40,7 +40,6 @@ _HOMES = {
         "certify",
         "check",
         "compile",
-        "convert",
         "default_input",
         "machine_of",
         "measure_softness",
@@ -49,6 +48,7 @@ _HOMES = {
         "soften",
     ),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
+    "tm2tfr.exchange": ("convert", "export_gpt2", "verify_checkpoint"),
     "tm2tfr.export.tables": ("table",),
     "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
     "tm2tfr.machine.graph": ("to_graph",),
@@ -77,6 +77,7 @@ __all__ = [
     "compile",
     "convert",
     "default_input",
+    "export_gpt2",
     "listing",
     "load",
     "load_weights",
@@ -90,6 +91,7 @@ __all__ = [
     "summary",
     "table",
     "to_graph",
+    "verify_checkpoint",
 ]
 
 

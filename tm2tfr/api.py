@@ -49,7 +49,7 @@ def compile(machine: Machine | str | Path, *, left_boundary: str | None = None) 
     """
     from tm2tfr.compiler.turing import compile_machine
 
-    return compile_machine(_machine(machine), left_boundary=left_boundary)
+    return compile_machine(as_machine(machine), left_boundary=left_boundary)
 
 
 def soften(
@@ -122,7 +122,7 @@ def measure_softness(
     if isinstance(subject, Decoder):
         decoder, machine = subject, machine or machine_of(subject)
     else:
-        machine = _machine(subject)
+        machine = as_machine(subject)
         decoder = compile(machine, left_boundary=left_boundary)
     if decoder.soft:
         raise CompileError("these weights have softmax attention already: measure those they were made from")
@@ -139,7 +139,7 @@ def simulate(machine: Machine | str | Path, word: str = "", *, max_steps: int | 
     """
     from tm2tfr.machine.simulator import result
 
-    return result(_machine(machine), word, max_steps=max_steps)
+    return result(as_machine(machine), word, max_steps=max_steps)
 
 
 def run(
@@ -211,7 +211,7 @@ def check(
     if isinstance(subject, Decoder):
         decoder, machine = subject, machine or machine_of(subject)
     else:
-        machine = _machine(subject)
+        machine = as_machine(subject)
         decoder = compile(machine, left_boundary=left_boundary)
     word = default_input(machine) if word is None else word
     files = _Files(_path(checkpoint), checkpoint_every, _path(resume), _path(out))
@@ -331,27 +331,8 @@ def certify(
 
     if isinstance(subject, Decoder):
         return prove(subject, machine or machine_of(subject))
-    loaded = _machine(subject)
+    loaded = as_machine(subject)
     return prove(compile(loaded, left_boundary=left_boundary), loaded)
-
-
-def convert(machine: Machine | str | Path, format: str) -> str:
-    """Return `machine`, a `Machine` or what `load` takes, in another program's format.
-
-    >>> import tm2tfr
-    >>> print(tm2tfr.convert("busy-beaver-2", "bbchallenge"))
-    1RB1LB_1LA1RZ
-    <BLANKLINE>
-
-    Args:
-        format: one of `tm2tfr.export.conversion.TARGETS`.
-
-    Raises:
-        ConversionError: if there is no such format, or it cannot say the machine: then with the reason.
-    """
-    from tm2tfr.export.conversion import convert
-
-    return convert(_machine(machine), format).text
 
 
 def machine_of(decoder: Decoder) -> Machine:
@@ -374,5 +355,6 @@ def default_input(machine: Machine) -> str:
     return machine.examples[0].input if machine.examples else ""
 
 
-def _machine(machine: Machine | str | Path) -> Machine:
+def as_machine(machine: Machine | str | Path) -> Machine:
+    """Return `machine`, or the one that `load` finds."""
     return machine if isinstance(machine, Machine) else load(machine)

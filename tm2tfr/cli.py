@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,28 @@ import typer
 from tm2tfr import console, soft_console
 from tm2tfr._version import __version__
 from tm2tfr.errors import OutputError
+from tm2tfr.options import (
+    MACHINE,
+    Attention,
+    Checkpoint,
+    CheckpointEvery,
+    Dtype,
+    Engine,
+    EngineName,
+    ExportTarget,
+    Input,
+    LeftBoundary,
+    MaxSteps,
+    Number,
+    Out,
+    Output,
+    ReportFormat,
+    Resume,
+    SoftFormat,
+    Subject,
+    TableFormat,
+    Temperature,
+)
 from tm2tfr.progress import showing
 
 if TYPE_CHECKING:
@@ -31,98 +52,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class EngineName(StrEnum):
-    """The engines by name."""
-
-    auto = "auto"
-    dense = "dense"
-    exact = "exact"
-    fast = "fast"
-
-
-class Dtype(StrEnum):
-    """The dtypes of the dense engine."""
-
-    float64 = "float64"
-    float32 = "float32"
-
-
-class Boundary(StrEnum):
-    """What a move left at cell 0 of a one-way tape emits."""
-
-    repaired = "repaired"
-    chapter = "chapter"
-
-
-class AttentionName(StrEnum):
-    """How scores become weights."""
-
-    average_hard = "average-hard"
-    softmax = "softmax"
-
-
-class TableFormat(StrEnum):
-    """What a table can be printed as."""
-
-    text = "text"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
-    jsonl = "jsonl"
-    html = "html"
-
-
-class ReportFormat(StrEnum):
-    """What a list can be printed as."""
-
-    text = "text"
-    json = "json"
-
-
-class SoftFormat(StrEnum):
-    """What a measured soft run can be printed as."""
-
-    text = "text"
-    csv = "csv"
-    json = "json"
-
-
-MACHINE = (
-    "A machine file, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge text such as 1RB1LB_1LA1RZ, "
-    "'-' for standard input"
-)
-Subject = Annotated[str, typer.Argument(help=f"{MACHINE}, or a .safetensors file.")]
-Input = Annotated[str | None, typer.Option("--input", "-i", help="The input word. Default: the machine's own.")]
-MaxSteps = Annotated[int, typer.Option(min=0, help="Stop after so many steps of the machine.")]
-Engine = Annotated[
-    EngineName,
-    typer.Option(help="What runs the weights: numpy, exact rationals, or compiled code. auto: dense, for long runs fast."),
-]
-Checkpoint = Annotated[
-    Path | None, typer.Option(help="Write the state of the run to this file now and then, and on Ctrl-C.")
-]
-CheckpointEvery = Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="How often.")]
-Resume = Annotated[Path | None, typer.Option(help="Go on from this checkpoint.")]
-Out = Annotated[
-    Path | None, typer.Option(help="Write the rows to this .jsonl, .csv or .parquet file, without holding them.")
-]
-Number = Annotated[Dtype | None, typer.Option(help="The dense engine's numbers. Default: float64.")]
-LeftBoundary = Annotated[
-    Boundary | None,
-    typer.Option(help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong."),
-]
-Attention = Annotated[AttentionName | None, typer.Option(help="How scores become weights. Default: average-hard.")]
-Temperature = Annotated[
-    str | None,
-    typer.Option(
-        metavar="auto|τ",
-        help="Softmax: queries are divided by it, e.g. 0.001 or 2^-10. auto (default): Theorem 26 for the run's length.",
-    ),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -340,11 +269,61 @@ def soften(
     value = temperature if temperature in (None, soft_console.AUTO) else soft_console.parsed(temperature)
     options: dict[str, Any] = {"machine": subject.machine, "temperature": value, "max_steps": max_steps}
     found = measure_softness(subject.decoder, word, dtype=dtype and dtype.value, **options)
-    console.write(report(found, format.value, everything=everything), output, subject)
+    console.write(report(found, format.value, everything=everything), output, subject.argument)
     if plot is not None:
         soft_plot.plot(found, plot)
         typer.echo(f"wrote {plot}", err=True)
     raise typer.Exit(0 if found.softness.uniform_tieless else 1)
+
+
+@app.command()
+def export(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The directory to make.")],
+    machine: Subject = "chapter",
+    to: Annotated[ExportTarget, typer.Option(help="The program to export to.")] = ExportTarget.gpt2,
+    positions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The longest run. Default: 1,024, or what the dtype allows.")
+    ] = None,
+    max_head: Annotated[
+        int | None, typer.Option(min=0, metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="The numbers of the model.")] = Dtype.float64,
+    stock: Annotated[bool, typer.Option("--stock", help="GPT-2's own epsilon and GELU, with narrower margins.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Load and run it in transformers before it is written.")
+    ] = True,
+    left_boundary: LeftBoundary = None,
+) -> None:
+    """Export a machine as a checkpoint that other people's programs load, run there and compared with the simulator."""
+    subject = console.subject(machine, left_boundary)
+    from tm2tfr.exchange import export_gpt2
+
+    console.refuse_overwriting(subject.argument, output)
+    report = export_gpt2(
+        subject.decoder,
+        output,
+        machine=subject.machine,
+        positions=positions,
+        max_head=max_head,
+        dtype=dtype.value,
+        stock=stock,
+        verify=verify,
+    )
+    typer.echo(str(report))
+
+
+@app.command("verify-checkpoint")
+def verify_checkpoint(
+    folder: Annotated[Path, typer.Argument(help="A directory made by 'tm2tfr export'.")],
+    machine: Annotated[str | None, typer.Option(help=f"{MACHINE}. Default: the one that travels with it.")] = None,
+    word: Input = None,
+) -> None:
+    """Is this checkpoint still that machine? Compare its weights, run it, and say where it differs."""
+    from tm2tfr.exchange import verify_checkpoint
+
+    verdict = verify_checkpoint(folder, machine=machine and console.loaded(machine), word=word)
+    typer.echo(str(verdict))
+    raise typer.Exit(0 if verdict.same else 1)
 
 
 @app.command()

@@ -116,6 +116,10 @@ class CompileError(Tm2tfrError):
     """An option of the compiler that makes no sense for this machine."""
 
 
+class ExportError(Tm2tfrError):
+    """Weights that another program's format cannot hold, or not precisely enough; or that program is missing."""
+
+
 class Interrupted(Tm2tfrError):  # noqa: N818  (it is no error)
     """Ctrl-C during a run; ``str`` of it says where the run stands and how to go on. The exit code is 130."""
 

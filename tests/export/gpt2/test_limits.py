@@ -1,0 +1,95 @@
+"""What fits into a GPT-2: pinned numbers, refusals that name what would fit, and scores computed at the limits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tm2tfr.certificate import prove
+from tm2tfr.certificate.rounding import DIGITS, largest
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.errors import ExportError
+from tm2tfr.export.gpt2.limits import Errors, conditions, fitted
+from tm2tfr.export.gpt2.recipe import Recipe
+from tm2tfr.machine.library import load
+
+
+def most(name: str, dtype: str, head: int | None, *, stock: bool = False) -> int:
+    machine = load(name)
+    found = conditions(prove(compile_machine(machine), machine), dtype, stock=stock)
+    return largest(found, 2 ** DIGITS[dtype], head)
+
+
+def test_the_numbers_that_fit() -> None:
+    assert [most("chapter", "float32", head) for head in (None, 100, 1000, 1400)] == [2269, 5451, 4373, 3792]
+    assert [most("busy-beaver-5", "float32", head) for head in (None, 1400)] == [2269, 3795]
+    assert most("chapter", "float64", 4000) > 10**8
+    assert most("chapter", "float64", None, stock=True) == 29412
+    assert most("chapter", "float32", None, stock=True) == 31
+
+
+@pytest.mark.parametrize("stock", [False, True])
+def test_every_use_grows_with_positions_and_head(stock: bool) -> None:
+    machine = load("busy-beaver-5")
+    for condition in conditions(prove(compile_machine(machine), machine), "float32", stock=stock):
+        for n in (16, 17, 100, 1000, 3000):
+            uses = [condition.use(n, h) for h in (0, 1, 2, 10, 15)]
+            assert uses == sorted(uses), condition
+            assert condition.use(n, 10) <= condition.use(n + 1, 10)
+
+
+def test_what_does_not_fit_is_refused_with_what_would() -> None:
+    machine = load("busy-beaver-4")
+    decoder = compile_machine(machine)
+    with pytest.raises(ExportError, match=r"3,000 positions with \|h\| ≤ 2,999 do not fit into float32") as caught:
+        fitted(decoder, machine, positions=3000, dtype="float32")
+    assert "use --positions 2269, or --max-head 1882, or --dtype float64" in str(caught.value)
+    assert fitted(decoder, machine, positions=2269, dtype="float32").positions == 2269
+    assert fitted(decoder, machine, positions=3000, max_head=1882, dtype="float32").max_head == 1882
+    with pytest.raises(ExportError, match="do not fit into float32"):
+        fitted(decoder, machine, positions=3000, max_head=1883, dtype="float32")
+    with pytest.raises(ExportError, match=r"float32 with GPT-2's own epsilon and GELU .*or leave --stock out"):
+        fitted(decoder, machine, positions=100, dtype="float32", stock=True)
+
+
+def test_without_a_wish_it_is_1024_or_what_fits() -> None:
+    machine = load("chapter")
+    decoder = compile_machine(machine)
+    assert fitted(decoder, machine) == Recipe(positions=1024, max_head=1023)
+    assert fitted(decoder, machine, dtype="float32", stock=True).positions == 31
+
+
+def test_weights_that_are_not_proved_right_are_refused() -> None:
+    machine = load("left-edge")
+    with pytest.raises(ExportError, match="not be shown to be right, see tm2tfr certify: layout: a move left at"):
+        fitted(compile_machine(machine, left_boundary="chapter"), machine)
+    with pytest.raises(ExportError, match="in float64 or float32, not in 'float16'"):
+        fitted(compile_machine(machine), machine, dtype="float16")
+
+
+@pytest.mark.parametrize(("n", "h"), [(2269, 2268), (3792, 1400), (4373, 1000)])
+def test_scores_of_lookups_at_the_limit_are_as_far_apart_as_claimed(n: int, h: int) -> None:
+    """In float32, with the vertex off by the whole of e, in both directions."""
+    recipe = Recipe(positions=n, max_head=h, dtype="float32")
+    c, one = recipe.centre, np.float32
+    off = float(Errors(compile_machine(load("chapter")), "float32", stock=False).vertex(n, h))
+    k = np.arange(n) - c
+    keys, squares = k.astype(one), (k * k).astype(one)
+    v = one(1 / n)
+    for target in {0, 1, c, c + 1, h // 3, h - 1, h}:
+        for e in (-off, off):
+            q = one(recipe.temperature) * one(2 * (target + e - c) / n)
+            scores = q * keys + one(-recipe.temperature) * v * squares
+            gap = scores[target] - np.max(np.delete(scores, target))
+            assert gap > 1000, (target, e)
+
+
+def test_the_worst_order_of_a_sum_of_moves_is_within_the_bound() -> None:
+    n, up = 3000, 2000
+    w = np.float32(1) / np.float32(n)
+    total = np.add.accumulate(np.repeat([w, -w], [up, n - up]), dtype=np.float32)[-1]
+    h = 2 * up - n
+    errors = Errors(compile_machine(load("chapter")), "float32", stock=False)
+    assert abs(Fraction(float(total)) * n - h) < errors.vertex(n, h)

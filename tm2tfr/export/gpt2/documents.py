@@ -1,0 +1,209 @@
+"""The files beside the tensors: configuration, tokenizer, how to generate, the names of everything, and a model card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tm2tfr._version import __version__
+from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
+from tm2tfr.machine.spec import Machine
+
+FORMAT, VERSION = "tm2tfr-gpt2", "1"
+KEY = "tm2tfr"
+"""The entry of the configuration that says what an export is of."""
+NAMES = "tm2tfr.json"
+"""The file with the names, by which an export is known."""
+FILES = ("README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", NAMES)
+
+
+def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
+    """Return the text of each file by its name."""
+    found: dict[str, Any] = {
+        "config.json": config(gpt2),
+        "generation_config.json": generation(gpt2),
+        "tokenizer.json": tokenizer(gpt2),
+        "tokenizer_config.json": _tokenizer_config(gpt2),
+        NAMES: names(gpt2, statement),
+    }
+    texts = {name: json.dumps(value, ensure_ascii=False, indent=2) + "\n" for name, value in found.items()}
+    return texts | {"README.md": card(gpt2, machine, statement)}
+
+
+def config(gpt2: Gpt2) -> dict[str, Any]:
+    """Return what `transformers` builds the model from."""
+    special = _numbers(gpt2)
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "vocab_size": len(gpt2.vocabulary),
+        "n_positions": gpt2.recipe.positions,
+        "n_embd": gpt2.width,
+        "n_layer": len(gpt2.decoder.layers),
+        "n_head": gpt2.heads,
+        "n_inner": gpt2.inner,
+        "activation_function": gpt2.recipe.activation,
+        "layer_norm_epsilon": gpt2.recipe.epsilon,
+        "scale_attn_weights": True,
+        "tie_word_embeddings": False,
+        "attn_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "resid_pdrop": 0.0,
+        "bos_token_id": special[gpt2.decoder.bos],
+        "eos_token_id": [special[token] for token in gpt2.decoder.stop],
+        "pad_token_id": special[PAD],
+        "dtype": gpt2.recipe.dtype,
+        "torch_dtype": gpt2.recipe.dtype,
+        KEY: origin(gpt2),
+    }
+
+
+def origin(gpt2: Gpt2) -> dict[str, Any]:
+    """Return what an export is of, and by which recipe; in the configuration it survives ``save_pretrained``."""
+    recipe = gpt2.recipe
+    chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype, "stock": recipe.stock}
+    own = {"format": FORMAT, "version": VERSION, "tm2tfr": __version__}
+    return {**own, "recipe": chosen, "provenance": dict(gpt2.decoder.provenance)}
+
+
+def generation(gpt2: Gpt2) -> dict[str, Any]:
+    """Return how to generate: greedily, until a verdict or the last position."""
+    special = _numbers(gpt2)
+    return {
+        "do_sample": False,
+        "max_length": gpt2.recipe.positions + 1,  # the answer at the last position is not fed again
+        "bos_token_id": special[gpt2.decoder.bos],
+        "eos_token_id": [special[token] for token in gpt2.decoder.stop],
+        "pad_token_id": special[PAD],
+    }
+
+
+def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
+    """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text."""
+    number, bos = _numbers(gpt2), gpt2.decoder.bos
+    hidden = (bos, PAD, UNK)
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]
+    end = {"SpecialToken": {"id": bos, "type_id": 0}}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+            "pair": [{"Sequence": {"id": s, "type_id": 0}} for s in "AB"] + [end],
+            "special_tokens": {bos: {"id": bos, "ids": [number[bos]], "tokens": [bos]}},
+        },
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": number, "unk_token": UNK},
+    }
+
+
+def _tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": gpt2.decoder.bos,
+        "pad_token": PAD,
+        "unk_token": UNK,
+        "padding_side": "left",
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": gpt2.recipe.positions,
+    }
+
+
+def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and what the export is of."""
+    decoder = gpt2.decoder
+    index = {name: n for n, name in enumerate(gpt2.directions)}
+    return {
+        **origin(gpt2),
+        "certified": statement,
+        "read": "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm",
+        "directions": [
+            {"name": name, "index": n, "mirror": n + gpt2.mirror, "scale": gpt2.scales[name]} for name, n in index.items()
+        ],
+        "layers": [
+            {
+                "layer": n,
+                "name": layer.name,
+                "meaning": layer.meaning,
+                "source": layer.source,
+                "heads": [
+                    {"head": k, "name": head.name, "source": head.source, "components": _components(gpt2, n, k)}
+                    for k, head in enumerate(layer.heads)
+                ],
+                "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
+            }
+            for n, layer in enumerate(decoder.layers)
+        ],
+        "vocabulary": list(gpt2.vocabulary),
+        "bos": decoder.bos,
+        "stop": list(decoder.stop),
+    }
+
+
+def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
+    slots = gpt2.slots(gpt2.scores[layer][head])
+    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in slots]
+
+
+def _numbers(gpt2: Gpt2) -> dict[str, int]:
+    return {token: n for n, token in enumerate(gpt2.vocabulary)}
+
+
+def card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
+    """Return the model card."""
+    word, decoder = _example(machine), gpt2.decoder
+    about = " ".join(machine.description.split())
+    return f"""---
+library_name: transformers
+pipeline_tag: text-generation
+tags: [turing-machine, tm2tfr]
+---
+# {machine.name} as a GPT-2
+
+{about or "A Turing machine."}
+
+This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given an input word
+it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
+({", ".join(decoder.stop)}). The tokenizer puts `{decoder.bos}`, which starts the run, after the word, with or without
+spaces between its symbols.
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from_pretrained(".")
+run = model.generate(**tokenizer({word!r}, return_tensors="pt"))
+print(tokenizer.decode(run[0]))
+```
+
+**How far it is right.** {statement[0].upper()}{statement[1:]}.
+That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
+`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: a longer run ends
+there, a longer prompt is an error. Load it in {gpt2.recipe.dtype}, as its configuration says: in fewer digits it is wrong.
+
+**How to check it.** `tm2tfr verify-checkpoint . --input {word!r}` compares the weights with the machine's, runs them, and
+compares every token with a simulator's.
+
+**What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. The
+stream holds every value twice, as x and -x: the value of a direction is scale · (x[index] - x[mirror]) / 2.
+
+| | |
+|---|---|
+| layers, heads a layer, width | {len(decoder.layers)}, {gpt2.heads}, {gpt2.width} |
+| positions | {gpt2.recipe.positions:,} |
+| numbers | {gpt2.recipe.dtype} |
+| activation, layer norm epsilon | {gpt2.recipe.activation}, {gpt2.recipe.epsilon:g} |
+"""
+
+
+def _example(machine: Machine) -> str:
+    if machine.input is not None:
+        return machine.input
+    return machine.examples[0].input if machine.examples else ""

@@ -1,0 +1,67 @@
+"""The whole export: does it fit, translate, write, run, and only then give it its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tm2tfr.export.gpt2.directory import exported, statement
+from tm2tfr.export.gpt2.limits import fitted
+from tm2tfr.export.gpt2.running import Run, required, tried
+from tm2tfr.export.gpt2.tensors import Gpt2, translated
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and how it ran: `runs` is empty and `versions` too if it was not verified."""
+
+    folder: Path
+    gpt2: Gpt2
+    runs: tuple[Run, ...]
+    versions: str
+
+    def __str__(self) -> str:
+        """Return it in a few lines."""
+        gpt2, recipe = self.gpt2, self.gpt2.recipe
+        size = f"{len(gpt2.decoder.layers)} layers, {gpt2.heads} heads, width {gpt2.width}, {recipe.dtype}"
+        lines = [f"GPT-2: {size}, {gpt2.bytes // int(recipe.dtype[-2:]) * 8 / 1e6:,.2f} million parameters"]
+        lines.append(f"certified: {statement(recipe)}")
+        if self.runs:
+            many = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
+            tokens = sum(len(run.tokens) for run in self.runs)
+            lines.append(f"verified: loaded and run in {self.versions}: {many}, {tokens:,} tokens, all the simulator's")
+        else:
+            lines.append("not verified: see tm2tfr verify-checkpoint")
+        return "\n".join([*lines, f"wrote {self.folder}"])
+
+
+def export(
+    decoder: Decoder,
+    machine: Machine,
+    folder: str | Path,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    stock: bool = False,
+    verify: bool = True,
+) -> Exported:
+    """Write `decoder` as a GPT-2; see `tm2tfr.export_gpt2`.
+
+    Raises:
+        ExportError, OutputError: see there.
+    """
+    if verify:
+        required()
+    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
+    gpt2, runs, versions = translated(decoder, recipe), list[Run](), list[str]()
+
+    def look(made: Path) -> None:
+        found, named = tried(made, gpt2.vocabulary, machine, recipe.positions)
+        runs.extend(found)
+        versions.append(named)
+
+    place = exported(gpt2, machine, folder, look=look if verify else None)
+    return Exported(place, gpt2, tuple(runs), "".join(versions))
