@@ -186,6 +186,13 @@ def test_a_machine_that_only_rejects_says_so() -> None:
     assert read(written.text).decides
 
 
+def test_a_state_that_accepts_by_its_name_still_does() -> None:
+    machine = Machine(transitions={("go", "1"): Rule("accept", "1", 1)}, start="go", blank="_", name="m")
+    assert [result(read(morphett.write(machine).text), word).outcome for word in ("1", "")] == ["accept", "reject"]
+    never = Machine(transitions={("go", "1"): Rule("go", "1", 1)}, start="go", blank="_", states=("go", "accept"))
+    assert result(read(morphett.write(never).text), "1").outcome == "reject"
+
+
 def test_what_it_cannot_say() -> None:
     words = "accept-all: Morphett's simulator cannot say this machine: it halts before its first step: let the start state"
     with pytest.raises(ConversionError, match=words):

@@ -141,7 +141,7 @@ def renamed(machine: Machine, states: Mapping[str, str], symbols: Mapping[str, s
         states=named(machine.states) or (),
         input_alphabet=tuple(map(word, machine.input_alphabet or ())),
         tape_alphabet=tuple(map(word, machine.tape_alphabet)),
-        accept=named(machine.accept),
+        accept=named(machine.accept_states if machine.decides else None),  # not by its name any more
         reject=named(machine.reject),
         input=None if machine.input is None else word(machine.input),
         examples=tuple(examples),
