@@ -15,8 +15,8 @@ import pytest
 from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
-from tm2tfr.exchange import export_gpt2, verify_checkpoint
 from tm2tfr.errors import ExportError, InputError
+from tm2tfr.exchange import export_gpt2, verify_checkpoint
 from tm2tfr.export.gpt2 import running
 from tm2tfr.export.gpt2.running import Running, compared, words
 from tm2tfr.machine.library import load
