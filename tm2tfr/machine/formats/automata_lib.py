@@ -1,4 +1,4 @@
-"""Deterministic Turing machines of automata-lib (https://pypi.org/project/automata-lib): the class `DTM`.
+"""Deterministic Turing machines of automata-lib (https://github.com/caleb531/automata): the class `DTM`.
 
 Transitions are ``{state: {symbol: (new state, symbol written, "L" | "R" | "N")}}``, the tape is two-way, a final
 state accepts on entry and has no rules, and every other halt rejects. Nothing here needs automata-lib but `to_dtm`.
