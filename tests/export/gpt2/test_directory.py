@@ -138,7 +138,7 @@ def test_unverified_export(tmp_path: Path) -> None:
     found = export(GPT2.decoder, MACHINE, tmp_path / "x", positions=32, verify=False)
     assert str(found).splitlines() == [
         "GPT-2: 6 layers, 3 heads, width 192, float64, 0.96 million parameters",
-        "certified: for every input and every run with at most 32 positions, "
+        "by bounds on rounding: for every input and every run with at most 32 positions, "
         "greedy generation in float64 gives exactly the machine's run",
         "not verified: see tm2tfr verify-checkpoint",
         f"wrote {tmp_path / 'x'}",

@@ -123,7 +123,7 @@ def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
     index = {name: n for n, name in enumerate(gpt2.directions)}
     return {
         **origin(gpt2),
-        "certified": statement,
+        "rounding_bounds": statement,
         "read": "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm",
         "directions": [
             {"name": name, "index": n, "mirror": n + gpt2.mirror, "scale": gpt2.scales[name]} for name, n in index.items()

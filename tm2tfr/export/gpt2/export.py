@@ -27,7 +27,7 @@ class Exported:
         gpt2, recipe = self.gpt2, self.gpt2.recipe
         size = f"{len(gpt2.decoder.layers)} layers, {gpt2.heads} heads, width {gpt2.width}, {recipe.dtype}"
         lines = [f"GPT-2: {size}, {gpt2.bytes // int(recipe.dtype[-2:]) * 8 / 1e6:,.2f} million parameters"]
-        lines.append(f"certified: {statement(recipe)}")
+        lines.append(f"by bounds on rounding: {statement(recipe)}")
         if self.runs:
             many = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
             tokens = sum(len(run.tokens) for run in self.runs)
