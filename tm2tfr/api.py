@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.errors import CompileError, EngineError
@@ -172,8 +173,18 @@ def run(
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
         OutputError, CheckpointError: if a file cannot be written or gone on with.
     """
-    files = _Files(_path(checkpoint), checkpoint_every, _path(resume), _path(out))
-    return _carried_out(decoder, word, None, engine, dtype, max_steps, keep_rows, files, progress)
+    order = _Order(
+        decoder=decoder,
+        word=word,
+        machine=None,
+        keep_rows=keep_rows,
+        checkpoint=_path(checkpoint),
+        every=checkpoint_every,
+        resume=_path(resume),
+        out=_path(out),
+        progress=progress,
+    )
+    return order.carried_out(engine, dtype, max_steps)
 
 
 def check(
@@ -213,101 +224,101 @@ def check(
     else:
         machine = as_machine(subject)
         decoder = compile(machine, left_boundary=left_boundary)
-    word = default_input(machine) if word is None else word
-    files = _Files(_path(checkpoint), checkpoint_every, _path(resume), _path(out))
-    return _carried_out(decoder, word, machine, engine, dtype, max_steps, keep_rows, files, progress)
+    order = _Order(
+        decoder=decoder,
+        word=default_input(machine) if word is None else word,
+        machine=machine,
+        keep_rows=keep_rows,
+        checkpoint=_path(checkpoint),
+        every=checkpoint_every,
+        resume=_path(resume),
+        out=_path(out),
+        progress=progress,
+    )
+    return order.carried_out(engine, dtype, max_steps)
 
 
 def _path(name: str | Path | None) -> Path | None:
     return None if name is None else Path(name)
 
 
-class _Files(NamedTuple):
-    """The files that a run reads and writes."""
+@dataclass(frozen=True, kw_only=True)
+class _Order:
+    """A run that is asked for: what is run, compared with what, and the files that it reads and writes."""
 
+    decoder: Decoder
+    word: str
+    machine: Machine | None
+    keep_rows: bool
     checkpoint: Path | None
     every: float
     resume: Path | None
     out: Path | None
+    progress: Progress | None
 
+    def carried_out(self, engine: str | Engine, dtype: str | None, max_steps: int | None) -> Trace:
+        """Choose the engine and run."""
+        from tm2tfr.engines.fast import available
 
-def _carried_out(
-    decoder: Decoder,
-    word: str,
-    machine: Machine | None,
-    engine: str | Engine,
-    dtype: str | None,
-    max_steps: int | None,
-    keep_rows: bool,
-    files: _Files,
-    progress: Progress | None,
-) -> Trace:
-    """Choose the engine, and the way to use it: rows in memory, or blocks with nothing held."""
-    from tm2tfr.engines.fast import available
+        if not isinstance(engine, str):
+            return self.by(engine, max_steps)
+        if engine != "auto":
+            return self.by(engine_named(engine, dtype), max_steps)
+        small = engine_named("dense" if dtype != "rational" else "exact", dtype)
+        if self.decoder.soft or dtype not in (None, "float64") or not available():
+            return self.by(small, max_steps)
+        if not any((self.checkpoint, self.resume, self.out)):
+            if max_steps is not None and max_steps <= AUTO_STEPS:
+                return self.by(small, max_steps)
+            first = self.by(small, AUTO_STEPS)
+            if first.answer != "limit" or first.divergence is not None:
+                return first
+        return self.by(engine_named("fast"), max_steps)
 
-    def attempt(chosen: Engine, limit: int | None) -> Trace:
-        return _with(chosen, decoder, word, machine, limit, keep_rows, files, progress)
+    def by(self, engine: Engine, max_steps: int | None) -> Trace:
+        """Run with `engine`: in blocks, with nothing held, where it can and that is wanted, else row by row."""
+        from tm2tfr.engines.fast import MISSING, available
 
-    if not isinstance(engine, str):
-        return attempt(engine, max_steps)
-    if engine != "auto":
-        return attempt(engine_named(engine, dtype), max_steps)
-    small = engine_named("dense" if dtype != "rational" else "exact", dtype)
-    if decoder.soft or dtype not in (None, "float64") or not available():
-        return attempt(small, max_steps)
-    if not any((files.checkpoint, files.resume, files.out)):
-        if max_steps is not None and max_steps <= AUTO_STEPS:
-            return attempt(small, max_steps)
-        first = attempt(small, AUTO_STEPS)
-        if first.answer != "limit" or first.divergence is not None:
-            return first
-    return attempt(engine_named("fast"), max_steps)
+        saved = self.checkpoint is not None or self.resume is not None
+        if not available() and (saved or engine.name == "fast"):
+            raise EngineError(MISSING if engine.name == "fast" else f"a checkpoint needs the fast engine, and {MISSING}")
+        if engine.name == "fast" and (saved or self.out is not None or not self.keep_rows):
+            return self._in_blocks(max_steps)
+        if saved:
+            what = f"a checkpoint needs the fast engine, and this is the {engine.name} one"
+            raise EngineError(f"{what}: use --engine fast")
+        return self._by_row(engine, max_steps)
 
-
-def _with(
-    engine: Engine,
-    decoder: Decoder,
-    word: str,
-    machine: Machine | None,
-    max_steps: int | None,
-    keep_rows: bool,
-    files: _Files,
-    progress: Progress | None,
-) -> Trace:
-    from tm2tfr.engines.fast import MISSING, available
-    from tm2tfr.trace import check as plain
-
-    in_blocks = files.checkpoint is not None or files.resume is not None
-    if not available() and (in_blocks or engine.name == "fast"):
-        raise EngineError(MISSING if engine.name == "fast" else f"a checkpoint needs the fast engine, and {MISSING}")
-    if engine.name == "fast" and (in_blocks or files.out is not None or not keep_rows):
+    def _in_blocks(self, max_steps: int | None) -> Trace:
         from tm2tfr.export.recording import carry_out
 
         return carry_out(
-            decoder,
-            word,
-            machine=machine,
+            self.decoder,
+            self.word,
+            machine=self.machine,
             max_steps=max_steps,
-            checkpoint=files.checkpoint,
-            every=files.every,
-            resume=files.resume,
-            out=files.out,
-            progress=progress,
+            checkpoint=self.checkpoint,
+            every=self.every,
+            resume=self.resume,
+            out=self.out,
+            progress=self.progress,
         )
-    if in_blocks:
-        what = f"a checkpoint needs the fast engine, and this is the {engine.name} one"
-        raise EngineError(f"{what}: use --engine fast")
-    options: dict[str, Any] = {"engine": engine, "max_steps": max_steps, "keep_rows": keep_rows, "progress": progress}
-    with ExitStack() as stack:
-        if files.out is not None:
-            from tm2tfr.export.stream import open_rows
 
-            if machine is not None:
-                machine.check_input(word)
-            options["sink"] = stack.enter_context(open_rows(files.out)).write
-        if machine is None:
-            return plain.run(decoder, word, **options)
-        return plain.check(decoder, word, machine=machine, **options)
+    def _by_row(self, engine: Engine, max_steps: int | None) -> Trace:
+        from tm2tfr.trace import check as plain
+
+        options: dict[str, Any] = {"engine": engine, "max_steps": max_steps}
+        options |= {"keep_rows": self.keep_rows, "progress": self.progress}
+        with ExitStack() as stack:
+            if self.out is not None:
+                from tm2tfr.export.stream import open_rows
+
+                if self.machine is not None:
+                    self.machine.check_input(self.word)
+                options["sink"] = stack.enter_context(open_rows(self.out)).write
+            if self.machine is None:
+                return plain.run(self.decoder, self.word, **options)
+            return plain.check(self.decoder, self.word, machine=self.machine, **options)
 
 
 def certify(
