@@ -71,6 +71,17 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
 
 
 @compiled
+def _enter(s: Any, best: Any, number: Any, place: Any, score: Any) -> Any:
+    """Enter a place with its score into `winners`, alone if it beats them all; return the best score, their number."""
+    if score > best:
+        best, number = score, 0
+    if score == best:
+        s.winners[number] = place
+        number += 1
+    return best, number
+
+
+@compiled
 def _position_score(h: Any, s: Any, g: Any, j: Any) -> Any:
     total = 0.0
     for c in range(h.component[g], h.component[g + 1]):
@@ -109,12 +120,7 @@ def _select_position(h: Any, s: Any, g: Any, i: Any) -> Any:
     high: Any = min(i, nearest + np.int64(reach))
     best, number = -np.inf, 0
     for j in range(low, high + 1):
-        score = _position_score(h, s, g, j)
-        if score > best:
-            best, number = score, 0
-        if score == best:
-            s.winners[number] = j
-            number += 1
+        best, number = _enter(s, best, number, j, _position_score(h, s, g, j))
     return number
 
 
@@ -179,12 +185,7 @@ def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
     for k in range(min(first, nearest), max(last, nearest) + 1):
         if s.group_position[slot, k + zero] < 0:
             continue
-        score = _group_score(h, s, g, k)
-        if score > best:
-            best, number = score, 0
-        if score == best:
-            s.winners[number] = k
-            number += 1
+        best, number = _enter(s, best, number, k, _group_score(h, s, g, k))
     for n in range(1, number):  # by position, which is the order in which a mean is summed
         k, at = s.winners[n], n
         while at > 0 and s.group_position[slot, s.winners[at - 1] + zero] > s.group_position[slot, k + zero]:

@@ -71,7 +71,7 @@ class FastSession:
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
         self._found = recognise(decoder)
         self._given = np.zeros(0, dtype=np.int32)
-        self._control = np.zeros(10, dtype=np.int64)
+        self._control = np.zeros(len(k.PLACES), dtype=np.int64)
         self._stopped = False
         self._short: Short | Literal[False] | None = None
         """The straight-line code of the plan and its table, False where there can be none, None before it is written."""
@@ -217,7 +217,6 @@ class FastSession:
             x=np.zeros(width),
             query=np.zeros(components),
             keys=np.zeros(components),
-            values=np.zeros(values),
             mean=np.zeros(values),
             sums=np.zeros(values),
             tokens=np.zeros(0, dtype=np.int32),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 config: Any = numba_config
 U = 2.0**-53
 DONE, STOPPED, GROW, GUARD = range(4)
-POSITION, NEXT, RESUME, STATUS, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = range(10)
+POSITION, NEXT, RESUME, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = PLACES = range(9)
 """The places of the control array."""
 NOT_SQUARE, NOT_CONCAVE = range(2)
 """The reasons of GUARD."""
@@ -111,7 +111,6 @@ class State(NamedTuple):
     x: NDArray[np.float64]  # (W,) the residual stream
     query: NDArray[np.float64]  # (C,)
     keys: NDArray[np.float64]  # (C,)
-    values: NDArray[np.float64]  # (V,) of this position
     mean: NDArray[np.float64]  # (V,) of the attended positions
     sums: NDArray[np.float64]  # (V,) running sums of mean heads
     tokens: NDArray[np.int32]  # (P,)
