@@ -10,7 +10,6 @@ steps on n symbols has n + T + 2 positions at most.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -28,7 +27,7 @@ from tm2tfr.certificate.rounding import DIGITS, LONGEST_FAST, Condition, conditi
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.errors import EngineError, did_you_mean
 from tm2tfr.machine.spec import Machine
-from tm2tfr.transformer.weights import Decoder, matrices
+from tm2tfr.transformer.weights import Decoder, digest, matrices
 
 ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
 """Engine -> the dtypes that a certificate can be had for."""
@@ -176,15 +175,8 @@ class Proof:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 digest of the matrices, the layout and the vocabulary; with soft heads, of the weightings too."""
-        digest = hashlib.sha256(repr((self.decoder.vocabulary, self.decoder.layout.directions)).encode())
-        if self.decoder.soft:
-            digest.update(repr([[head.weighting for head in layer.heads] for layer in self.decoder.layers]).encode())
-        for path, matrix in matrices(self.decoder).items():
-            digest.update(f"{path} {matrix.shape}".encode())
-            for array in (matrix.rows, matrix.columns, matrix.values):
-                digest.update(array.tobytes())
-        return digest.hexdigest()
+        """The digest of the weights, see `tm2tfr.transformer.weights.digest`."""
+        return digest(self.decoder)
 
     @cached_property
     def _kept_apart(self) -> bool:

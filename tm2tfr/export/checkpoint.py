@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -21,9 +22,10 @@ from tm2tfr.errors import CheckpointError
 from tm2tfr.export.files import write_whole
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Machine
-from tm2tfr.transformer.weights import Decoder, matrices
+from tm2tfr.transformer.weights import Decoder, digest
 
 PROGRAM, FORMAT = "tm2tfr checkpoint", 1
+ABOUT = "about"
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -45,25 +47,19 @@ class About:
 
 def weights_digest(decoder: Decoder) -> str:
     """Return the SHA-256 of all that an engine reads of a decoder."""
-    total = hashlib.sha256()
-    plain: list[Any] = [decoder.vocabulary, decoder.bos, decoder.stop, decoder.features, decoder.layout.directions]
-    plain += [[(head.mask, head.weighting) for head in layer.heads] for layer in decoder.layers]
-    total.update(json.dumps(plain).encode())
-    for path, matrix in matrices(decoder).items():
-        total.update(f"\n{path} {matrix.shape}\n".encode())
-        for array in (matrix.rows, matrix.columns, matrix.values):
-            total.update(array.tobytes())
-    return total.hexdigest()
+    heads = [[(head.mask, head.weighting) for head in layer.heads] for layer in decoder.layers]
+    read = [digest(decoder), decoder.bos, decoder.stop, decoder.features, heads]
+    return hashlib.sha256(json.dumps(read).encode()).hexdigest()
 
 
-def save(path: Path, about: About, arrays: Arrays) -> None:
+def save(path: Path, of: About, arrays: Arrays) -> None:
     """Write a checkpoint.
 
     Raises:
         OutputError: if it cannot be written; a checkpoint that was there is as it was.
     """
-    text = json.dumps({"program": PROGRAM, "format": FORMAT, **about.__dict__})
-    every = {**arrays, "about": np.frombuffer(text.encode(), dtype=np.uint8)}
+    text = json.dumps({"program": PROGRAM, "format": FORMAT, **of.__dict__})
+    every = {**arrays, ABOUT: np.frombuffer(text.encode(), dtype=np.uint8)}
 
     def write(file: IO[bytes]) -> None:
         np.savez(file, allow_pickle=False, **every)
@@ -77,16 +73,28 @@ def load(path: Path) -> tuple[About, dict[str, NDArray[Any]]]:
     Raises:
         CheckpointError: if there is no such file, or it is no checkpoint of this version, or damaged.
     """
+    with _opened(path) as (about, archive):
+        return about, {name: archive[name] for name in archive.files if name != ABOUT}
+
+
+def about(path: Path) -> About:
+    """Return what a checkpoint says of itself, without reading its arrays. See `load` for errors."""
+    with _opened(path) as (said, _):
+        return said
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[About, Any]]:
+    """Open a checkpoint, and tell what is wrong with it, also while it is read."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        said = json.loads(arrays.pop("about").tobytes())
-        if said["program"] != PROGRAM:
-            raise ValueError("of another program")
-        if said["format"] != FORMAT:
-            what = f"{path}: a checkpoint in format {said['format']}, this version reads {FORMAT}"
-            raise CheckpointError(f"{what}: go on with the version that wrote it, or start again")
-        about = About(*(said[name] for name in ("weights", "machine", "input", "rows")))
+            said = json.loads(archive[ABOUT].tobytes())
+            if said["program"] != PROGRAM:
+                raise ValueError("of another program")
+            if said["format"] != FORMAT:
+                what = f"{path}: a checkpoint in format {said['format']}, this version reads {FORMAT}"
+                raise CheckpointError(f"{what}: go on with the version that wrote it, or start again")
+            yield About(*(said[name] for name in ("weights", "machine", "input", "rows"))), archive
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: there is no such file: start the run with --checkpoint {path}") from error
     except IsADirectoryError as error:
@@ -96,7 +104,6 @@ def load(path: Path) -> tuple[About, dict[str, NDArray[Any]]]:
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
         what = f"{path}: no checkpoint, or a damaged one"
         raise CheckpointError(f"{what}: start the run again with --checkpoint") from error
-    return about, arrays
 
 
 def refuse_another_run(path: Path, found: About, wanted: About) -> None:

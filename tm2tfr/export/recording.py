@@ -113,7 +113,7 @@ def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path |
     if resume is not None and Path(os.path.realpath(resume)) == Path(os.path.realpath(checkpoint)):
         return
     try:
-        checkpoints.load(checkpoint)
+        checkpoints.about(checkpoint)
         remedy = f"go on with it by --resume {checkpoint}, choose another name, or delete it"
     except CheckpointError:
         remedy = "it is no checkpoint: choose another name"

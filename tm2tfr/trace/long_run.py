@@ -6,7 +6,7 @@ stopped between two blocks, saved, and gone on with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from tm2tfr.errors import EngineError, did_you_mean
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
-from tm2tfr.trace.cause import find_cause, unembedding_cause
+from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Readout, Row
@@ -183,7 +183,9 @@ class LongRun:
     def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
         """Return the difference at place `at` of the block, with its cause."""
         vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
-        want = self._reference_row(position) or as_rows(expected.part(at, at + 1), self.labels, vocabulary)[0]
+        reference = self._reference_rows(position) if position <= CAUSE_WITHIN else []
+        in_codes = as_rows(expected.part(at, at + 1), self.labels, vocabulary)
+        want = reference[position] if len(reference) > position else in_codes[0]
         row = self._row(position) if at < found.size else None
         column = next((c for c in CHECKED if getattr(want, c) != getattr(row, c, None)), "y")
         return Divergence(
@@ -193,15 +195,11 @@ class LongRun:
             found=getattr(row, column, None),
             expected_row=want,
             found_row=row,
-            cause=self._cause(position, column, want, row),
+            cause=self._cause(reference, column, want, row),
         )
 
-    def _reference_row(self, position: int) -> Row | None:
-        """Return the plain simulator's row, where that does not take long."""
-        rows = self._reference_rows(position) if position <= CAUSE_WITHIN else []
-        return rows[position] if len(rows) > position else None
-
     def _reference_rows(self, position: int) -> list[Row]:
+        """Return the plain simulator's rows up to `position`."""
         if self._machine is None:
             return []
         simulation = Simulation(self._machine, self._word, max_steps=position + 1)
@@ -220,11 +218,11 @@ class LongRun:
         answer = session.feed(self._decoder.vocabulary.index(token))
         return Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
 
-    def _cause(self, position: int, column: str, want: Row, row: Row | None) -> Any:
-        if position > CAUSE_WITHIN or self._machine is None or not known(self._decoder.layout):
+    def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:
+        if not reference or self._machine is None or not known(self._decoder.layout):
             return None
-        specification = Specification(self._machine, self._word, self._reference_rows(position))
-        cause = find_cause(self._decoder, specification, position, engine=observable(Fast()))
+        specification = Specification(self._machine, self._word, reference)
+        cause = find_cause(self._decoder, specification, want.i, engine=observable(Fast()))
         if cause is None and row is not None and column == "y":
             return unembedding_cause(self._decoder, want, row)
         return cause

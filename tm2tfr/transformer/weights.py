@@ -7,6 +7,7 @@ of a feed-forward layer, ``vocabulary`` tokens, ``features`` position features. 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -178,6 +179,18 @@ def _parts(decoder: Decoder) -> Iterator[tuple[str, Any, str]]:
 def matrices(decoder: Decoder) -> dict[str, Matrix]:
     """Return every weight matrix by its path, e.g. ``layers.3.heads.0.query``; layers count from 1."""
     return {path: getattr(owner, name) for path, owner, name in _parts(decoder)}
+
+
+def digest(decoder: Decoder) -> str:
+    """Return the SHA-256 digest of the matrices, the layout and the vocabulary; with soft heads, of the weightings too."""
+    total = hashlib.sha256(repr((decoder.vocabulary, decoder.layout.directions)).encode())
+    if decoder.soft:
+        total.update(repr([[head.weighting for head in layer.heads] for layer in decoder.layers]).encode())
+    for path, matrix in matrices(decoder).items():
+        total.update(f"{path} {matrix.shape}".encode())
+        for array in (matrix.rows, matrix.columns, matrix.values):
+            total.update(array.tobytes())
+    return total.hexdigest()
 
 
 def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
