@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.fast.plan import (
+from tm2tfr.engines.fast.arrays import (
     KINDS,
     OF_POSITION,
     OF_TOKEN,

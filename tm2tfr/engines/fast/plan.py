@@ -9,166 +9,34 @@ directions that they read. The kernel keeps its answers by exactly that key.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.recognise import Recognition, Terms
+from tm2tfr.engines.fast.arrays import (
+    FEATURES,
+    Body,
+    Entries,
+    Floats,
+    Plan,
+    Probes,
+    Rows,
+    Tail,
+    by_column,
+    ints,
+    rows,
+    token_values,
+)
+from tm2tfr.engines.fast.heads import collect
+from tm2tfr.engines.recognise import Recognition
 from tm2tfr.engines.sources import TOKEN, Classes, Sources, rows_of, sources
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Entries = list[tuple[int, float]]
-"""(number, weight) in order of summation."""
-
-KINDS = ("mean", "position", "latest", "scan")
-FEATURES = tuple(POSITION_FEATURES)
-OF_TOKEN, STORED, OF_POSITION = range(3)
-"""Where an attended value comes from: a table by token, the stored numbers, or the attended position itself."""
 LONG = 8
 """A row with more token directions than this gets a table by token for their sum."""
-
-
-class Rows(NamedTuple):
-    """Rows of (number, weight): those of row r are at ``start[r]:start[r+1]``."""
-
-    start: Ints
-    number: Ints
-    weight: Floats
-
-
-class Terms3(NamedTuple):
-    """Rows of (feature, embedding weight, key weight)."""
-
-    start: Ints
-    feature: Ints
-    embedded: Floats
-    weight: Floats
-
-
-class Heads(NamedTuple):
-    """All heads; `layer` gives the range of heads of each layer, `component` and `value` those of each head."""
-
-    layer: Ints
-    kind: Ints
-    component: Ints
-    value: Ints
-    output: Ints
-    linear: Ints
-    square: Ints
-    linear_weight: Floats
-    square_weight: Floats
-    tie: Ints
-    sign: Ints
-    slot: Ints
-    hist: Ints
-    query: Rows
-    key: Rows
-    key_kind: Ints
-    key_terms: Terms3
-    value_kind: Ints
-    value_place: Ints
-    value_row: Rows
-    value_terms: Terms3
-    value_of_token: Floats
-    output_row: Ints
-    output_terms: Rows
-
-
-class Body(NamedTuple):
-    """Embedding and the feed-forward parts up to the last attention; see `_body`."""
-
-    token: Rows
-    place_row: Ints
-    place: Rows
-    layer_units: Ints
-    bias: Floats
-    seed: Ints
-    seeds: Floats
-    unit: Rows
-    layer_rows: Ints
-    row: Ints
-    row_bias: Floats
-    row_units: Rows
-    assigned: Rows
-
-
-class Tail(NamedTuple):
-    """The layers after the last attention, by column, and the unembedding; units are numbered through.
-
-    ``reads`` has a row for each direction in each layer, ``writes`` one for each unit.
-    """
-
-    first: int
-    width: int
-    layer_units: Ints
-    reads: Rows
-    bias: Floats
-    always_start: Ints
-    always: Ints
-    writes: Rows
-    row_bias: Rows
-    unembedding: Rows
-    logit_bias: Floats
-    moving: Ints
-    of_token: Rows
-    key: Ints
-
-
-class Probes(NamedTuple):
-    """What is read off the stream after the last layer: labels of one-hot directions, and numbers."""
-
-    label_start: Ints
-    label_stop: Ints
-    label_memo: Ints
-    number: Ints
-    number_memo: Ints
-
-
-class Plan(NamedTuple):
-    """All that the kernel needs."""
-
-    features: Ints
-    heads: Heads
-    body: Body
-    tail: Tail
-    probes: Probes
-
-
-def rows(table: Iterable[Sequence[tuple[int, float]]]) -> Rows:
-    """Return a list of rows as arrays."""
-    table = list(table)
-    flat = [entry for row in table for entry in row]
-    start = np.zeros(len(table) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in table], out=start[1:])
-    numbers, weights = ([e[0] for e in flat], [e[1] for e in flat])
-    return Rows(start, np.array(numbers, dtype=np.int64), np.array(weights, dtype=np.float64))
-
-
-def by_column(matrix: Matrix) -> Rows:
-    """Return for each column of `matrix` its (row, value)."""
-    order = np.lexsort((matrix.rows, matrix.columns))
-    start = np.searchsorted(matrix.columns[order], np.arange(matrix.shape[1] + 1)).astype(np.int64)
-    return Rows(start, matrix.rows[order], matrix.values[order])
-
-
-def terms_of(table: Sequence[Terms]) -> Terms3:
-    start = np.zeros(len(table) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in table], out=start[1:])
-    flat = [term for row in table for term in row]
-    features = np.array([FEATURES.index(name) for name, _, _ in flat], dtype=np.int64)
-    return Terms3(start, features, *(np.array([t[k] for t in flat], dtype=np.float64) for k in (1, 2)))
-
-
-def ints(values: Iterable[int]) -> Ints:
-    """Return integers as an array."""
-    return np.array(list(values), dtype=np.int64)
 
 
 def plan(
@@ -196,7 +64,7 @@ def plan(
         key |= {c for c in s if memo and entry[c] > TOKEN}
     return Plan(
         features=ints(FEATURES.index(name) for name in decoder.features),
-        heads=_heads(decoder, known, kinds, tables),
+        heads=collect(decoder, known, kinds, tables.before),
         body=_body(decoder, known, first, tables),
         tail=tail._replace(key=ints(sorted(key))),
         probes=Probes(
@@ -336,25 +204,6 @@ def _prefix(row: Entries, classes: Classes) -> tuple[Entries, Entries]:
     """Split a row into a long beginning that the token determines, if there is one, and the rest."""
     length = next((n for n, (c, _) in enumerate(row) if classes[c] > TOKEN), len(row))
     return (row[:length], row[length:]) if length > LONG else ([], row)
-
-
-def token_values(held: Sequence[dict[int, float]], row: Entries) -> Floats:
-    """Return ``row · x`` for every token, x being what the token determines: (vocabulary,)."""
-    weights, found = dict(row), []
-    for x in held:
-        total = 0.0
-        for direction in sorted(x):
-            if direction in weights:
-                total += weights[direction] * x[direction]
-        found.append(total)
-    return np.array(found, dtype=np.float64)
-
-
-def _heads(decoder: Decoder, known: Sources, kinds: Sequence[Sequence[Recognition]], tables: _Tables) -> Heads:
-    """Return the heads of all layers."""
-    from tm2tfr.engines.fast.heads import collect  # noqa: PLC0415  (it needs the names above)
-
-    return collect(decoder, known, kinds, tables.before)
 
 
 def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[Tail, Collection[int]]:

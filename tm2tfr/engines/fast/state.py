@@ -142,7 +142,7 @@ class State(NamedTuple):
 
 @compiled
 def feature(code: Any, j: Any) -> Any:
-    """Return a position feature at position j, correctly rounded; codes as in `plan.FEATURES`."""
+    """Return a position feature at position j, correctly rounded; codes as in `arrays.FEATURES`."""
     if code == 0:
         return 1.0 / np.float64(j + 1)
     if code == 1:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.plan import OF_POSITION, OF_TOKEN, STORED, Floats, Plan, Rows, Terms3
+from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Floats, Plan, Rows, Terms3
 from tm2tfr.engines.fast.tail import find
 
 MOST_LINES = 1500
