@@ -1,0 +1,47 @@
+"""The line on a terminal: tokens, tokens a second and steps; nothing where standard error is no terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+RUN = """
+import time
+from tm2tfr.progress import showing
+with showing(50_000) as show:
+    for n in range(13):
+        show(1000 + 100 * n, 990 + 100 * n)
+        time.sleep(0.2)
+"""
+
+
+def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
+    main, terminal = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
+    process = subprocess.Popen([sys.executable, "-c", RUN], stdout=subprocess.DEVNULL, stderr=terminal, env=env)
+    os.close(terminal)
+    seen = b""
+    try:
+        while data := os.read(main, 65536):
+            seen += data
+    except OSError:  # how Linux says that the other side was closed
+        pass
+    finally:
+        os.close(main)
+    assert process.wait() == 0
+    shown = re.findall(r"([\d,]+) tokens, ([\d,]+) a second, ([\d,]+) steps of at most 50,000", seen.decode())
+    assert shown
+    tokens, rate, steps = (int(cell.replace(",", "")) for cell in shown[-1])
+    assert tokens == steps + 10
+    assert rate > 0
+
+
+def test_nothing_is_shown_where_there_is_no_terminal() -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, env=env, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
