@@ -97,7 +97,7 @@ def test_constructions_do_not_import_each_other() -> None:
 @pytest.mark.parametrize("part", ["cli", "console"])
 def test_the_command_line_is_on_top(part: str) -> None:
     users = {name_of(path) for path in MODULES if part in {part_of(name) for name in imported_by(path)}}
-    assert users == {"cli": {"tm2tfr.__main__"}, "console": {"tm2tfr.cli", "tm2tfr.soft_console"}}[part]
+    assert {part_of(user) for user in users} - {part} == {"cli": {"__main__"}, "console": {"cli", "soft_console"}}[part]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
