@@ -16,7 +16,9 @@ from itertools import takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "traces/README.md")
+DOCUMENTS = ("README.md", "traces/README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")))
+"""Each file with shown commands, by its path from the root."""
+
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
