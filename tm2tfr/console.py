@@ -35,11 +35,6 @@ class Subject:
     decoder: Decoder
     machine: Machine | None
 
-    @property
-    def blank(self) -> str:
-        """The machine's blank."""
-        return self.machine.blank if self.machine else "_"
-
 
 def is_weights(argument: str) -> bool:
     """Return whether an argument names a weight file."""

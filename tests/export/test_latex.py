@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,8 @@ def test_every_table_compiles(program: str, tmp_path: Path) -> None:
         table(traced(chapter(), "11"), "latex"),
         table(traced(chapter(), "11"), "latex", caption="The run of $M_2$ on 11: 100% \\ {é} #1 & ~x^2"),
         table(wrong, "latex", elide=7),
-        table(all_of_them, "latex", blank="."),
-        table(made([0, -1, 3, 0], writes=" \n⟨␣"), "latex", blank="□"),
+        table(replace(all_of_them, blank="."), "latex"),
+        table(replace(made([0, -1, 3, 0], writes=" \n⟨␣"), blank="□"), "latex"),
     ]
     log = compiled("\n\n".join(tables), tmp_path, program)
     assert "Missing character" not in log
@@ -100,7 +101,7 @@ def test_the_chapters_notation() -> None:
 
 
 def test_names_that_are_no_variables() -> None:
-    cells = [line.split(" & ") for line in table(traced(nasty(), "_ "), "latex", blank=".").splitlines()]
+    cells = [line.split(" & ") for line in table(replace(traced(nasty(), "_ "), blank="."), "latex").splitlines()]
     assert [row[2:4] for row in cells[8:10]] == [
         [r"$(\texttt{a\textbar{}b}, \_, 0)$", r"$\texttt{a\textbar{}b}$"],
         [r"$(\texttt{\#1}, \texttt{\textbackslash{}}, +1)$", r"$\texttt{\#1}$"],

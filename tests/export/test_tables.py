@@ -38,7 +38,7 @@ BLANKS = {"nasty": "."}
 @pytest.mark.parametrize("name", TRACES)
 def test_golden(name: str, format: str) -> None:
     """`TM2TFR_GOLDEN=1 pytest` writes the files anew."""
-    path, got = GOLDEN / f"{name}{SUFFIXES[format]}", table(TRACES[name](), format, blank=BLANKS.get(name, "_"))
+    path, got = GOLDEN / f"{name}{SUFFIXES[format]}", table(replace(TRACES[name](), blank=BLANKS.get(name, "_")), format)
     if os.environ.get("TM2TFR_GOLDEN"):
         path.write_text(got, encoding="utf-8", newline="")
     with path.open(encoding="utf-8", newline="") as file:
@@ -116,8 +116,8 @@ def test_csv_and_json_hold_the_very_cells(name: str) -> None:
 def test_html_and_markdown_read_back(name: str) -> None:
     trace = TRACES[name]()
     want = _spaced(_plain(trace))
-    in_html = table(trace, "html", blank=".")
-    in_markdown = MarkdownIt("commonmark").enable("table").render(table(trace, "markdown", blank="."))
+    in_html = table(replace(trace, blank="."), "html")
+    in_markdown = MarkdownIt("commonmark").enable("table").render(table(replace(trace, blank="."), "markdown"))
     for text in (in_html, in_markdown):
         header, *rows = _Cells(text).rows
         assert header == HEADER

@@ -387,6 +387,10 @@ def test_html_is_escaped(machine: Machine) -> None:
 
 
 def test_the_notebook_shows_table_and_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.machine.drawing.to_svg", lambda machine: f"<svg>{machine.name}</svg>")
+    monkeypatch.setattr("tm2tfr.machine.drawing.to_svg", lambda machine: f"<?xml?>\n<svg>{machine.name}</svg>")
+    assert EVEN._repr_html_() == f"<svg>even</svg>{html_table(EVEN)}"
+
+
+def test_the_notebook_shows_the_table_alone_where_dot_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tm2tfr.machine.drawing.svg_or_none", lambda _: None)
     assert EVEN._repr_html_() == html_table(EVEN)
-    assert EVEN._repr_svg_() == "<svg>even</svg>"

@@ -98,7 +98,7 @@ def trace(
     if not quiet:
         from tm2tfr.export.tables import table
 
-        typer.echo(table(traced, "text", blank=subject.blank, elide=None if everything else 40))
+        typer.echo(table(traced, "text", elide=None if everything else 40))
     typer.echo(console.verdict(traced, subject))
     if out is not None:
         typer.echo(f"wrote {out}", err=True)
@@ -129,7 +129,7 @@ def table(
         raise OutputError(f"{output}: no table format goes with {output and output.suffix!r}: use --format {known}")
     subject = console.subject(machine, left_boundary)
     traced = _traced(subject, word, max_steps, engine, dtype)
-    console.write(table_of(traced, str(named), blank=subject.blank), output, subject.argument)
+    console.write(table_of(traced, str(named)), output, subject.argument)
     if traced.divergence is not None:
         typer.echo(f"the check failed: {traced.divergence}", err=True)
     _exit(traced)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ShapeError
-from tm2tfr.export.sheet import plain
 from tm2tfr.trace.rows import COLUMNS, Row
+from tm2tfr.trace.sheet import plain
 
 _PAD = 0xFF  # no byte of UTF-8
 _BYTES = 2**22  # of one matrix of characters

@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable
 
 from tm2tfr.compiler.turing.vocabulary import parsed
-from tm2tfr.export.sheet import HEADER, NUMBERS, Gap, Line, Stretch
 from tm2tfr.trace.rows import COLUMNS
+from tm2tfr.trace.sheet import HEADER, NUMBERS, Gap, Line, Stretch
 
 _HEADS = {
     "i": "$i$",

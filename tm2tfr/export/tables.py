@@ -18,11 +18,11 @@ from typing import Any
 from rich.cells import cell_len
 
 from tm2tfr.errors import OutputError, did_you_mean
-from tm2tfr.export.html import html
 from tm2tfr.export.latex import latex
-from tm2tfr.export.sheet import HEADER, MARK, NUMBERS, Gap, Line, Stretch, lines, plain
 from tm2tfr.trace.check import Trace
+from tm2tfr.trace.html import html
 from tm2tfr.trace.rows import COLUMNS
+from tm2tfr.trace.sheet import HEADER, MARK, NUMBERS, Gap, Line, Stretch, lines, plain, title
 
 FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 TERMINAL_WINDOW, WINDOW = 24, 40
@@ -43,11 +43,10 @@ _EXTENSIONS = {
 _MARKDOWN = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
 
 
-def table(trace: Trace, format: str, *, blank: str = "_", caption: str | None = None, elide: int | None = None) -> str:
+def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
     """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
 
     Args:
-        blank: the machine's blank, for the cells of the tape that nothing was written to.
         caption: what stands above the table; csv, json and jsonl have no place for it.
         elide: in a table for people, show at most so many rows, and always those around the first difference.
 
@@ -64,9 +63,9 @@ def table(trace: Trace, format: str, *, blank: str = "_", caption: str | None = 
     if format == "jsonl":
         return "".join(f"{row}\n" for row in _json_rows(trace))
     window = TERMINAL_WINDOW if format == "text" else WINDOW
-    sheet = lines(trace, blank=blank, window=window, elide=elide)
+    sheet = lines(trace, window=window, elide=elide)
     if format == "html":
-        return html(sheet, caption or _caption(trace))
+        return html(sheet, caption or title(trace))
     if format == "latex":
         return latex(sheet, caption)
     return (_text if format == "text" else _markdown)(sheet, caption)
@@ -75,13 +74,6 @@ def table(trace: Trace, format: str, *, blank: str = "_", caption: str | None = 
 def format_for(path: str | PurePath) -> str | None:
     """Return the format that a file's extension stands for, None if it stands for none."""
     return _EXTENSIONS.get(PurePath(path).suffix.lower())
-
-
-def _caption(trace: Trace) -> str:
-    gap = trace.divergence
-    same = "every cell agrees with the simulator" if trace.agrees else "not compared with a simulator"
-    found = f"differs from the simulator at position {gap.position}" if gap else same
-    return f"{trace.machine} on {trace.input or 'the empty word'}: {found}"
 
 
 # ── for programs ────────────────────────────────────────────────────────────────────────────────────────────

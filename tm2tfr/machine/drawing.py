@@ -149,6 +149,12 @@ def _write_whole(path: Path, content: bytes) -> None:
             part.unlink()
 
 
+def html(machine: Machine) -> str:
+    """Return the drawing, if `svg_or_none` has one, and the table of δ, to be put into a page."""
+    svg = svg_or_none(machine) or ""
+    return svg[max(0, svg.find("<svg")) :] + html_table(machine)  # without the lines that only a file of its own has
+
+
 def html_table(machine: Machine) -> str:
     """Return δ as an HTML table: a row for each state, a column for each tape symbol, (r, b, m) in a cell."""
     symbol = _symbols(machine)

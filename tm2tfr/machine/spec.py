@@ -287,16 +287,10 @@ class Machine:
         return f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>"
 
     def _repr_html_(self) -> str:
-        """Return δ as an HTML table, for notebooks."""
-        from tm2tfr.machine.drawing import html_table  # noqa: PLC0415
+        """Return the state graph, where Graphviz's ``dot`` is there to draw it, and δ as a table, for notebooks."""
+        from tm2tfr.machine.drawing import html  # noqa: PLC0415
 
-        return html_table(self)
-
-    def _repr_svg_(self) -> str | None:
-        """Return the state graph as SVG, or None where Graphviz's ``dot`` is missing, for notebooks."""
-        from tm2tfr.machine.drawing import svg_or_none  # noqa: PLC0415
-
-        return svg_or_none(self)
+        return html(self)
 
 
 def problems(machine: Machine) -> list[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -69,6 +69,7 @@ class Trace:
         reach: the largest |h| on the way, as far as the decoder is right.
         soft, temperature: whether the attention is soft, and at what temperature, if the weights say so.
         scanned: a line for each head that the fast engine did not recognise, and had to scan.
+        blank: the machine's blank, for tables with the tape.
     """
 
     machine: str
@@ -85,6 +86,7 @@ class Trace:
     scanned: tuple[str, ...] = ()
     soft: bool = False
     temperature: float | None = None
+    blank: str = "_"
     rows: tuple[Row, ...] = field(default=(), repr=False)
     expected: tuple[Row, ...] = field(default=(), repr=False)
 
@@ -97,6 +99,12 @@ class Trace:
     def agrees(self) -> bool:
         """Whether every cell compared was the same, and some were compared."""
         return self.result is not None and self.divergence is None and self.compared > 0
+
+    def _repr_html_(self) -> str:
+        """Return the chapter's table with what the check says, for notebooks."""
+        from tm2tfr.trace.html import summary  # noqa: PLC0415
+
+        return summary(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary of the run as plain data: outcome, steps, tape and ones are the simulator's."""
@@ -161,7 +169,7 @@ def check(
     if pairs.differs is not None:
         specify = partial(_reference, machine, word, max_steps, nominal)
         divergence = _divergence(decoder, machine, word, pairs.differs, specify, engine)
-    return _trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence)
+    return replace(_trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence), blank=machine.blank)
 
 
 def run(

@@ -160,6 +160,7 @@ class LongRun:
             compared=self._compared,
             divergence=self._divergence,
             reach=self._reach,
+            blank=self._machine.blank if self._machine else "_",
             scanned=tuple(line for line in self.report() if ": scan: " in line),
         )
 

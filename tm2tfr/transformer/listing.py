@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from html import escape
 
 from tm2tfr.errors import ShapeError, did_you_mean
 from tm2tfr.transformer.matrix import Matrix
@@ -57,6 +58,21 @@ def summary(decoder: Decoder) -> str:
     width = max(map(len, counts))
     table = [f"{name:<{width}}  {value:>12,}" for name, value in counts.items()]
     return "\n".join([*body, "", *table, f"{'largest weight':<{width}}  {coefficient(decoder.largest):>12}"]) + "\n"
+
+
+def html_summary(decoder: Decoder) -> str:
+    """Return the layers as an HTML table, and the counts, for notebooks."""
+    header = "".join(f'<th scope="col">{title}</th>' for title in ("layer", "what it does", "consists of", "source"))
+    rows = [
+        f'<tr><th scope="row">{n} {escape(part.name)}</th><td>{escape(part.meaning)}</td>'
+        f"<td>{escape(_sizes(part))}</td><td>{escape(part.source)}</td></tr>"
+        for n, part in enumerate(decoder.layers, start=1)
+    ]
+    name = escape(decoder.provenance.get("name", "decoder"))
+    counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
+    weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
+    caption = f"<caption>{name}: {counts}, {weights}</caption>"
+    return "\n".join(["<table>", caption, f"<thead><tr>{header}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>"])
 
 
 def _sizes(layer: Layer) -> str:

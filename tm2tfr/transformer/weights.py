@@ -156,6 +156,12 @@ class Decoder:
         """The largest absolute value of a weight."""
         return max((float(abs(m.values).max()) for m in matrices(self).values() if m.nonzero), default=0.0)
 
+    def _repr_html_(self) -> str:
+        """Return a table of the layers, for notebooks."""
+        from tm2tfr.transformer.listing import html_summary  # noqa: PLC0415
+
+        return html_summary(self)
+
     def __repr__(self) -> str:
         return (
             f"<Decoder: {len(self.layers)} layers, {self.heads} heads, {self.hidden} hidden units, "

@@ -1,12 +1,38 @@
-"""A trace's table as HTML: one `<table>`, to be put into any page."""
+"""A trace as HTML, to be put into any page or notebook: its table, and what the check says."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
 
-from tm2tfr.export.sheet import HEADER, MARK, Gap, Line, Stretch
+from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import COLUMNS
+from tm2tfr.trace.sheet import HEADER, MARK, Gap, Line, Stretch, lines, title
+
+MOST_ROWS, WINDOW = 40, 24
+"""The most rows, and the most cells of the tape in one, that `summary` shows."""
+STYLE = """<style>
+.tm2tfr { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.tm2tfr caption { text-align: left; white-space: nowrap; }
+.tm2tfr :is(th, td) { padding: 0.1em 0.7em; text-align: left; white-space: nowrap; }
+.tm2tfr thead th { border-bottom: 1px solid; }
+.tm2tfr td:nth-child(2) { font-family: monospace; }
+</style>
+"""
+
+
+def summary(trace: Trace) -> str:
+    """Return the table, with rows left out if there are many, the verdict, and what the comparison gave."""
+    words = [f"{trace.answer}, T = {trace.T:,}" if trace.T is not None else "no verdict within the limit"]
+    words.append(f"{trace.engine} engine, {trace.dtype}, {trace.tokens:,} positions")
+    if trace.divergence is not None:
+        words.append(f"✗ check failed: {trace.divergence}")
+    elif trace.checked:
+        words.append(f"✓ {trace.compared:,} cells compared with the simulator, all agree")
+    else:
+        words.append("not compared with a simulator")
+    table = STYLE + html(lines(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""
+    return table + "".join(f"<p>{escape(line)}</p>\n" for line in words)
 
 
 def html(sheet: Iterable[Line | Gap], caption: str) -> str:

@@ -53,17 +53,16 @@ class Gap(NamedTuple):
         return f"⋮ ({self.rows:,} row{'s' if self.rows > 1 else ''})".replace(",", " ")
 
 
-def lines(trace: Trace, *, blank: str, window: int, elide: int | None = None) -> Iterator[Line | Gap]:
+def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Line | Gap]:
     """Yield the lines of the table of `trace`.
 
     Args:
-        blank: what the cells hold that are neither in the prompt nor written.
         window: show at most so many cells of the tape, those around the head.
         elide: show at most so many rows, and always those around the first difference.
     """
     differs = trace.divergence.position if trace.divergence else None
     show, done = _shower(trace.rows), 0
-    tapes = _tapes(trace.rows, len(trace.input), blank=blank, window=window)
+    tapes = _tapes(trace.rows, len(trace.input), blank=trace.blank, window=window)
     keep = _kept(len(trace.rows), elide, differs)
     for n, (row, tape) in enumerate(zip(trace.rows, tapes, strict=True)):
         if n not in keep:
@@ -79,6 +78,13 @@ def lines(trace: Trace, *, blank: str, window: int, elide: int | None = None) ->
         done = n + 1
     if done < len(trace.rows):
         yield Gap(len(trace.rows) - done)
+
+
+def title(trace: Trace) -> str:
+    gap = trace.divergence
+    same = "every cell agrees with the simulator" if trace.agrees else "not compared with a simulator"
+    found = f"differs from the simulator at position {gap.position}" if gap else same
+    return f"{trace.machine} on {trace.input or 'the empty word'}: {found}"
 
 
 def _wrong(trace: Trace, n: int) -> dict[str, Any]:

@@ -1,0 +1,81 @@
+"""The figures of the pages on the construction, drawn from runs of compiled decoders when the site is built."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+import tm2tfr
+from tm2tfr.engines.dense import Dense
+from tm2tfr.trace.cause import observe
+
+BEST, OTHER, INK = "#d9480f", "#4c6ef5", "#7a7f87"
+INKED = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")
+LOOKS = {"font.family": "sans-serif", "font.size": 11, "axes.spines.top": False, "axes.spines.right": False}
+mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tm2tfr", **LOOKS, **dict.fromkeys(INKED, INK)})
+MACHINE, WORD, POSITION = "busy-beaver-4", "", 77
+"""The run that is drawn, and where."""
+
+
+def _observed() -> tuple[list[Any], dict[str, tuple[int, int]], Any]:
+    """Return the rows of the run, each head's place (layer, head), and what was seen at `POSITION`."""
+    decoder = tm2tfr.compile(MACHINE)
+    trace = tm2tfr.run(decoder, WORD, max_steps=POSITION)
+    tokens = [str(row.x) for row in trace.rows[: POSITION + 1]]
+    places = {head.name: (i, k) for i, layer in enumerate(decoder.layers) for k, head in enumerate(layer.heads)}
+    return list(trace.rows), places, observe(decoder, tokens, engine=Dense())
+
+
+def _saved(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def _scores(head: str, title: str, shown: Callable[[int], bool]) -> bytes:
+    """Draw the scores of a head at `POSITION`, the position that it attends to marked."""
+    rows, places, seen = _observed()
+    scores, attended = seen.heads[places[head]]
+    figure = Figure(figsize=(7.5, 3))
+    axes = figure.subplots()
+    kept = [j for j in range(len(scores)) if shown(j)]
+    axes.plot(kept, [scores[j] for j in kept], "o", color=OTHER, markersize=4, label="score of position j")
+    axes.plot(attended, [scores[j] for j in attended], "D", color=BEST, markersize=9, label="attended to")
+    axes.set(xlabel="position j", ylabel="score", title=title.format(h=rows[POSITION].h, j=attended[0]))
+    axes.legend(frameon=False, loc="best")
+    return _saved(figure)
+
+
+def head_position() -> bytes:
+    """Draw the mean of the moves, which attention computes, and the head position, which it stands for."""
+    rows, _, _ = _observed()
+    figure = Figure(figsize=(7.5, 3))
+    left, right = figure.subplots(1, 2)
+    steps = range(len(rows))
+    left.plot(steps, [row.h / (row.i + 1) for row in rows], color=OTHER)
+    left.set(xlabel="position i", title="h/(i+1), the mean of the moves so far")
+    right.step(steps, [row.h for row in rows], where="post", color=BEST)
+    right.set(xlabel="position i", title="h, the head position")
+    return _saved(figure)
+
+
+def lookup() -> bytes:
+    """Draw the scores of the head that turns |h|/(i+1) into h."""
+    rows, _, _ = _observed()
+    sign = "+" if rows[POSITION].h >= 0 else "-"
+    title = f"lookup at position {POSITION}: h = {{h}}, so position {{j}} is best"
+    return _scores(f"cell h{sign}", title, lambda j: j <= 25)
+
+
+def latest_write() -> bytes:
+    """Draw the scores of the head that finds the latest write to the cell under the head."""
+    title = f"latest write at position {POSITION}: h = {{h}}, told by token {{j}}"
+    return _scores("latest write", title, lambda _: True)
+
+
+FIGURES = {"head-position": head_position, "lookup": lookup, "latest-write": latest_write}
+"""Name of a figure -> what draws it, as SVG."""

@@ -1,0 +1,62 @@
+"""What a notebook shows of a trace and of a decoder; for machines see tests/machine/test_drawing.py."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import tm2tfr
+from tests.export.examples import broken, chapter, traced
+
+
+def test_a_trace_shows_its_table_and_what_the_check_says() -> None:
+    shown = ET.fromstring(f"<div>{tm2tfr.check('chapter', '11')._repr_html_()}</div>")
+    rows = [["".join(cell.itertext()).strip() for cell in row] for row in shown.iter("tr")]
+    assert rows[0] == ["i", "tape", "x", "q", "b", "m", "h", "a", "y"]
+    assert rows[4] == ["3", "11_…", "(q0,1,0)", "q0", "1", "0", "0", "1", "(q1,_,+1)"]
+    assert len(rows) == 10
+    assert [line.text for line in shown.iter("p")] == [
+        "accept, T = 6",
+        "dense engine, float64, 9 positions",
+        "✓ 63 cells compared with the simulator, all agree",
+    ]
+
+
+def test_a_long_trace_is_cut_and_the_blank_is_the_machines() -> None:
+    trace = tm2tfr.check("busy-beaver-4")
+    assert trace.blank == "0"
+    shown = trace._repr_html_()
+    assert shown.count("<tr>") == 42
+    assert "⋮ (69 rows)" in shown
+    assert trace.tokens == 109
+
+
+def test_a_wrong_trace_says_so() -> None:
+    shown = traced(chapter(), "11", broken())._repr_html_()
+    assert "<mark>" in shown
+    assert "✗ check failed: position " in shown
+
+
+def test_a_trace_without_rows_and_one_without_a_simulator() -> None:
+    trace = tm2tfr.check("chapter", "11", keep_rows=False)
+    assert trace._repr_html_().startswith("<p>accept, T = 6</p>")
+    assert "not compared with a simulator" in tm2tfr.run(tm2tfr.compile("chapter"), "11")._repr_html_()
+    assert "no verdict within the limit" in tm2tfr.check("never-halts", max_steps=5)._repr_html_()
+
+
+def test_a_decoder_shows_its_layers() -> None:
+    decoder = tm2tfr.compile(chapter())
+    table = ET.fromstring(decoder._repr_html_())
+    assert [row[0].text for row in table.iter("tr")][1:] == [
+        "1 unpack",
+        "2 head position",
+        "3 read input",
+        "4 read tape",
+        "5 symbol",
+        "6 transition",
+    ]
+    caption = table.find("caption")
+    assert caption is not None
+    assert caption.text == "chapter: residual width 63, vocabulary 16, 281 weights not 0, the largest 2"
+    hostile = replace(decoder, provenance={"name": "<b>"})
+    assert "&lt;b&gt;: residual width" in hostile._repr_html_()
