@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
+from tm2tfr.export.checkpoints.directory import KEY, NAMES
 from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.machine.spec import Machine
 
 FORMAT, VERSION = "tm2tfr-gpt2", "1"
-KEY = "tm2tfr"
-"""The entry of the configuration that says what an export is of."""
-NAMES = "tm2tfr.json"
-"""The file with the names, by which an export is known."""
-FILES = ("README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", NAMES)
 
 
 def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
