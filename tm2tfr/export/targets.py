@@ -66,7 +66,11 @@ class Target:
 
 
 TARGETS: dict[str, Target] = {
-    target.name: target for target in (Target("gpt2", "tm2tfr-gpt2", "tm2tfr.export.gpt2.target", frozenset({"stock"})),)
+    target.name: target
+    for target in (
+        Target("gpt2", "tm2tfr-gpt2", "tm2tfr.export.gpt2.target", frozenset({"stock"})),
+        Target("torch", "tm2tfr-torch", "tm2tfr.export.torch.target"),
+    )
 }
 """Name, as in ``--to NAME``, -> target."""
 

@@ -113,6 +113,13 @@ def first_difference(
     return next((Difference(i, want, got, how) for i, (want, got) in pairs if want != got), None)
 
 
+def example(machine: Machine) -> str:
+    """Return the word that a model card shows: the machine's own, its first example's, or none."""
+    if machine.input is not None:
+        return machine.input
+    return machine.examples[0].input if machine.examples else ""
+
+
 def words(machine: Machine, positions: int) -> list[str]:
     """Return the words that an export is tried on: the machine's own and its examples', as far as they fit."""
     own = [] if machine.input is None else [machine.input]

@@ -14,6 +14,7 @@ from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.directory import KEY, Look, written
+from tm2tfr.export.checkpoints.fitting import statement as said
 from tm2tfr.export.gpt2.documents import FORMAT, VERSION, documents
 from tm2tfr.export.gpt2.recipe import Recipe
 from tm2tfr.export.gpt2.tensors import Gpt2
@@ -34,9 +35,7 @@ def exported(gpt2: Gpt2, machine: Machine, folder: str | Path, *, look: Look | N
 
 def statement(recipe: Recipe) -> str:
     """Return what the bounds of `limits` say of an export."""
-    head = "" if recipe.max_head >= recipe.positions - 1 else f" and |h| ≤ {recipe.max_head:,}"
-    what = f"for every input and every run with at most {recipe.positions:,} positions{head}"
-    return f"{what}, greedy generation in {recipe.dtype} gives exactly the machine's run"
+    return said(recipe.positions, recipe.max_head, recipe.dtype)
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
