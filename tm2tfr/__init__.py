@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         soften,
     )
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
-    from tm2tfr.exchange import convert, export_gpt2, verify_checkpoint
+    from tm2tfr.exchange import convert, export_gpt2, export_to, verify_checkpoint
     from tm2tfr.export.tables import table
     from tm2tfr.export.weight_file import load as load_weights
     from tm2tfr.export.weight_file import save as save_weights
@@ -48,7 +48,7 @@ _HOMES = {
         "soften",
     ),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
-    "tm2tfr.exchange": ("convert", "export_gpt2", "verify_checkpoint"),
+    "tm2tfr.exchange": ("convert", "export_gpt2", "export_to", "verify_checkpoint"),
     "tm2tfr.export.tables": ("table",),
     "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
     "tm2tfr.machine.graph": ("to_graph",),
@@ -78,6 +78,7 @@ __all__ = [
     "convert",
     "default_input",
     "export_gpt2",
+    "export_to",
     "listing",
     "load",
     "load_weights",

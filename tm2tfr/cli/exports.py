@@ -22,26 +22,27 @@ def export(
         int | None, typer.Option(min=0, metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
     ] = None,
     dtype: Annotated[Dtype, typer.Option(help="The numbers of the model.")] = Dtype.float64,
-    stock: Annotated[bool, typer.Option("--stock", help="GPT-2's own epsilon and GELU, with narrower margins.")] = False,
+    stock: Annotated[bool, typer.Option("--stock", help="gpt2: its own epsilon and GELU, with narrower margins.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Load and run it in transformers before it is written.")
+        bool, typer.Option("--verify/--no-verify", help="Load and run it in that program before it is written.")
     ] = True,
     left_boundary: LeftBoundary = None,
 ) -> None:
     """Export a machine as a checkpoint that other people's programs load, run there and compared with the simulator."""
     subject = console.subject(machine, left_boundary)
-    from tm2tfr.exchange import export_gpt2
+    from tm2tfr.exchange import export_to
 
     console.refuse_overwriting(subject.argument, output)
-    report = export_gpt2(
+    report = export_to(
+        to.value,
         subject.decoder,
         output,
         machine=subject.machine,
         positions=positions,
         max_head=max_head,
         dtype=dtype.value,
-        stock=stock,
         verify=verify,
+        **({"stock": True} if stock else {}),
     )
     typer.echo(str(report))
 

@@ -103,7 +103,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     exported(translated(GPT2.decoder, Recipe(positions=16, max_head=15)), MACHINE, folder)
     assert load(folder).recipe.positions == 16
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"x: this directory is not an export, it holds 'notes.txt': choose another name"):
+    with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds 'notes.txt'"):
         exported(GPT2, MACHINE, folder)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}")

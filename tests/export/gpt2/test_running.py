@@ -17,8 +17,9 @@ from safetensors import numpy as safetensors
 from benchmarks.machines import rewriter
 from tm2tfr.errors import ExportError, InputError
 from tm2tfr.exchange import export_gpt2, verify_checkpoint
-from tm2tfr.export.gpt2 import running
-from tm2tfr.export.gpt2.running import Running, compared, words
+from tm2tfr.export.checkpoints import comparison
+from tm2tfr.export.checkpoints.comparison import compared, words
+from tm2tfr.export.gpt2.running import Running
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
 
@@ -53,7 +54,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
     run = compared(Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "1" * 699, 1600)
-    assert (run.difference, len(run.tokens), run.generated) == (None, 1600, True)
+    assert (run.difference, len(run.tokens), run.generated) == (None, 1600, 1600)
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
@@ -200,7 +201,7 @@ def test_words_that_cannot_be_run(folder: Path) -> None:
 
 
 def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_difference", lambda *_: running.Difference(3, "a", "b", "teacher-forced"))
+    monkeypatch.setattr(comparison, "first_difference", lambda *_: comparison.Difference(3, "a", "b", "teacher-forced"))
     with pytest.raises(ExportError, match=r"is not right on '11' .*position 3, .*nothing was written"):
         export_gpt2("chapter", tmp_path / "x", positions=64)
     assert list(tmp_path.iterdir()) == []

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
+from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.directory import KEY, NAMES
 from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.machine.spec import Machine
 
 FORMAT, VERSION = "tm2tfr-gpt2", "1"
-KEY = "tm2tfr"
-"""The entry of the configuration that says what an export is of."""
-NAMES = "tm2tfr.json"
-"""The file with the names, by which an export is known."""
-FILES = ("README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", NAMES)
 
 
 def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
@@ -159,7 +156,7 @@ def _numbers(gpt2: Gpt2) -> dict[str, int]:
 
 def card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
     """Return the model card."""
-    word, decoder = _example(machine), gpt2.decoder
+    word, decoder = example(machine), gpt2.decoder
     about = " ".join(machine.description.split())
     return f"""---
 library_name: transformers
@@ -201,9 +198,3 @@ stream holds every value twice, as x and -x: the value of a direction is scale Â
 | numbers | {gpt2.recipe.dtype} |
 | activation, layer norm epsilon | {gpt2.recipe.activation}, {gpt2.recipe.epsilon:g} |
 """
-
-
-def _example(machine: Machine) -> str:
-    if machine.input is not None:
-        return machine.input
-    return machine.examples[0].input if machine.examples else ""

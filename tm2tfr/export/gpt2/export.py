@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tm2tfr.export.checkpoints.comparison import Run, told, tried
 from tm2tfr.export.gpt2.directory import exported, statement
 from tm2tfr.export.gpt2.limits import fitted
-from tm2tfr.export.gpt2.running import Run, required, tried
+from tm2tfr.export.gpt2.running import Running, required
 from tm2tfr.export.gpt2.tensors import Gpt2, translated
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
@@ -28,12 +29,7 @@ class Exported:
         size = f"{len(gpt2.decoder.layers)} layers, {gpt2.heads} heads, width {gpt2.width}, {recipe.dtype}"
         lines = [f"GPT-2: {size}, {gpt2.bytes // int(recipe.dtype[-2:]) * 8 / 1e6:,.2f} million parameters"]
         lines.append(f"by bounds on rounding: {statement(recipe)}")
-        if self.runs:
-            many = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
-            tokens = sum(len(run.tokens) for run in self.runs)
-            lines.append(f"verified: loaded and run in {self.versions}: {many}, {tokens:,} tokens, all the simulator's")
-        else:
-            lines.append("not verified: see tm2tfr verify-checkpoint")
+        lines.append(told(self.runs, self.versions))
         return "\n".join([*lines, f"wrote {self.folder}"])
 
 
@@ -59,9 +55,9 @@ def export(
     gpt2, runs, versions = translated(decoder, recipe), list[Run](), list[str]()
 
     def look(made: Path) -> None:
-        found, named = tried(made, gpt2.vocabulary, machine, recipe.positions)
-        runs.extend(found)
-        versions.append(named)
+        running = Running(made)
+        runs.extend(tried(running, gpt2.vocabulary, machine, recipe.positions))
+        versions.append(running.versions)
 
     place = exported(gpt2, machine, folder, look=look if verify else None)
     return Exported(place, gpt2, tuple(runs), "".join(versions))

@@ -39,19 +39,17 @@ units leaves something, 2^7·F((u + η)(H + 1) + αS) < 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 from tm2tfr.certificate import Proof, prove
 from tm2tfr.certificate.feed_forward import Sums
-from tm2tfr.certificate.rounding import DIGITS, Condition, largest
+from tm2tfr.certificate.rounding import DIGITS, Condition
 from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.fitting import fitting, proved
 from tm2tfr.export.gpt2.recipe import DTYPES, SINK, Recipe, centre, span
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
-
-USUAL = 1024
-"""The positions of an export where nothing is said, if they fit."""
 
 
 class Errors:
@@ -107,19 +105,17 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     Raises:
         ExportError: for an unknown dtype, or weights that are not proved right.
     """
-    if proof.refusals or proof.lookups is None or proof.retrieval is None:
-        why = f": {proof.refusals[0]}" if proof.refusals else ""
-        raise ExportError(f"{proof.machine.name}: these weights could not be shown to be right, see tm2tfr certify{why}")
+    lookups, retrieval = proved(proof)
     errors, top = Errors(proof.decoder, dtype, stock=stock), 2 ** DIGITS[dtype]
     found: list[Condition] = []
 
     def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
         found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
 
-    name, ratio = proof.retrieval.name, proof.retrieval.ratio
+    name, ratio = retrieval.name, retrieval.ratio
     demand(2, "sum of moves", "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
     text = "2·e(N, H) + about 2·H²·u < 15/16"
-    demand(3, proof.lookups.here, "rivals of position h get no weight at all", text, errors.lookup)
+    demand(3, lookups.here, "rivals of position h get no weight at all", text, errors.lookup)
     demand(4, name, "squares of head positions are exact", f"3·H² < {top:,}", lambda _, h: Fraction(3 * h * h, top))
     text = "about 12·u·N < 7/8" if not stock else "about 150·η·N·H² < 7/8"
     demand(4, name, "earlier writes to the cell get no weight at all", text, lambda n, h: errors.tie(n, h, ratio))
@@ -153,35 +149,6 @@ def fitted(
         ExportError: if it does not fit, with what would; or if `decoder` could not be shown to be `machine`.
     """
     found = conditions(prove(decoder, machine), dtype, stock=stock)
-    top = 2 ** DIGITS[dtype]
-    most = largest(found, top, max_head)
-    wanted = min(USUAL, most) if positions is None else positions
-    if wanted > most or most < 1:
-        raise ExportError(_too_many(found, machine, wanted, max_head, most, dtype, stock))
-    head = wanted - 1 if max_head is None else min(max_head, wanted - 1)
+    kind, ways = (" with GPT-2's own epsilon and GELU", ["leave --stock out"]) if stock else ("", [])
+    wanted, head = fitting(found, machine.name, positions, max_head, dtype, kind=kind, ways=ways)
     return Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)
-
-
-def _too_many(
-    found: Sequence[Condition], machine: Machine, wanted: int, head: int | None, most: int, dtype: str, stock: bool
-) -> str:
-    """Return the refusal: what was asked for, what binds, and what would fit."""
-    reach = wanted - 1 if head is None else min(head, wanted - 1)
-    tight = max(found, key=lambda c: c.use(wanted, reach))
-    kind = f"{dtype} with GPT-2's own epsilon and GELU" if stock else dtype
-    what = f"{machine.name}: {wanted:,} positions with |h| ≤ {reach:,} do not fit into {kind}"
-    lower = _largest_head(found, wanted, reach)
-    ways = [f"--positions {most}"] if most else []
-    ways += [f"--max-head {lower}"] if lower is not None else []
-    ways += ["--dtype float64"] if dtype == "float32" else []
-    ways += ["leave --stock out"] if stock else []
-    return f"{what} (layer {tight.layer}, {tight.where}: {tight.formula}): use {', or '.join(ways) or 'another machine'}"
-
-
-def _largest_head(found: Sequence[Condition], positions: int, top: int) -> int | None:
-    """Return the largest H that fits with N = `positions`, None if not even 1 does."""
-    low, high = 0, top
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if all(c.holds(positions, middle) for c in found) else (low, middle)
-    return low or None

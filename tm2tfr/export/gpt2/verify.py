@@ -2,65 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.dense import Dense
+from tm2tfr.export.checkpoints.comparison import compared
+from tm2tfr.export.checkpoints.directory import KEY
+from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
 from tm2tfr.export.gpt2.directory import Checkpoint, load
-from tm2tfr.export.gpt2.documents import KEY, config
-from tm2tfr.export.gpt2.running import Run, Running, compared
+from tm2tfr.export.gpt2.documents import config
+from tm2tfr.export.gpt2.running import Running
 from tm2tfr.export.gpt2.tensors import PAD, SLOTS, UNK, Gpt2, translated
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
-
-_SHOWN = 3
-_COMPARED = 512
-"""Positions beyond the first wrong token are not looked at for the cause, nor, without one, those beyond this."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What was found out about a checkpoint.
-
-    Args:
-        weights: what differs between its weights or configuration and the machine's, most telling first.
-        run: its run beside the simulator's; None if its vocabulary is not the machine's.
-        cause: where in the residual stream the run first goes wrong; empty if nowhere.
-        tensors: how many were compared; versions: what ran it.
-    """
-
-    machine: str
-    weights: tuple[str, ...]
-    run: Run | None
-    cause: str
-    tensors: int
-    versions: str
-
-    @property
-    def same(self) -> bool:
-        """Whether the checkpoint is the machine, in its weights and on the word it was run on."""
-        return not self.weights and self.run is not None and self.run.difference is None
-
-    def __str__(self) -> str:
-        """Return the verdict in a few lines."""
-        differ = f"{len(self.weights):,} difference{'' if len(self.weights) == 1 else 's'}"
-        lines = [f"weights: {differ if self.weights else f'all {self.tensors} tensors are those of {self.machine}'}"]
-        lines += [f"  {line}" for line in self.weights[:_SHOWN]]
-        if self.run is None:
-            lines.append("run: none, since the vocabulary is not the machine's")
-        elif self.run.difference is None:
-            how = "teacher-forced and generated" if self.run.generated else "teacher-forced"
-            lines.append(f"run: {self.run.word!r}, {len(self.run.tokens):,} positions, {how}: the simulator's tokens")
-        else:
-            lines.append(f"run: {self.run.word!r}: {self.run.difference}")
-        lines += [f"  {self.cause}"] if self.cause else []
-        verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
-        return "\n".join([*lines, f"ran in {self.versions}", verdict])
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
@@ -74,15 +32,15 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     checkpoint = load(folder)
     gpt2 = translated(decoder, checkpoint.recipe)
     right, running = gpt2.tensors(), Running(checkpoint.folder)
-    weights = [*_configured(checkpoint, gpt2), *_weights(checkpoint, gpt2, right)]
-    run, cause = None, ""
+    weights = [*_configured(checkpoint, gpt2), *differing(checkpoint.tensors, right, partial(described, gpt2))]
+    run, why = None, ""
     own = {token: n for token, n in running.tokenizer.get_vocab().items() if token not in (PAD, UNK)}
     if own == {token: n for n, token in enumerate(decoder.vocabulary)}:
         run = compared(running, gpt2.vocabulary, machine, word, checkpoint.recipe.positions)
-        cause = _cause(running, gpt2, run)
+        why = cause(running, decoder, gpt2.vocabulary, run, _read(gpt2))
     else:
         weights.insert(0, "tokenizer.json: its vocabulary is not the machine's")
-    return Verdict(machine.name, tuple(weights), run, cause, len(right), running.versions)
+    return Verdict(machine.name, tuple(weights), run, why, len(right), running.versions)
 
 
 def _configured(checkpoint: Checkpoint, gpt2: Gpt2) -> Iterator[str]:
@@ -91,23 +49,6 @@ def _configured(checkpoint: Checkpoint, gpt2: Gpt2) -> Iterator[str]:
     for name, value in config(gpt2).items():
         if name != KEY and name in found and found[name] != value:
             yield f"config.json: {name} is {found[name]!r}, should be {value!r}"
-
-
-def _weights(checkpoint: Checkpoint, gpt2: Gpt2, right: dict[str, NDArray[Any]]) -> Iterator[str]:
-    """Yield each weight that is another, tensor by tensor; of many in one tensor the first, and their number."""
-    for name in sorted({*right, *checkpoint.tensors}):
-        have, want = checkpoint.tensors.get(name), right.get(name)
-        if have is None or want is None:
-            yield f"{name}: {'missing' if have is None else 'is not the machine’s'}"
-        elif have.shape != want.shape:
-            yield f"{name}: has shape {have.shape}, should have {want.shape}"
-        else:
-            places = np.argwhere(have != want)
-            if len(places):
-                at = tuple(int(n) for n in places[0])
-                more = f" (and {len(places) - 1:,} more in this tensor)" if len(places) > 1 else ""
-                where = f"{name}[{', '.join(map(str, at))}]"
-                yield f"{where} is {have[at]:.17g}, should be {want[at]:.17g}: {described(gpt2, name, at)}{more}"
 
 
 def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:
@@ -157,39 +98,8 @@ def _direction(gpt2: Gpt2, coordinate: int) -> str:
     return f"{sign}{gpt2.directions[place]}" if place < len(gpt2.directions) else f"dimension {coordinate}, which is unused"
 
 
-# ── where a run goes wrong ──────────────────────────────────────────────────────────────────────────────────
-class _Stages:
-    """Keeps the stream of the plain engine before the first layer and after each."""
-
-    def __init__(self) -> None:
-        self.kept: list[NDArray[Any]] = []
-
-    def stage(self, layer: int, part: str, residual: Any) -> None:
-        if part in ("embedding", "feed_forward"):
-            self.kept.append(residual)
-
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        pass
-
-
-def _cause(running: Running, gpt2: Gpt2, run: Run) -> str:
-    """Return the first direction, by position and then by layer, that is not what the plain engine has there."""
-    count = _COMPARED if run.difference is None else run.difference.position + 1
-    number = {token: n for n, token in enumerate(gpt2.vocabulary)}
-    tokens = [number[token] for token in run.tokens[:count]]
-    streams, session = running.streams(tokens), Dense().start(gpt2.decoder)
-    directions = gpt2.decoder.layout.directions
-    scale = np.array([gpt2.scales[name] for name in directions])
-    for i, token in enumerate(tokens):
-        stages = _Stages()
-        session.feed(token, stages)
-        for n, wanted in enumerate(stages.kept):
-            x = streams[n, i]
-            found = scale * (x[: len(scale)] - x[gpt2.mirror : gpt2.mirror + len(scale)]) / 2
-            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / (i + 1)))  # a NaN is off, too
-            if len(off):
-                at = int(off[0])
-                where = f"layer {n} ({gpt2.decoder.layers[n - 1].name})" if n else "the embedding"
-                told = f"{directions[at]} should be {wanted[at]:.9g}, is {found[at]:.9g}"
-                return f"the stream first goes wrong at position {i}, after {where}: {told}"
-    return ""
+def _read(gpt2: Gpt2) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what reads the decoder's values off a stream that holds them twice, scaled."""
+    scale = np.array([gpt2.scales[name] for name in gpt2.decoder.layout.directions])
+    width, mirror = len(scale), gpt2.mirror
+    return lambda x: scale * (x[:width] - x[mirror : mirror + width]) / 2

@@ -1,0 +1,61 @@
+"""The list of programs that machines are exported to, and how a directory is known again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli import failed, tm2tfr
+from tm2tfr.errors import ExportError
+from tm2tfr.exchange import export_to, verify_checkpoint
+from tm2tfr.export.targets import TARGETS, target, target_of
+from tm2tfr.options import ExportTarget
+
+
+def test_the_command_line_offers_every_target() -> None:
+    assert list(TARGETS) == list(ExportTarget)
+    assert {name: t.name for name, t in TARGETS.items()} == {name: name for name in TARGETS}
+    assert len({t.format for t in TARGETS.values()}) == len(TARGETS)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_can_export_and_verify(name: str) -> None:
+    exporter = target(name).exporter
+    assert callable(exporter.export)
+    assert callable(exporter.verified)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_exported_is_known_again(name: str, tmp_path: Path) -> None:
+    if name == "onnx":
+        pytest.importorskip("onnx", reason="onnx is not installed: pip install 'tm2tfr[onnx]'")
+    done = export_to(name, "chapter", tmp_path / "x", positions=40, verify=False)
+    assert done.folder == tmp_path / "x"
+    assert str(done).splitlines()[-2:] == ["not verified: see tm2tfr verify-checkpoint", f"wrote {tmp_path / 'x'}"]
+    assert target_of(tmp_path / "x").name == name
+
+
+def test_unknown_targets_and_options() -> None:
+    with pytest.raises(ExportError, match=r"nothing is exported to 'gtp2' \(did you mean 'gpt2'\?\): use gpt2"):
+        target("gtp2")
+    with pytest.raises(ExportError, match="--to gpt2 does not take --brand-new, which is for --to no target: leave it out"):
+        target("gpt2", ["brand_new"])
+
+
+def test_directories_that_are_not_known(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"none: config.json cannot be read: give a directory made by 'tm2tfr export'"):
+        verify_checkpoint(tmp_path / "none")
+    for text, words in (
+        ("{", r"damaged \(JSONDecodeError"),
+        ("{}", r"damaged \(KeyError"),
+        (
+            json.dumps({"format": "tm2tfr-llama", "provenance": {}}),
+            "an export of format 'tm2tfr-llama', which this version",
+        ),
+    ):
+        (tmp_path / "tm2tfr.json").write_text(text)
+        with pytest.raises(ExportError, match=words):
+            target_of(tmp_path)
+    assert "damaged" not in failed(2, tm2tfr("verify-checkpoint", "x", cwd=tmp_path))

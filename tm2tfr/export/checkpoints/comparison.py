@@ -1,0 +1,150 @@
+"""A model in another program beside the simulator: given the simulator's tokens, and on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import ExportError
+from tm2tfr.machine.simulator import Simulation
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.reference import reference_rows
+
+
+class Model(Protocol):
+    """A model loaded from a directory by the program that it is for. Tokens are numbers here."""
+
+    longest_generated: int
+    """Positions up to which a run is generated too, which takes a pass a token; beyond, it is teacher-forced only."""
+
+    @property
+    def versions(self) -> str:
+        """What runs the model: ``torch 2.13.0``."""
+
+    def prompt(self, word: str) -> list[int]:
+        """Return the tokens of `word` and BOS, as the program's own tokenizer has them."""
+
+    def answers(self, tokens: Sequence[int]) -> list[int]:
+        """Return the token of maximal logit at every position of a given sequence."""
+
+    def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
+
+    def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
+        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first position at which a run is not the simulator's; `how`: teacher-forced, or generated."""
+
+    position: int
+    expected: str
+    found: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"position {self.position}, {self.how}: the token should be {self.expected}, is {self.found}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of an export beside the simulator's.
+
+    Args:
+        tokens: the simulator's tokens, one a position; `answers`: what follows each.
+        generated: how many positions of it were generated as well.
+        difference: the first; None if there is none.
+    """
+
+    word: str
+    tokens: tuple[str, ...]
+    answers: tuple[str, ...]
+    generated: int
+    difference: Difference | None
+
+    @property
+    def how(self) -> str:
+        """How it was run."""
+        if self.generated >= len(self.tokens):
+            return "teacher-forced and generated"
+        return f"teacher-forced, and generated to position {self.generated:,}" if self.generated else "teacher-forced"
+
+
+def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: str, positions: int) -> Run:
+    """Run an export on `word`, given the simulator's tokens and on its own, for at most `positions` positions.
+
+    Raises:
+        InputError: if `word` is not over the machine's input alphabet.
+        ExportError: if the prompt alone has more than `positions` positions.
+    """
+    machine.check_input(word)
+    if len(word) >= positions:
+        what = f"the word has {len(word):,} symbols, which with BOS is more than {positions:,} positions"
+        raise ExportError(f"{what}: give a shorter one, or export with --positions {len(word) + 1} or more")
+    simulation = Simulation(machine, word, max_steps=positions)
+    rows = list(islice(reference_rows(machine, word, simulation), positions))
+    tokens, answers = [str(row.x) for row in rows], [row.y for row in rows]
+    number = {token: n for n, token in enumerate(vocabulary)}
+    difference = first_difference(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
+    prompt = model.prompt(word)
+    if prompt != [number[t] for t in tokens[: len(word) + 1]]:
+        difference = Difference(0, " ".join(tokens[: len(word) + 1]), repr(prompt), "as the tokenizer has the prompt")
+    generated, start = 0, len(word)
+    if difference is None and start + 1 < model.longest_generated:
+        generated = min(len(tokens), model.longest_generated)
+        made = model.generated(prompt, most=generated + 1)
+        difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
+    return Run(word, tuple(tokens), tuple(answers), generated, difference)
+
+
+def first_difference(
+    vocabulary: Sequence[str], wanted: Sequence[str], found: Sequence[int], start: int, how: str
+) -> Difference | None:
+    """Return the first place where the tokens `found`, from position `start` on, are not those `wanted`."""
+    named = [vocabulary[n] if n < len(vocabulary) else f"token {n}" for n in found]
+    named += ["nothing"] * (len(wanted) - len(named))
+    pairs = enumerate(zip([*wanted, *["nothing"] * (len(named) - len(wanted))], named, strict=True), start)
+    return next((Difference(i, want, got, how) for i, (want, got) in pairs if want != got), None)
+
+
+def example(machine: Machine) -> str:
+    """Return the word that a model card shows: the machine's own, its first example's, or none."""
+    if machine.input is not None:
+        return machine.input
+    return machine.examples[0].input if machine.examples else ""
+
+
+def words(machine: Machine, positions: int) -> list[str]:
+    """Return the words that an export is tried on: the machine's own and its examples', as far as they fit."""
+    own = [] if machine.input is None else [machine.input]
+    found = dict.fromkeys([*own, *(example.input for example in machine.examples)])
+    return [word for word in found if len(word) < positions] or [""]
+
+
+def tried(model: Model, vocabulary: Sequence[str], machine: Machine, positions: int) -> tuple[Run, ...]:
+    """Compare a model with the simulator on the machine's words.
+
+    Raises:
+        ExportError: if a run is not the simulator's.
+    """
+    runs = tuple(compared(model, vocabulary, machine, word, positions) for word in words(machine, positions))
+    for run in runs:
+        if run.difference is not None:
+            what = f"the exported model is not right on {run.word!r} in {model.versions}: {run.difference}"
+            raise ExportError(f"{what}: nothing was written; try --dtype float64, or fewer --positions")
+    return runs
+
+
+def told(runs: Sequence[Run], versions: str) -> str:
+    """Return in a line how an export was verified, or that it was not."""
+    if not runs:
+        return "not verified: see tm2tfr verify-checkpoint"
+    many = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
+    tokens = sum(len(run.tokens) for run in runs)
+    return f"verified: loaded and run in {versions}: {many}, {tokens:,} tokens, all the simulator's"

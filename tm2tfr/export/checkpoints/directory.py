@@ -1,0 +1,105 @@
+"""An export as a directory: written whole or not at all, and known again by what it says it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.errors import ExportError, OutputError, listing
+from tm2tfr.export.files import WHY
+
+NAMES = "tm2tfr.json"
+"""The file with the names of everything, by which an export is known; ``format`` in it says for which program."""
+KEY = "tm2tfr"
+"""The entry of a ``config.json`` that says the same, where a program has written its own files over ours."""
+Look = Callable[[Path], None]
+"""Looks at a directory before it gets its name, and raises if it is not good."""
+
+
+def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look | None = None) -> Path:
+    """Write `files` to `folder`, whole or not at all, and return it; an earlier export of the kind there is replaced.
+
+    Args:
+        files: name -> contents; one of them is called `NAMES`.
+        look: is shown the finished directory before it is put into its place.
+
+    Raises:
+        OutputError: if it cannot be written, or is a directory with anything else in it.
+    """
+    folder = Path(folder)
+    _refuse_foreign(folder, files)
+    target = Path(os.path.realpath(folder))
+    beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
+    try:
+        beside.mkdir()
+        try:
+            for name, content in files.items():
+                (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
+            if look is not None:
+                look(beside)
+            _moved(beside, target)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+    except OSError as error:
+        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
+        raise OutputError(f"{folder}: {what.format(folder=target.parent)}: {remedy}") from error
+    return folder
+
+
+def document(folder: str | Path) -> dict[str, Any]:
+    """Return what an export says of itself: its ``format``, its ``provenance``, and more.
+
+    Raises:
+        ExportError: if `folder` is no export, or damaged.
+    """
+    folder = Path(folder)
+    again = "give a directory made by 'tm2tfr export'"
+    try:
+        if (folder / NAMES).exists():
+            found = json.loads((folder / NAMES).read_text(encoding="utf-8"))
+        else:
+            settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            if KEY not in settings:
+                raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
+            found = settings[KEY]
+        return {**found, "format": str(found["format"]), "provenance": dict(found["provenance"])}
+    except OSError as error:
+        raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
+
+
+def _refuse_foreign(folder: Path, files: Collection[str]) -> None:
+    """Raise OutputError if `folder` is there and is not an earlier export, or an empty directory."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{folder}: there is a file of that name: choose another name for the directory")
+    held = sorted(entry.name for entry in folder.iterdir())
+    other = [name for name in held if name not in files]
+    if other or (held and NAMES not in held):
+        kind = "an export of this kind" if NAMES in held else "an export"
+        what = f"{folder}: this directory is not {kind}, it holds {listing(other or held, most=3)}"
+        raise OutputError(f"{what}: choose another name, or remove it")
+
+
+def _moved(beside: Path, folder: Path) -> None:
+    if not folder.exists():
+        beside.rename(folder)
+        return
+    old = folder.with_name(f".tm2tfr-{secrets.token_hex(8)}.old")
+    folder.rename(old)
+    try:
+        beside.rename(folder)
+    except BaseException:
+        old.rename(folder)
+        raise
+    with suppress(OSError):
+        shutil.rmtree(old)

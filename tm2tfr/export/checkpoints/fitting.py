@@ -1,0 +1,75 @@
+"""How many positions an export is for: those that are asked for, if they fit, else what would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tm2tfr.certificate import Proof
+from tm2tfr.certificate.attention import Lookups, Retrieval
+from tm2tfr.certificate.rounding import DIGITS, Condition, largest
+from tm2tfr.errors import ExportError
+
+USUAL = 1024
+"""The positions of an export where nothing is said, if they fit."""
+
+
+def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
+    """Return what is proved of the heads.
+
+    Raises:
+        ExportError: if the weights are not proved right in exact arithmetic.
+    """
+    if proof.refusals or proof.lookups is None or proof.retrieval is None:
+        why = f": {proof.refusals[0]}" if proof.refusals else ""
+        raise ExportError(f"{proof.machine.name}: these weights could not be shown to be right, see tm2tfr certify{why}")
+    return proof.lookups, proof.retrieval
+
+
+def fitting(
+    found: Sequence[Condition],
+    name: str,
+    positions: int | None,
+    max_head: int | None,
+    dtype: str,
+    *,
+    kind: str = "",
+    ways: Sequence[str] = (),
+) -> tuple[int, int]:
+    """Return N and H for what is asked for; where N is not said the usual one, or as many as fit.
+
+    Args:
+        found: the conditions; name: the machine's.
+        kind, ways: what else narrows them, and what to do about it, for the refusal.
+
+    Raises:
+        ExportError: if it does not fit, with what would.
+    """
+    most = largest(found, 2 ** DIGITS[dtype], max_head)
+    wanted = min(USUAL, most) if positions is None else positions
+    head = wanted - 1 if max_head is None else min(max_head, wanted - 1)
+    if wanted <= most and most >= 1:
+        return wanted, head
+    tight = max(found, key=lambda c: c.use(wanted, head))
+    what = f"{name}: {wanted:,} positions with |h| ≤ {head:,} do not fit into {dtype}{kind}"
+    lower = _largest_head(found, wanted, head)
+    options = [f"--positions {most}"] if most else []
+    options += [f"--max-head {lower}"] if lower is not None else []
+    options += ["--dtype float64"] if dtype == "float32" else []
+    remedy = ", or ".join([*options, *ways]) or "another machine"
+    raise ExportError(f"{what} (layer {tight.layer}, {tight.where}: {tight.formula}): use {remedy}")
+
+
+def statement(positions: int, max_head: int, dtype: str) -> str:
+    """Return what the bounds on rounding say of an export, in words."""
+    head = "" if max_head >= positions - 1 else f" and |h| ≤ {max_head:,}"
+    what = f"for every input and every run with at most {positions:,} positions{head}"
+    return f"{what}, greedy generation in {dtype} gives exactly the machine's run"
+
+
+def _largest_head(found: Sequence[Condition], positions: int, top: int) -> int | None:
+    """Return the largest H that fits with N = `positions`, None if not even 1 does."""
+    low, high = 0, top
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if all(c.holds(positions, middle) for c in found) else (low, middle)
+    return low or None

@@ -1,0 +1,122 @@
+"""Is a checkpoint still a machine? Its weights against the machine's, and its run against the simulator's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.dense import Dense
+from tm2tfr.export.checkpoints.comparison import Model, Run
+from tm2tfr.transformer.weights import Decoder
+
+Array = NDArray[Any]
+_SHOWN = 3
+_COMPARED = 512
+"""Positions beyond the first wrong token are not looked at for the cause, nor, without one, those beyond this."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found out about a checkpoint.
+
+    Args:
+        weights: what differs between its weights or configuration and the machine's, most telling first.
+        run: its run beside the simulator's; None if its vocabulary is not the machine's.
+        cause: where in the residual stream the run first goes wrong; empty if nowhere.
+        tensors: how many were compared; versions: what ran it.
+    """
+
+    machine: str
+    weights: tuple[str, ...]
+    run: Run | None
+    cause: str
+    tensors: int
+    versions: str
+
+    @property
+    def same(self) -> bool:
+        """Whether the checkpoint is the machine, in its weights and on the word it was run on."""
+        return not self.weights and self.run is not None and self.run.difference is None
+
+    def __str__(self) -> str:
+        """Return the verdict in a few lines."""
+        differ = f"{len(self.weights):,} difference{'' if len(self.weights) == 1 else 's'}"
+        lines = [f"weights: {differ if self.weights else f'all {self.tensors} tensors are those of {self.machine}'}"]
+        lines += [f"  {line}" for line in self.weights[:_SHOWN]]
+        if self.run is None:
+            lines.append("run: none, since the vocabulary is not the machine's")
+        elif self.run.difference is None:
+            lines.append(
+                f"run: {self.run.word!r}, {len(self.run.tokens):,} positions, {self.run.how}: the simulator's tokens"
+            )
+        else:
+            lines.append(f"run: {self.run.word!r}: {self.run.difference}")
+        lines += [f"  {self.cause}"] if self.cause else []
+        verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
+        return "\n".join([*lines, f"ran in {self.versions}", verdict])
+
+
+def differing(
+    found: Mapping[str, Array], right: Mapping[str, Array], described: Callable[[str, Sequence[int]], str]
+) -> Iterator[str]:
+    """Yield each weight that is another, tensor by tensor; of many in one tensor the first, and their number.
+
+    Args:
+        described: says in words what the entry of a tensor at some place does.
+    """
+    for name in sorted({*right, *found}):
+        have, want = found.get(name), right.get(name)
+        if have is None or want is None:
+            yield f"{name}: {'missing' if have is None else 'is not the machine’s'}"
+        elif have.shape != want.shape:
+            yield f"{name}: has shape {have.shape}, should have {want.shape}"
+        else:
+            places = np.argwhere(have != want)
+            if len(places):
+                at = tuple(int(n) for n in places[0])
+                more = f" (and {len(places) - 1:,} more in this tensor)" if len(places) > 1 else ""
+                where = f"{name}[{', '.join(map(str, at))}]"
+                yield f"{where} is {have[at]:.17g}, should be {want[at]:.17g}: {described(name, at)}{more}"
+
+
+class _Stages:
+    """Keeps the stream of the plain engine before the first layer and after each."""
+
+    def __init__(self) -> None:
+        self.kept: list[Array] = []
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        if part in ("embedding", "feed_forward"):
+            self.kept.append(residual)
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        pass
+
+
+def cause(model: Model, decoder: Decoder, vocabulary: Sequence[str], run: Run, read: Callable[[Array], Array]) -> str:
+    """Return the first direction, by position and then by layer, that is not what the plain engine has there.
+
+    Args:
+        read: from a model's stream, (its width,), to the values of the decoder's directions, (width,).
+    """
+    count = _COMPARED if run.difference is None else run.difference.position + 1
+    number = {token: n for n, token in enumerate(vocabulary)}
+    tokens = [number[token] for token in run.tokens[:count]]
+    streams, session = model.streams(tokens), Dense().start(decoder)
+    directions = decoder.layout.directions
+    for i, token in enumerate(tokens):
+        stages = _Stages()
+        session.feed(token, stages)
+        for n, wanted in enumerate(stages.kept):
+            found = read(streams[n, i])
+            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / (i + 1)))  # a NaN is off, too
+            if len(off):
+                at = int(off[0])
+                where = f"layer {n} ({decoder.layers[n - 1].name})" if n else "the embedding"
+                told = f"{directions[at]} should be {wanted[at]:.9g}, is {found[at]:.9g}"
+                return f"the stream first goes wrong at position {i}, after {where}: {told}"
+    return ""

@@ -1,0 +1,138 @@
+"""The whole export with a decoder's own matrices, and its verification, for whichever program runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.comparison import Model, Run, compared, told, tried
+from tm2tfr.export.checkpoints.directory import NAMES, document, written
+from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
+from tm2tfr.export.plain.documents import VERSION, as_json, names
+from tm2tfr.export.plain.recipe import Recipe, fitted
+from tm2tfr.export.plain.tensors import described, tensors
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder
+
+
+@dataclass(frozen=True)
+class Program:
+    """What differs between the programs.
+
+    Args:
+        title: what an export is, in a word or two; `format`: what its `NAMES` says.
+        required: raises ExportError unless what runs an export is installed.
+        files: all files but `NAMES`, by name, for a decoder, its machine, a recipe and the names.
+        load: a model from a directory.
+        read: the matrices of an export by their names; ExportError if it is damaged.
+        strange: what in an export, beside its matrices, is not as it was written.
+    """
+
+    title: str
+    format: str
+    required: Callable[[], object]
+    files: Callable[[Decoder, Machine, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
+    load: Callable[[Path], Model]
+    read: Callable[[Path], dict[str, NDArray[Any]]]
+    strange: Callable[[Path, Decoder, Recipe], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and how it ran: `runs` is empty and `versions` too if it was not verified."""
+
+    folder: Path
+    title: str
+    decoder: Decoder
+    recipe: Recipe
+    runs: tuple[Run, ...]
+    versions: str
+
+    def __str__(self) -> str:
+        """Return it in a few lines."""
+        decoder = self.decoder
+        heads = f"{len(decoder.layers)} layers, {decoder.heads} heads in all, width {decoder.layout.width}"
+        lines = [f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"]
+        lines.append(f"certified: {self.recipe.statement}")
+        return "\n".join([*lines, told(self.runs, self.versions), f"wrote {self.folder}"])
+
+
+def export(
+    program: Program,
+    decoder: Decoder,
+    machine: Machine,
+    folder: str | Path,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    verify: bool = True,
+) -> Exported:
+    """Write `decoder` for `program`; see `tm2tfr.export_to`.
+
+    Raises:
+        ExportError, OutputError: see there.
+    """
+    if verify:
+        program.required()
+    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
+    named = names(decoder, recipe, program.format)
+    files = {**program.files(decoder, machine, recipe, named), NAMES: as_json(named)}
+    runs, versions = list[Run](), list[str]()
+
+    def look(made: Path) -> None:
+        model = program.load(made)
+        runs.extend(tried(model, decoder.vocabulary, machine, recipe.positions))
+        versions.append(model.versions)
+
+    place = written(folder, files, look=look if verify else None)
+    return Exported(place, program.title, decoder, recipe, tuple(runs), "".join(versions))
+
+
+def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+
+    Raises:
+        ExportError: if `folder` is no export of this kind, is too short for the word, or cannot be run.
+        InputError: if `word` is not over the input alphabet.
+    """
+    machine.check_input(word)
+    said = document(folder)
+    recipe = recipe_of(folder, said)
+    found, right = program.read(folder), tensors(decoder, recipe.dtype)
+    weights = [*differing(found, right, partial(described, decoder)), *program.strange(folder, decoder, recipe)]
+    weights += _renamed(said, names(decoder, recipe, program.format))
+    model = program.load(folder)
+    run, why = None, ""
+    if said.get("vocabulary") == list(decoder.vocabulary):
+        run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
+        why = cause(model, decoder, decoder.vocabulary, run, lambda x: x)
+    return Verdict(machine.name, tuple(weights), run, why, len(right), model.versions)
+
+
+def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
+    """Return the recipe of an export from what its `NAMES` says.
+
+    Raises:
+        ExportError: if it is damaged, or of another version.
+    """
+    if said.get("version") != VERSION:
+        raise ExportError(f"{folder}: an export of version {said.get('version')!r}, not {VERSION!r}: make it again")
+    try:
+        return Recipe(**said["recipe"])
+    except (KeyError, TypeError) as error:
+        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): make it again") from error
+
+
+def _renamed(said: Mapping[str, Any], right: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what of the names is not the machine's; where they come from, and by which version, is not compared."""
+    for name, value in right.items():
+        if name not in ("tm2tfr", "provenance") and said.get(name) != json.loads(json.dumps(value)):
+            yield f"{NAMES}: its {name} are not the machine's" if name.endswith("s") else f"{NAMES}: its {name} is another"

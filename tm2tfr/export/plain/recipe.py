@@ -1,0 +1,71 @@
+"""For how many positions an export with a decoder's own matrices is: as many as the dense engine's certificate says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tm2tfr.certificate import prove
+from tm2tfr.certificate.certificate import checked
+from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.fitting import fitting, proved, statement
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder
+
+LARGEST = 2**31
+"""The bytes of all matrices beyond which an export is refused: more do not fit into an ONNX file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What is chosen for an export.
+
+    Args:
+        positions: N, the longest run.
+        max_head: H, the largest |h| of a run; at most N - 1, which always holds.
+        dtype: ``float64`` or ``float32``.
+
+    Raises:
+        ExportError: for an unknown dtype, or numbers that are too small.
+    """
+
+    positions: int
+    max_head: int
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float64", "float32"):
+            raise ExportError(f"weights are exported in float64 or float32, not in {self.dtype!r}: use one of them")
+        if self.positions < 1 or not 0 <= self.max_head < self.positions:
+            what = f"{self.positions} positions with |h| ≤ {self.max_head}"
+            raise ExportError(f"{what}: give at least 1 position, and a bound on |h| from 0 to one less")
+
+    @property
+    def statement(self) -> str:
+        """What is certified."""
+        return statement(self.positions, self.max_head, self.dtype)
+
+
+def fitted(
+    decoder: Decoder,
+    machine: Machine,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+) -> Recipe:
+    """Return the recipe for what is asked for; the usual number of positions, or as many as fit, where it is not said.
+
+    Raises:
+        ExportError: if it does not fit, with what would; or if `decoder` could not be shown to be `machine`.
+    """
+    size = decoder.parameters * (4 if dtype == "float32" else 8)
+    if size > LARGEST:
+        what = f"{machine.name}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
+        raise ExportError(f"{what}, and {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
+    if dtype not in ("float64", "float32"):
+        raise ExportError(f"weights are exported in float64 or float32, not in {dtype!r}: use one of them")
+    proof = prove(decoder, machine)
+    proved(proof)
+    found = proof.conditions("dense", checked("dense", dtype))
+    wanted, head = fitting(found, machine.name, positions, max_head, dtype)
+    return Recipe(positions=wanted, max_head=head, dtype=dtype)

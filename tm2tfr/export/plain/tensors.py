@@ -1,0 +1,53 @@
+"""A decoder's own matrices as tensors, and what each of their entries does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.weights import Decoder, matrices
+
+
+def tensors(decoder: Decoder, dtype: str) -> dict[str, NDArray[Any]]:
+    """Return every matrix, dense, by its path, e.g. ``layers.4.heads.0.query``; layers count from 1."""
+    return {path: matrix.dense(dtype) for path, matrix in matrices(decoder).items()}
+
+
+def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
+    """Return in words what the entry of a matrix at (row, column) does."""
+    directions, vocabulary = decoder.layout.directions, decoder.vocabulary
+    row, column = at
+    parts = path.split(".")
+    if parts[0] != "layers":
+        return {
+            "token_embedding": lambda: f"embedding of {vocabulary[column]}: {directions[row]}",
+            "position_embedding": lambda: f"embedding of the position's {decoder.features[column]}: {directions[row]}",
+            "unembedding": lambda: f"logit of {vocabulary[row]}, reads {directions[column]}",
+            "unembedding_bias": lambda: f"logit of {vocabulary[row]}, bias",
+        }[path]()
+    layer, part = decoder.layers[int(parts[1]) - 1], parts[-1]
+    where = f"layer {parts[1]} ({layer.name})"
+    if parts[2] == "heads":
+        head = f"{where}, head {layer.heads[int(parts[3])].name!r}"
+        if part == "output":
+            return f"{head}, value {column}, writes {directions[row]}"
+        return f"{head}, {part} {row}, reads {directions[column]}"
+    units = layer.feed_forward.units if layer.feed_forward is not None else ()
+    return {
+        "input": lambda: f"{where}, unit {units[row]!r}, reads {directions[column]}",
+        "input_bias": lambda: f"{where}, unit {units[row]!r}, bias",
+        "output": lambda: f"{where}, unit {units[column]!r}, writes {directions[row]}",
+        "output_bias": lambda: f"{where}, adds to {directions[row]}",
+    }[part]()
+
+
+def features(decoder: Decoder, positions: int, dtype: str) -> NDArray[Any]:
+    """Return the position features, each rounded once: (positions, features)."""
+    table = np.empty((positions, len(decoder.features)), dtype=dtype)
+    for column, name in enumerate(decoder.features):
+        table[:, column] = [above / below for above, below in map(POSITION_FEATURES[name], range(positions))]
+    return table

@@ -1,0 +1,1 @@
+"""A decoder in plain PyTorch: `model.py`, which is copied as it is, and its weights."""
