@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import tm2tfr
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
 from tm2tfr import api
 
@@ -44,3 +45,12 @@ def test_every_file_that_is_linked_to_is_there(document: str) -> None:
     links = re.findall(r"\]\((?!https?:|#|figures/)([^)#]+)", text)  # figures are drawn when the site is built
     assert [link for link in links if not (ROOT / document).parent.joinpath(link).exists()] == []
     assert links or document != "README.md"
+
+
+def test_the_reference_of_the_library_has_every_public_name() -> None:
+    text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    for name in set(tm2tfr.__all__) - {"__version__"}:
+        home, own = tm2tfr._WHERE[name], name.removesuffix("_weights")
+        listed = re.search(rf"^::: {re.escape(home)}$\n(?P<options>(?: .*\n)*)", text, re.MULTILINE)
+        whole = listed is not None and ("members" not in listed["options"] or re.search(rf"\b{own}\b", listed["options"]))
+        assert whole or f"::: {home}.{own}\n" in text, f"tm2tfr.{name} is not in docs/reference/api.md"
