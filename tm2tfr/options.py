@@ -56,6 +56,7 @@ class ExportTarget(StrEnum):
 
     gpt2 = "gpt2"
     torch = "torch"
+    onnx = "onnx"
 
 
 class ReportFormat(StrEnum):

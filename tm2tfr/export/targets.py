@@ -70,6 +70,7 @@ TARGETS: dict[str, Target] = {
     for target in (
         Target("gpt2", "tm2tfr-gpt2", "tm2tfr.export.gpt2.target", frozenset({"stock"})),
         Target("torch", "tm2tfr-torch", "tm2tfr.export.torch.target"),
+        Target("onnx", "tm2tfr-onnx", "tm2tfr.export.onnx.target"),
     )
 }
 """Name, as in ``--to NAME``, -> target."""

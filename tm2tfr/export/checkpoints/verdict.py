@@ -25,7 +25,7 @@ class Verdict:
 
     Args:
         weights: what differs between its weights or configuration and the machine's, most telling first.
-        run: its run beside the simulator's; None if its vocabulary is not the machine's.
+        run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
         cause: where in the residual stream the run first goes wrong; empty if nowhere.
         tensors: how many were compared; versions: what ran it.
     """
@@ -36,6 +36,7 @@ class Verdict:
     cause: str
     tensors: int
     versions: str
+    unrun: str = "since the vocabulary is not the machine's"
 
     @property
     def same(self) -> bool:
@@ -48,7 +49,7 @@ class Verdict:
         lines = [f"weights: {differ if self.weights else f'all {self.tensors} tensors are those of {self.machine}'}"]
         lines += [f"  {line}" for line in self.weights[:_SHOWN]]
         if self.run is None:
-            lines.append("run: none, since the vocabulary is not the machine's")
+            lines.append(f"run: none, {self.unrun}")
         elif self.run.difference is None:
             lines.append(
                 f"run: {self.run.word!r}, {len(self.run.tokens):,} positions, {self.run.how}: the simulator's tokens"
@@ -57,7 +58,8 @@ class Verdict:
             lines.append(f"run: {self.run.word!r}: {self.run.difference}")
         lines += [f"  {self.cause}"] if self.cause else []
         verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
-        return "\n".join([*lines, f"ran in {self.versions}", verdict])
+        lines += [f"ran in {self.versions}"] if self.run is not None else []
+        return "\n".join([*lines, verdict])
 
 
 def differing(

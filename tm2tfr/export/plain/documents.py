@@ -89,9 +89,10 @@ and `{decoder.bos}` it generates the machine's run, a token `(state,symbol writt
 ({", ".join(decoder.stop)}). {use}
 
 **How far it is right.** {told[0].upper()}{told[1:]}.
-This is certified, as of tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with bounds on what rounding adds.
-It holds here because the arithmetic is that engine's: scores are added up component by component, the tie-break last,
-each product and sum rounded once; a mean is a sum divided by a number; no other sum depends on its order. {assumed}
+This is certified, as of tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with bounds
+on what rounding adds. It holds here because the arithmetic is that engine's: scores are added up component by component,
+the tie-break last, each product and sum rounded once; a mean is a sum divided by a number; no other sum depends on its
+order. {assumed}
 More positions are refused.
 
 **How to check it.** `tm2tfr verify-checkpoint . --input {example(machine)!r}` compares the weights with the machine's,

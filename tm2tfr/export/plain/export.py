@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -107,14 +107,23 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
     said = document(folder)
     recipe = recipe_of(folder, said)
     found, right = program.read(folder), tensors(decoder, recipe.dtype)
-    weights = [*differing(found, right, partial(described, decoder)), *program.strange(folder, decoder, recipe)]
-    weights += _renamed(said, names(decoder, recipe, program.format))
-    model = program.load(folder)
-    run, why = None, ""
-    if said.get("vocabulary") == list(decoder.vocabulary):
-        run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
-        why = cause(model, decoder, decoder.vocabulary, run, lambda x: x)
-    return Verdict(machine.name, tuple(weights), run, why, len(right), model.versions)
+    renamed = list(_renamed(said, names(decoder, recipe, program.format)))
+    weights = [*renamed, *differing(found, right, partial(described, decoder)), *program.strange(folder, decoder, recipe)]
+    try:
+        fitted(decoder, machine, **asdict(recipe))
+    except ExportError as error:
+        weights.append(f"{NAMES}: its recipe: {error}")
+    run, why, unrun, versions = None, "", "since its names are not the machine's", ""
+    if not renamed:
+        try:
+            model = program.load(folder)
+            run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
+            why, versions = cause(model, decoder, decoder.vocabulary, run, lambda x: x), model.versions
+        except ExportError as error:
+            if not weights:
+                raise
+            unrun = f"since it cannot be: {error}"
+    return Verdict(machine.name, tuple(weights), run, why, len(right), versions, unrun)
 
 
 def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
@@ -135,4 +144,4 @@ def _renamed(said: Mapping[str, Any], right: Mapping[str, Any]) -> Iterable[str]
     """Yield what of the names is not the machine's; where they come from, and by which version, is not compared."""
     for name, value in right.items():
         if name not in ("tm2tfr", "provenance") and said.get(name) != json.loads(json.dumps(value)):
-            yield f"{NAMES}: its {name} are not the machine's" if name.endswith("s") else f"{NAMES}: its {name} is another"
+            yield f"{NAMES}: {name!r} is not what it is of the machine"

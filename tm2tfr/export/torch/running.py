@@ -61,8 +61,12 @@ class Running:
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token of maximal logit at every position of a given sequence."""
-        with self._torch.inference_mode():
-            return [int(n) for n in self.model(self._tokens(tokens)).argmax(dim=-1)]
+        given = self._torch.tensor(list(tokens), device=self.model.token_embedding.device)
+        try:
+            with self._torch.inference_mode():
+                return [int(n) for n in self.model(given).argmax(dim=-1)]
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise ExportError(f"model.py cannot run these weights ({_first(error)}): export it again") from error
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
@@ -85,5 +89,7 @@ class Running:
         made = islice(self.model.generate(word), most - len(prompt))
         return [*prompt, *map(self.model.vocabulary.index, made)]
 
-    def _tokens(self, tokens: Sequence[int]) -> Any:
-        return self._torch.tensor(list(tokens), device=self.model.token_embedding.device)
+
+def _first(error: Exception) -> str:
+    """Return the kind of an error and the first line of it."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"

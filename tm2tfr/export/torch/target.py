@@ -86,10 +86,9 @@ from model import load
 decoder = load(".")
 print(*decoder.generate({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
 ```"""
-    assumed = """Of PyTorch
-it is assumed that operations on single numbers are rounded as IEEE 754 says, and that float32 products have all their
-digits (TF32 is off unless it is switched on; `torch.compile` may change both). Softmax is not certified: of it the
-theorem speaks in exact arithmetic."""
+    assumed = """Of PyTorch it is assumed that operations on single numbers are rounded as IEEE 754 says, and that float32
+products have all their digits (TF32 is off unless it is switched on; `torch.compile` may change both). Softmax is not
+certified: of it the theorem speaks in exact arithmetic."""
     table = f"| numbers in `{TENSORS}` | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
     return card(decoder, machine, recipe, title="in plain PyTorch", use=use, assumed=assumed, table=table)
 

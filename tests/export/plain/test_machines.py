@@ -1,0 +1,148 @@
+"""Machines in PyTorch and in ONNX Runtime, beside the simulator, and weights that were broken beside the dense engine."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.machines import rewriter, runner
+from tests.engines.test_fast_sabotage import compiled, mutated, slow
+from tests.export.plain.programs import BOTH, LONG, answers_of, loaded, needs_torch, tokens_of
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.engines.dense import Dense, Float
+from tm2tfr.exchange import export_to
+from tm2tfr.export.checkpoints.comparison import compared
+from tm2tfr.machine.library import load, shipped
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.cause import observe
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
+
+
+def exact(
+    program: str, machine: Machine, word: str, folder: Path, positions: int, *, made: int | None = None, **options: Any
+) -> None:
+    """Export, run given the simulator's tokens, and generated to position `made`, and compare every token."""
+    done = export_to(program, machine, folder, positions=positions, verify=False, **options)
+    model = loaded(program, done.folder)
+    model.longest_generated = positions if made is None else made
+    run = compared(model, compile_machine(machine).vocabulary, machine, word, positions)
+    assert (run.difference, len(run.tokens), run.generated) == (None, positions, model.longest_generated)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", LONG)
+def test_exact_to_1024_positions_in_float64(program: str, name: str, tmp_path: Path) -> None:
+    made = 540 if program == "onnx" and name != "busy-beaver-5" else 1024  # to generate one token is a whole pass there
+    exact(program, load(name), LONG[name], tmp_path / "x", 1024, made=made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", ["palindromes", "busy-beaver-5"])
+def test_exact_to_1024_positions_in_float32_as_far_as_heads_may_go(program: str, name: str, tmp_path: Path) -> None:
+    exact(program, load(name), LONG[name], tmp_path / "x", 1024, made=500, dtype="float32", max_head=63)
+
+
+@pytest.mark.parametrize("program", BOTH)
+def test_at_the_very_limits_of_float32(program: str, tmp_path: Path) -> None:
+    exact(program, runner(), "", tmp_path / "x", 161, dtype="float32")
+    exact(program, runner("one-way"), "", tmp_path / "x", 161, dtype="float32")
+    exact(program, rewriter(), "1" * 59, tmp_path / "x", 1023, made=400, dtype="float32", max_head=60)
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_machine_verifies_itself(program: str, name: str, tmp_path: Path) -> None:
+    for dtype in ("float64", "float32"):
+        said = str(export_to(program, name, tmp_path / "x", positions=100, dtype=dtype)).splitlines()
+        assert said[1].startswith("certified: for every input and every run with at most 100 positions, greedy")
+        assert said[2].endswith(" tokens, all the simulator's")
+
+
+@needs_torch
+def test_10_000_positions_in_torch(tmp_path: Path) -> None:
+    machine = load("busy-beaver-5")
+    done = export_to("torch", machine, tmp_path / "x", positions=10_000, verify=False)
+    model = loaded("torch", done.folder)
+    model.longest_generated = 0
+    run = compared(model, compile_machine(machine).vocabulary, machine, "", 10_000)
+    assert (run.difference, len(run.tokens)) == (None, 10_000)
+
+
+@needs_torch
+def test_on_a_gpu(tmp_path: Path) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device here")
+    machine = load("busy-beaver-5")
+    for dtype, positions, head in (("float64", 10_000, None), ("float32", 1000, 63)):
+        done = export_to("torch", machine, tmp_path / "x", positions=positions, max_head=head, dtype=dtype, verify=False)
+        model = loaded("torch", done.folder, device="cuda")
+        model.longest_generated = 1000
+        run = compared(model, compile_machine(machine).vocabulary, machine, "", positions)
+        assert (run.difference, len(run.tokens), run.generated) == (None, positions, 1000)
+
+
+# ── sabotage ────────────────────────────────────────────────────────────────────────────────────────────────
+def one_weight_broken(name: str, path: str) -> Decoder:
+    decoder, _ = compiled(name)
+    matrix = matrices(decoder)[path]
+    row, column, value = next(matrix.entries())
+    return replaced(decoder, {path: matrix.with_entry(row, column, -value)})
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "token_embedding",
+        "unembedding",
+        "layers.1.feed_forward.input",
+        "layers.2.heads.0.output",
+        "layers.3.heads.0.query",
+        "layers.4.heads.0.key",
+        "layers.4.heads.0.value",
+        "layers.5.feed_forward.input_bias",
+        "layers.6.feed_forward.output",
+    ],
+)
+def test_one_broken_weight_gives_the_dense_engines_wrong_tokens(program: str, path: str) -> None:
+    right, given = compiled("chapter")
+    broken = one_weight_broken("chapter", path)
+    wrong = slow(broken, given)
+    assert wrong != slow(right, given)
+    fed = [*given, *wrong[len(given) - 1 : -1]]
+    assert answers_of(program, broken)(fed) == wrong
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-4", "palindromes"])
+def test_random_sabotage_gives_the_dense_engines_wrong_tokens(program: str, name: str) -> None:
+    decoder, given = compiled(name)
+    right, chance, wrong = slow(decoder, given), random.Random(f"plain {name}"), 0
+    for n in range(40):
+        broken, where = mutated(decoder, chance, times=1 + n % 2)
+        wanted = slow(broken, given)
+        fed = [*given, *wanted[len(given) - 1 : -1]]
+        assert answers_of(program, broken)(fed) == wanted, where
+        wrong += wanted != right
+    assert wrong > 15, "many mutations should matter"
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_streams_are_the_dense_engines_bit_for_bit(program: str, dtype: Float, tmp_path: Path) -> None:
+    machine = load("busy-beaver-5")
+    decoder = compile_machine(machine)
+    done = export_to(program, machine, tmp_path / "x", positions=150, dtype=dtype, verify=False)
+    tokens, _ = tokens_of(machine, "", 150)
+    seen = observe(decoder, tokens, engine=Dense(dtype))
+    wanted = [stream for _, part, stream in seen.stages if part in ("embedding", "feed_forward")]
+    found = loaded(program, done.folder).streams([decoder.vocabulary.index(token) for token in tokens])[:, -1]
+    assert np.array_equal(found, np.array(wanted, dtype=float))

@@ -1,0 +1,111 @@
+"""``--to onnx``: the files of an export, and what the list of targets wants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.directory import KEY
+from tm2tfr.export.onnx import graph
+from tm2tfr.export.onnx.running import FILE, Running, required
+from tm2tfr.export.plain import export as plain
+from tm2tfr.export.plain.documents import card, names
+from tm2tfr.export.plain.recipe import Recipe
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder
+
+__all__ = ["export", "verified"]
+
+FORMAT = "tm2tfr-onnx"
+
+
+def files(decoder: Decoder, machine: Machine, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
+    """Return the files by name."""
+    model = graph.built(decoder, recipe, named)
+    return {FILE: model.SerializeToString(deterministic=True), "README.md": _card(decoder, machine, recipe)}
+
+
+def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Return the ``onnx.ModelProto`` of an export, and its initializers by name.
+
+    Raises:
+        ExportError: if there is none, or it is damaged.
+    """
+    onnx = graph.required()
+    try:
+        model = onnx.load_from_string((folder / FILE).read_bytes())
+        return model, _arrays(model)
+    except OSError as error:
+        raise ExportError(f"{folder}: {FILE} cannot be read: give a directory made by 'tm2tfr export'") from error
+    except Exception as error:
+        raise ExportError(f"{folder}: {FILE} is damaged ({type(error).__name__}): export it again") from error
+
+
+def _arrays(model: Any) -> dict[str, NDArray[Any]]:
+    to_array = graph.required().numpy_helper.to_array
+    return {each.name: to_array(each) for each in model.graph.initializer}
+
+
+def read(folder: Path) -> dict[str, NDArray[Any]]:
+    """Return the matrices of an export. See `opened` for errors."""
+    return {name: array for name, array in opened(folder)[1].items() if name not in graph.CONSTANTS}
+
+
+def strange(folder: Path, decoder: Decoder, recipe: Recipe) -> Iterable[str]:
+    """Yield what of the graph, beside the decoder's matrices, is not as it was exported."""
+    named = names(decoder, recipe, FORMAT)
+    (have, found), want = opened(folder), graph.built(decoder, recipe, named)
+    right = _arrays(want)
+    for name in graph.CONSTANTS:
+        if name not in found or found[name].tobytes() != right[name].tobytes():
+            yield f"{FILE}: its constant {name!r} is not what it should be"
+    if list(have.graph.node) != list(want.graph.node):
+        pairs = zip(have.graph.node, want.graph.node, strict=False)
+        place = next((right.name for left, right in pairs if left != right), "the end")
+        yield f"{FILE}: its graph is another from {place!r} on"
+    metadata = {each.key: each.value for each in have.metadata_props}
+    try:
+        told = json.loads(metadata[KEY])
+    except (KeyError, ValueError):
+        told = {}
+    if [told.get(name) for name in ("vocabulary", "bos", "stop")] != [
+        named[name] for name in ("vocabulary", "bos", "stop")
+    ]:
+        yield f"{FILE}: the vocabulary in its metadata is not the machine's"
+
+
+def _card(decoder: Decoder, machine: Machine, recipe: Recipe) -> str:
+    word = example(machine)
+    use = f"""In ONNX Runtime:
+
+```python
+import json, numpy, onnxruntime
+
+names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
+tokens = [*{word!r}, names["bos"]]
+while len(tokens) < names["recipe"]["positions"] and tokens[-1] not in names["stop"]:
+    (logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
+    tokens.append(names["vocabulary"][int(logits[0, -1].argmax())])
+print(*tokens)
+```
+
+`input_ids` is (batch, n), `logits` (batch, n, vocabulary). Attention is to earlier positions only, so shorter sequences of
+a batch may be filled up with any token on the right. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
+(batch, n, width), are the residual stream before layer 1 and after each layer. Initializers are called like the matrices
+of the construction, `layers.4.heads.0.query`; the file's metadata holds `tm2tfr.json` too, under `{KEY}`."""
+    assumed = """Of the program that runs the graph it is assumed that it rounds operations on single numbers as IEEE 754
+says, and multiplies matrices with all digits of the dtype; ONNX Runtime does on a CPU. An accelerator may not."""
+    table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
+    table += f"| opset | {graph.OPSET} |\n"
+    return card(decoder, machine, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
+
+
+PROGRAM = plain.Program("ONNX", FORMAT, required, files, Running, read, strange)
+export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)
