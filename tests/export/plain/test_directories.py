@@ -29,6 +29,7 @@ from tm2tfr.export.torch.target import code
 from tm2tfr.machine.library import load
 from tm2tfr.transformer.soft import softened
 
+ROOT = Path(__file__).parents[3]
 CHAPTER = compile_machine(load("chapter"))
 TOKENS = ["1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)", "(q2,x,+1)", "(q4,_,-1)", "(q4,x,-1)", "(q1,_,+1)"]
 FILES = {
@@ -99,6 +100,23 @@ def test_the_python_of_the_card_prints_the_run(name: str, folders: dict[str, Pat
     (text,) = re.findall(r"^```python\n(.*?)^```$", card, re.MULTILINE | re.DOTALL)
     done = python("-c", text, folder=folders[name])
     assert (done.returncode, done.stdout.split()[-2:]) == (0, ["(q1,_,+1)", "ACC"]), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "heading", "more", "printed"),
+    [
+        pytest.param("torch", "Plain PyTorch", "\nprint(*patterns[0].shape)", "3 3\n", marks=needs_torch),
+        pytest.param("onnx", "ONNX", "", "(q0,1,0)\n", marks=needs_onnx),
+    ],
+)
+def test_the_python_of_the_documentation(
+    name: str, heading: str, more: str, printed: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    section = (ROOT / "docs" / "how-to" / "exports.md").read_text(encoding="utf-8").split(f"\n## {heading}\n")[1]
+    text = re.findall(r"^```py\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
+    (tmp_path / "chapter-onnx").symlink_to(folders[name])
+    done = python("-c", text + more, folder=folders[name] if name == "torch" else tmp_path)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 @needs_torch

@@ -18,7 +18,6 @@ from tm2tfr.exchange import export_to
 from tm2tfr.export.checkpoints.comparison import compared
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.spec import Machine
-from tm2tfr.trace.cause import observe
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
@@ -135,14 +134,30 @@ def test_random_sabotage_gives_the_dense_engines_wrong_tokens(program: str, name
     assert wrong > 15, "many mutations should matter"
 
 
+class Stages:
+    """Keeps the stream of the dense engine before the first layer and after each."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        if part in ("embedding", "feed_forward"):
+            self.kept.append(residual)
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        pass
+
+
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_streams_are_the_dense_engines_bit_for_bit(program: str, dtype: Float, tmp_path: Path) -> None:
-    machine = load("busy-beaver-5")
+@pytest.mark.parametrize("name", ["busy-beaver-5", "chapter"])
+def test_the_streams_are_the_dense_engines_bit_for_bit(program: str, name: str, dtype: Float, tmp_path: Path) -> None:
+    machine, word = load(name), {"chapter": "1" * 60}.get(name, "")
     decoder = compile_machine(machine)
     done = export_to(program, machine, tmp_path / "x", positions=150, dtype=dtype, verify=False)
-    tokens, _ = tokens_of(machine, "", 150)
-    seen = observe(decoder, tokens, engine=Dense(dtype))
-    wanted = [stream for _, part, stream in seen.stages if part in ("embedding", "feed_forward")]
-    found = loaded(program, done.folder).streams([decoder.vocabulary.index(token) for token in tokens])[:, -1]
-    assert np.array_equal(found, np.array(wanted, dtype=float))
+    tokens = [decoder.vocabulary.index(token) for token in tokens_of(machine, word, 150)[0]]
+    found, session = loaded(program, done.folder).streams(tokens), Dense(dtype).start(decoder)
+    for i, token in enumerate(tokens):
+        stages = Stages()
+        session.feed(token, stages)
+        assert np.array_equal(found[:, i], np.array(stages.kept, dtype=float)), i
