@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -81,8 +80,3 @@ def rewritten(folder: Path, file: str, change: Callable[[Any], None]) -> None:
     value = json.loads((folder / file).read_text(encoding="utf-8"))
     change(value)
     (folder / file).write_text(json.dumps(value), encoding="utf-8")
-
-
-def endless(decoder: Decoder) -> Decoder:
-    """Return `decoder` without stop tokens."""
-    return dataclasses.replace(decoder, stop=())

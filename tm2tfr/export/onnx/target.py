@@ -86,7 +86,7 @@ def _card(decoder: Decoder, machine: Machine, recipe: Recipe) -> str:
     use = f"""In ONNX Runtime:
 
 ```python
-import json, numpy, onnxruntime
+import json, onnxruntime
 
 names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
 tokens = [*{word!r}, names["bos"]]
