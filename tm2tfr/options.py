@@ -55,6 +55,7 @@ class ExportTarget(StrEnum):
     """The programs that a machine can be exported to."""
 
     gpt2 = "gpt2"
+    lens = "lens"
     torch = "torch"
     onnx = "onnx"
 

@@ -69,6 +69,7 @@ TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("gpt2", "tm2tfr-gpt2", "tm2tfr.export.gpt2.target", frozenset({"stock"})),
+        Target("lens", "tm2tfr-lens", "tm2tfr.export.lens.target"),
         Target("torch", "tm2tfr-torch", "tm2tfr.export.torch.target"),
         Target("onnx", "tm2tfr-onnx", "tm2tfr.export.onnx.target"),
     )

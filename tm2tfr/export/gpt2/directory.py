@@ -50,20 +50,23 @@ class Checkpoint:
     tensors: dict[str, NDArray[Any]]
 
 
-def load(folder: str | Path) -> Checkpoint:
-    """Read an export.
+def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "config.json") -> Checkpoint:
+    """Read an export to GPT-2, or to another program by way of GPT-2.
+
+    Args:
+        format: what it is; `configuration`: the file of its settings.
 
     Raises:
         ExportError: if `folder` is no export, or damaged.
     """
     folder = Path(folder)
-    again = "give a directory made by 'tm2tfr export --to gpt2'"
+    again = f"give a directory made by 'tm2tfr export --to {format.removeprefix('tm2tfr-')}'"
     try:
-        settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        settings = json.loads((folder / configuration).read_text(encoding="utf-8"))
         if KEY not in settings:
             raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
         document = settings[KEY]
-        if (document["format"], document["version"]) != (FORMAT, VERSION):
+        if (document["format"], document["version"]) != (format, VERSION):
             raise ExportError(f"{folder}: an export of version {document['version']!r}, not {VERSION!r}: make it again")
         recipe = Recipe(**document["recipe"])
         provenance = {str(k): str(v) for k, v in document["provenance"].items()}

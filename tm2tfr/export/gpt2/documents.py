@@ -21,11 +21,15 @@ def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
         "config.json": config(gpt2),
         "generation_config.json": generation(gpt2),
         "tokenizer.json": tokenizer(gpt2),
-        "tokenizer_config.json": _tokenizer_config(gpt2),
+        "tokenizer_config.json": tokenizer_config(gpt2),
         NAMES: names(gpt2, statement),
     }
-    texts = {name: json.dumps(value, ensure_ascii=False, indent=2) + "\n" for name, value in found.items()}
-    return texts | {"README.md": card(gpt2, machine, statement)}
+    return dumped(found) | {"README.md": card(gpt2, machine, statement)}
+
+
+def dumped(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return each value as JSON text."""
+    return {name: json.dumps(value, ensure_ascii=False, indent=2) + "\n" for name, value in found.items()}
 
 
 def config(gpt2: Gpt2) -> dict[str, Any]:
@@ -56,11 +60,11 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def origin(gpt2: Gpt2) -> dict[str, Any]:
+def origin(gpt2: Gpt2, format: str = FORMAT) -> dict[str, Any]:
     """Return what an export is of, and by which recipe; in the configuration it survives ``save_pretrained``."""
     recipe = gpt2.recipe
     chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype, "stock": recipe.stock}
-    own = {"format": FORMAT, "version": VERSION, "tm2tfr": __version__}
+    own = {"format": format, "version": VERSION, "tm2tfr": __version__}
     return {**own, "recipe": chosen, "provenance": dict(gpt2.decoder.provenance)}
 
 
@@ -101,7 +105,8 @@ def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def _tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
+def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
+    """Return what `transformers` is told of the tokenizer."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": gpt2.decoder.bos,
@@ -116,7 +121,6 @@ def _tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
 
 def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
     """Return what a probe needs: where each named direction, head and hidden unit is, and what the export is of."""
-    decoder = gpt2.decoder
     index = {name: n for n, name in enumerate(gpt2.directions)}
     return {
         **origin(gpt2),
@@ -125,6 +129,14 @@ def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
         "directions": [
             {"name": name, "index": n, "mirror": n + gpt2.mirror, "scale": gpt2.scales[name]} for name, n in index.items()
         ],
+        **parts(gpt2),
+    }
+
+
+def parts(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the names of layers, heads, hidden units and tokens."""
+    decoder = gpt2.decoder
+    return {
         "layers": [
             {
                 "layer": n,
@@ -156,8 +168,7 @@ def _numbers(gpt2: Gpt2) -> dict[str, int]:
 
 def card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
     """Return the model card."""
-    word, decoder = example(machine), gpt2.decoder
-    about = " ".join(machine.description.split())
+    word = example(machine)
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -165,12 +176,7 @@ tags: [turing-machine, tm2tfr]
 ---
 # {machine.name} as a GPT-2
 
-{about or "A Turing machine."}
-
-This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given an input word
-it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
-({", ".join(decoder.stop)}). The tokenizer puts `{decoder.bos}`, which starts the run, after the word, with or without
-spaces between its symbols.
+{introduction(gpt2, machine)}
 
 ```python
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -180,21 +186,38 @@ run = model.generate(**tokenizer({word!r}, return_tensors="pt"))
 print(tokenizer.decode(run[0]))
 ```
 
-**How far it is right.** {statement[0].upper()}{statement[1:]}.
-That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
-`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: a longer run ends
-there, a longer prompt is an error. Load it in {gpt2.recipe.dtype}, as its configuration says: in fewer digits it is wrong.
-
-**How to check it.** `tm2tfr verify-checkpoint . --input {word!r}` compares the weights with the machine's, runs them, and
-compares every token with a simulator's.
+{assurance(gpt2, machine, statement)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. The
 stream holds every value twice, as x and -x: the value of a direction is scale · (x[index] - x[mirror]) / 2.
 
 | | |
 |---|---|
-| layers, heads a layer, width | {len(decoder.layers)}, {gpt2.heads}, {gpt2.width} |
+| layers, heads a layer, width | {len(gpt2.decoder.layers)}, {gpt2.heads}, {gpt2.width} |
 | positions | {gpt2.recipe.positions:,} |
 | numbers | {gpt2.recipe.dtype} |
 | activation, layer norm epsilon | {gpt2.recipe.activation}, {gpt2.recipe.epsilon:g} |
 """
+
+
+def introduction(gpt2: Gpt2, machine: Machine) -> str:
+    """Return the paragraphs of a model card that say what the model is."""
+    about, bos, verdicts = " ".join(machine.description.split()), gpt2.decoder.bos, ", ".join(gpt2.decoder.stop)
+    return f"""{about or "A Turing machine."}
+
+This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given an input word
+it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
+({verdicts}). The tokenizer puts `{bos}`, which starts the run, after the word, with or without
+spaces between its symbols."""
+
+
+def assurance(gpt2: Gpt2, machine: Machine, statement: str) -> str:
+    """Return the paragraphs of a model card that say how far the model is right, and how to check it."""
+    word = example(machine)
+    return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
+That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
+`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: a longer run ends
+there, a longer prompt is an error. Load it in {gpt2.recipe.dtype}, as its configuration says: in fewer digits it is wrong.
+
+**How to check it.** `tm2tfr verify-checkpoint . --input {word!r}` compares the weights with the machine's, runs them, and
+compares every token with a simulator's."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.export.checkpoints.comparison import compared
+from tm2tfr.export.checkpoints.comparison import Model, compared
 from tm2tfr.export.checkpoints.directory import KEY
 from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
 from tm2tfr.export.gpt2.directory import Checkpoint, load
@@ -32,23 +32,47 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     checkpoint = load(folder)
     gpt2 = translated(decoder, checkpoint.recipe)
     right, running = gpt2.tensors(), Running(checkpoint.folder)
-    weights = [*_configured(checkpoint, gpt2), *differing(checkpoint.tensors, right, partial(described, gpt2))]
-    run, why = None, ""
-    own = {token: n for token, n in running.tokenizer.get_vocab().items() if token not in (PAD, UNK)}
-    if own == {token: n for n, token in enumerate(decoder.vocabulary)}:
-        run = compared(running, gpt2.vocabulary, machine, word, checkpoint.recipe.positions)
-        why = cause(running, decoder, gpt2.vocabulary, run, _read(gpt2))
-    else:
-        weights.insert(0, "tokenizer.json: its vocabulary is not the machine's")
-    return Verdict(machine.name, tuple(weights), run, why, len(right), running.versions)
+    weights = differing(checkpoint.tensors, right, partial(described, gpt2))
+    found = [*configured(checkpoint, "config.json", config(gpt2)), *weights]
+    return judged(running, found, len(right), gpt2, machine, word, _read(gpt2))
 
 
-def _configured(checkpoint: Checkpoint, gpt2: Gpt2) -> Iterator[str]:
-    """Yield the settings that are not the recipe's."""
+class Tokenized(Model, Protocol):
+    """A model with a tokenizer of `transformers`."""
+
+    tokenizer: Any
+
+
+def judged(
+    model: Tokenized,
+    weights: Sequence[str],
+    tensors: int,
+    gpt2: Gpt2,
+    machine: Machine,
+    word: str,
+    read: Callable[[NDArray[Any]], NDArray[Any]],
+) -> Verdict:
+    """Run a model on `word`, and return the verdict on it.
+
+    Args:
+        weights: what differs in its weights, of so many `tensors`; `read`: see `cause`.
+    """
+    decoder = gpt2.decoder
+    own = {token: n for token, n in model.tokenizer.get_vocab().items() if token not in (PAD, UNK)}
+    if own != {token: n for n, token in enumerate(decoder.vocabulary)}:
+        weights = ["tokenizer.json: its vocabulary is not the machine's", *weights]
+        return Verdict(machine.name, tuple(weights), None, "", tensors, model.versions)
+    run = compared(model, gpt2.vocabulary, machine, word, gpt2.recipe.positions)
+    why = cause(model, decoder, gpt2.vocabulary, run, read)
+    return Verdict(machine.name, tuple(weights), run, why, tensors, model.versions)
+
+
+def configured(checkpoint: Checkpoint, file: str, right: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings, in `file`, that are not the recipe's."""
     found = checkpoint.settings
-    for name, value in config(gpt2).items():
+    for name, value in right.items():
         if name != KEY and name in found and found[name] != value:
-            yield f"config.json: {name} is {found[name]!r}, should be {value!r}"
+            yield f"{file}: {name} is {found[name]!r}, should be {value!r}"
 
 
 def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:

@@ -1,0 +1,127 @@
+"""The files beside the tensors: configuration, tokenizer, the names of everything, and a model card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.directory import KEY, NAMES
+from tm2tfr.export.gpt2.documents import (
+    assurance,
+    dumped,
+    introduction,
+    origin,
+    parts,
+    tokenizer,
+    tokenizer_config,
+)
+from tm2tfr.export.gpt2.tensors import PAD
+from tm2tfr.export.lens.native import Native
+from tm2tfr.machine.spec import Machine
+
+FORMAT = "tm2tfr-lens"
+CONFIGURATION = "lens.json"
+"""What TransformerLens builds the model from."""
+
+
+def documents(native: Native, machine: Machine, statement: str) -> dict[str, str]:
+    """Return the text of each file by its name."""
+    # TransformerLens puts a tokenizer's bos_token in front, and hides its eos_token: neither is wanted here
+    told = {**tokenizer_config(native.gpt2), "bos_token": None, "eos_token": PAD}
+    found: dict[str, Any] = {
+        CONFIGURATION: config(native),
+        "tokenizer.json": tokenizer(native.gpt2),
+        "tokenizer_config.json": told,
+        NAMES: names(native, statement),
+    }
+    return dumped(found) | {"README.md": card(native, machine, statement)}
+
+
+def config(native: Native) -> dict[str, Any]:
+    """Return what ``boot_native`` takes; what it does not know, it leaves alone."""
+    gpt2 = native.gpt2
+    return {
+        "model_name": gpt2.decoder.provenance.get("name", "tm2tfr"),
+        "n_layers": len(gpt2.decoder.layers),
+        "n_heads": native.heads,
+        "d_model": native.width,
+        "d_head": gpt2.head_size,
+        "d_mlp": gpt2.inner,
+        "d_vocab": len(gpt2.vocabulary),
+        "n_ctx": gpt2.recipe.positions,
+        "act_fn": gpt2.recipe.activation,
+        "normalization_type": None,
+        "default_prepend_bos": False,
+        "init_weights": False,
+        "eos_token_id": [gpt2.vocabulary.index(token) for token in gpt2.decoder.stop],
+        KEY: origin(gpt2, FORMAT),
+    }
+
+
+def names(native: Native, statement: str) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and what the export is of."""
+    return {
+        **origin(native.gpt2, FORMAT),
+        "rounding_bounds": statement,
+        "read": "value = x[index], x the residual stream: hook_resid_pre, hook_resid_mid, hook_resid_post",
+        "directions": [{"name": name, "index": n} for n, name in enumerate(native.gpt2.directions)],
+        **parts(native.gpt2),
+    }
+
+
+def card(native: Native, machine: Machine, statement: str) -> str:
+    """Return the model card."""
+    gpt2, word = native.gpt2, example(machine)
+    return f"""---
+library_name: transformer_lens
+tags: [turing-machine, tm2tfr, interpretability]
+---
+# {machine.name} in TransformerLens
+
+{introduction(gpt2, machine)}
+
+With TransformerLens 4.3 or later:
+
+```python
+{loading(gpt2.recipe.dtype)}
+run = model.generate(model.to_tokens({word!r}), max_new_tokens=50, do_sample=False, verbose=False)
+print(model.to_str_tokens(run[0]))
+```
+
+**What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
+value itself. `{NAMES}` names the directions, the attention heads and the hidden units:
+
+```python
+{reading()}
+```
+
+{assurance(gpt2, machine, statement)}
+
+| | |
+|---|---|
+| layers, heads a layer, width | {len(gpt2.decoder.layers)}, {native.heads}, {native.width} |
+| positions | {gpt2.recipe.positions:,} |
+| numbers | {gpt2.recipe.dtype} |
+"""
+
+
+def loading(dtype: str) -> str:
+    """Return the Python that loads the directory it is run in; it makes ``model``."""
+    return f"""import json, torch
+from pathlib import Path
+from safetensors.torch import load_file
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import AutoTokenizer
+
+config = json.loads(Path("{CONFIGURATION}").read_bytes())
+model = TransformerBridge.boot_native(config, AutoTokenizer.from_pretrained("."), dtype=torch.{dtype})
+model.load_state_dict(load_file("model.safetensors"))
+model.cfg.eos_token_id = config["eos_token_id"]  # generate stops at the verdict"""
+
+
+def reading() -> str:
+    """Return the Python that reads a named direction; it uses ``model`` and ``run``."""
+    return f"""names = json.loads(Path("{NAMES}").read_bytes())
+where = {{direction["name"]: direction["index"] for direction in names["directions"]}}
+_, cache = model.run_with_cache(run)
+print(cache["resid_post", 2][0, :, where["h"]])  # after layer 3: the head position h at each position"""

@@ -1,0 +1,92 @@
+"""An export in the program that it is for: loaded by TransformerLens, run, and read with its hooks.
+
+The only module that imports TransformerLens, and only when it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import ExportError
+from tm2tfr.export.gpt2.directory import TENSORS
+from tm2tfr.export.lens.documents import CONFIGURATION
+
+NEEDS = "pip install 'tm2tfr[lens]', or export with --no-verify"
+
+
+def required() -> tuple[Any, Any, Any, Any]:
+    """Return the modules torch, transformers and safetensors.torch, and TransformerLens's `TransformerBridge`.
+
+    Raises:
+        ExportError: if they are not installed.
+    """
+    try:
+        load = importlib.import_module
+        bridge = load("transformer_lens.model_bridge").TransformerBridge
+        return load("torch"), load("transformers"), load("safetensors.torch"), bridge
+    except ImportError as error:
+        raise ExportError(f"running this export needs TransformerLens ({error}): {NEEDS}") from error
+
+
+class Running:
+    """A model loaded from a directory, as the model card says.
+
+    Raises:
+        ExportError: if TransformerLens is missing, or cannot load the directory.
+    """
+
+    longest_generated = 256  # it keeps no keys and values: every token is a pass over all that are there
+
+    def __init__(self, folder: Path) -> None:
+        self._torch, transformers, safetensors, bridge = required()
+        transformers.utils.logging.set_verbosity_error()
+        self._torch.set_num_threads(1)  # models this small are slower with more
+        try:
+            config = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))
+            tensors = safetensors.load_file(folder / TENSORS)
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+            dtype = tensors["embed.weight"].dtype
+            self.model = bridge.boot_native(config, self.tokenizer, dtype=dtype)
+            self.model.load_state_dict(tensors)
+            self.model.cfg.eos_token_id = config["eos_token_id"]
+        except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
+            first = str(error).strip().partition("\n")[0]
+            raise ExportError(f"{folder}: TransformerLens cannot load it ({first}): export it again") from error
+
+    @property
+    def versions(self) -> str:
+        """What runs the model."""
+        return f"TransformerLens {version('transformer-lens')}, torch {self._torch.__version__}"
+
+    def prompt(self, word: str) -> list[int]:
+        """Return the tokens of `word` and BOS, as the model has them; see `tm2tfr.export.gpt2.running`."""
+        between = "" if " " in self.tokenizer.get_vocab() else " "
+        return [int(n) for n in self.model.to_tokens(between.join(word))[0]]
+
+    def answers(self, tokens: Sequence[int]) -> list[int]:
+        """Return the token of maximal logit at every position of a given sequence."""
+        with self._torch.inference_mode():
+            logits = self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0]
+        return [int(n) for n in logits.argmax(dim=-1)]
+
+    def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return the stream, as hooks see it, before the first layer and after each: (layers + 1, positions, width)."""
+        layers = range(self.model.cfg.n_layers)
+        wanted = ["blocks.0.hook_resid_pre", *(f"blocks.{n}.hook_resid_post" for n in layers)]
+        with self._torch.inference_mode():
+            _, cache = self.model.run_with_cache(self._torch.tensor([list(tokens)]), names_filter=wanted)
+        return np.array([cache[name][0].double().numpy() for name in wanted])
+
+    def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
+        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+        given = self._torch.tensor([list(prompt)])
+        made = self.model.generate(given, max_new_tokens=most - len(prompt), do_sample=False, verbose=False)
+        return [int(n) for n in made[0]]

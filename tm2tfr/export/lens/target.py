@@ -1,0 +1,109 @@
+"""To TransformerLens, and back: the whole export, and whether a checkpoint is still a machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors import numpy as safetensors
+
+from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.comparison import Run, told, tried
+from tm2tfr.export.checkpoints.directory import written
+from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
+from tm2tfr.export.gpt2.directory import TENSORS, load, statement
+from tm2tfr.export.gpt2.limits import fitted
+from tm2tfr.export.gpt2.tensors import translated
+from tm2tfr.export.gpt2.verify import configured, described, judged
+from tm2tfr.export.lens.documents import CONFIGURATION, FORMAT, config, documents
+from tm2tfr.export.lens.native import Native
+from tm2tfr.export.lens.running import Running, required
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder
+
+MASKS = 2**31
+"""The bytes that the causal masks may have, a byte for each two positions in each layer, which TransformerLens makes."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and how it ran: `runs` is empty and `versions` too if it was not verified."""
+
+    folder: Path
+    native: Native
+    runs: tuple[Run, ...]
+    versions: str
+
+    def __str__(self) -> str:
+        """Return it in a few lines."""
+        native, recipe = self.native, self.native.gpt2.recipe
+        size = f"{len(native.gpt2.decoder.layers)} layers, {native.heads} heads, width {native.width}, {recipe.dtype}"
+        lines = [f"TransformerLens: {size}, {native.parameters / 1e6:,.2f} million parameters"]
+        lines += [f"by bounds on rounding: {statement(recipe)}", told(self.runs, self.versions)]
+        return "\n".join([*lines, f"wrote {self.folder}"])
+
+
+def export(
+    decoder: Decoder,
+    machine: Machine,
+    folder: str | Path,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    verify: bool = True,
+) -> Exported:
+    """Write `decoder` as a native model of TransformerLens; see `tm2tfr.export_to`.
+
+    It is made from the GPT-2, whose limits it has. Before it gets its name, not only are its runs compared with the
+    simulator's, but what hooks read in the named directions is compared with what the plain engine has there.
+
+    Raises:
+        ExportError, OutputError: see there.
+    """
+    if verify:
+        required()
+    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
+    most = math.isqrt(MASKS // len(decoder.layers))
+    if recipe.positions > most:
+        what = (
+            f"{machine.name}: for {recipe.positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
+        )
+        raise ExportError(f"{what} of more than {MASKS / 2**30:.0f} GiB in all: use --positions {most}, or --to gpt2")
+    native, runs, versions = Native(translated(decoder, recipe)), list[Run](), list[str]()
+
+    def look(made: Path) -> None:
+        running = Running(made)
+        runs.extend(tried(running, native.gpt2.vocabulary, machine, recipe.positions))
+        versions.append(running.versions)
+        for run in runs:
+            wrong = cause(running, decoder, native.gpt2.vocabulary, run, native.read)
+            if wrong:
+                raise ExportError(f"on {run.word!r} in {running.versions} {wrong}: nothing was written")
+
+    texts = documents(native, machine, statement(recipe))
+    tensors = safetensors.save(native.tensors(), {"format": "pt"})
+    place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
+    return Exported(place, native, tuple(runs), "".join(versions))
+
+
+def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+
+    Raises:
+        ExportError: if `folder` is no export, is too short for the word, or cannot be run.
+        InputError: if `word` is not over the input alphabet.
+    """
+    machine.check_input(word)
+    checkpoint = load(folder, format=FORMAT, configuration=CONFIGURATION)
+    native = Native(translated(decoder, checkpoint.recipe))
+    right, running = native.tensors(), Running(checkpoint.folder)
+
+    def in_words(name: str, at: Sequence[int]) -> str:
+        return described(native.gpt2, *native.origin(name, at))
+
+    weights = differing(checkpoint.tensors, right, in_words)
+    found = [*configured(checkpoint, CONFIGURATION, config(native)), *weights]
+    return judged(running, found, len(right), native.gpt2, machine, word, native.read)
