@@ -60,8 +60,9 @@ def sweep(chosen: Iterator[Machine], words: tuple[str, ...] = WORDS) -> Sweep:
     for machine in chosen:
         decoder = compile_machine(machine)
         found.machines += 1
+        run = LongRun(decoder, words[0], machine=machine, max_steps=STEPS)
         for word in words:
-            run = LongRun(decoder, word, machine=machine, max_steps=STEPS)
+            run.restart(word)
             while not run.done:
                 run.advance()
             trace = run.trace(Fast())

@@ -115,6 +115,55 @@ def test_a_head_that_is_not_recognised_is_scanned_and_the_trace_says_so() -> Non
     assert trace.as_dict()["scanned"] == list(trace.scanned)
 
 
+@settings(max_examples=60, deadline=None)
+@given(machines_with_inputs(), st.data())
+def test_a_run_that_is_begun_again_is_a_new_run(case: tuple[Machine, str], data: st.DataObject) -> None:
+    machine, word = case
+    decoder = compile_machine(machine)
+    again = LongRun(decoder, word, machine=machine, max_steps=60)
+    words = st.text(st.sampled_from(machine.input_alphabet or ("1",)), max_size=6)
+    for other in [word, *data.draw(st.lists(words, max_size=4))]:
+        again.restart(other)
+        new = LongRun(decoder, other, machine=machine, max_steps=60)
+        (got, blocks), (want, wanted) = carried_out(again), carried_out(new)
+        assert got == want
+        assert [list(map(list, b)) for b in blocks] == [list(map(list, b)) for b in wanted]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_sabotaged_run_that_is_begun_again_goes_wrong_in_the_same_way(name: str) -> None:
+    machine = load(name)
+    caught = scanned = 0
+    for path, broken in sabotages(compile_machine(machine), seed=8)[::3]:
+        again = LongRun(broken, "", machine=machine, max_steps=100)
+        for word in (*CASES[name], *CASES[name]):
+            again.restart(word)
+            got, want = carried_out(again)[0], carried_out(LongRun(broken, word, machine=machine, max_steps=100))[0]
+            assert got == want, path
+            caught, scanned = caught + (want.divergence is not None), scanned + bool(want.scanned)
+    assert caught > 20
+    assert scanned > 0
+
+
+def test_a_run_that_is_begun_again_forgets_that_a_head_had_to_be_scanned() -> None:
+    machine = load("binary-increment")
+    run = LongRun(compile_machine(machine), "1", machine=machine, max_steps=60)
+    run._session._scan_instead(1, "somebody said so")
+    assert any("somebody said so" in line for line in carried_out(run)[0].scanned)
+    run.restart("10")
+    trace, _ = carried_out(run)
+    assert (trace.scanned, trace.input, trace.agrees) == ((), "10", True)
+
+
+@pytest.mark.parametrize("word", ["3", "\u22a5"])
+def test_a_foreign_word_is_refused_when_a_run_is_begun_again(word: str) -> None:
+    machine = load("binary-increment")
+    with pytest.raises(InputError, match="not in the input alphabet"):
+        LongRun(compile_machine(machine), "1", machine=machine).restart(word)
+    with pytest.raises(EngineError, match="not in the vocabulary"):
+        LongRun(compile_machine(machine), "1", machine=None).restart(word)
+
+
 def test_without_a_machine_nothing_is_compared() -> None:
     decoder = compile_machine(load("chapter"))
     trace, blocks = carried_out(LongRun(decoder, "11", machine=None, max_steps=100))

@@ -21,6 +21,7 @@ MOST_CELLS = 2**22
 
 _BLOCK = 2**15  # configurations at a time where nobody asked for them: they stay in the processor's cache
 _FOR_EVER = 2**62
+_MARGIN = 8  # blank cells on either side of the input, so that a short run seldom needs more
 _SAVED = ("step", "state", "head", "lowest", "highest", "first")
 
 
@@ -62,11 +63,22 @@ class CompiledSimulation:
 
     def __init__(self, machine: Machine, word: str = "", *, max_steps: int | None = None) -> None:
         machine.check_input(word)
-        number = {a: k for k, a in enumerate(machine.tape_alphabet)}
         self._begin(machine, max_steps)
-        self._tape = self._cells(np.array([number[a] for a in word or machine.blank]))
-        self._origin = 0
-        self._place = np.array([-1, machine.states.index(machine.start), 0, 0, 0], dtype=np.int64)
+        self.restart(word)
+
+    def restart(self, word: str) -> None:
+        """Go back to the start, with `word` on the tape.
+
+        Raises:
+            InputError: if `word` has symbols outside the input alphabet.
+        """
+        machine = self._machine
+        machine.check_input(word)
+        number = {a: k for k, a in enumerate(machine.tape_alphabet)}
+        around = [self._blank] * _MARGIN
+        self._tape = self._cells(np.array([*around, *(number[a] for a in word or machine.blank), *around]))
+        self._origin = _MARGIN
+        self._place = np.array([-1, machine.states.index(machine.start), *[self._origin] * 3], dtype=np.int64)
 
     def _begin(self, machine: Machine, max_steps: int | None) -> None:
         """Prepare what does not change in a run."""
@@ -133,7 +145,9 @@ class CompiledSimulation:
         head, more = int(self._place[2]), len(self._tape) + 8
         left, right = more * (head == 0), more * (head == len(self._tape) - 1)
         if left or right:
-            self._tape = np.pad(self._tape, (left, right), constant_values=self._blank)
+            longer = np.full(left + len(self._tape) + right, self._blank, dtype=self._tape.dtype)
+            longer[left : left + len(self._tape)] = self._tape
+            self._tape = longer
             self._place[2:] += left
             self._origin += left
 

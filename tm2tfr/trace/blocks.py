@@ -87,15 +87,29 @@ class ReferenceBlocks:
             self.simulation = CompiledSimulation(machine, word, max_steps=max_steps)
         else:
             self.simulation = CompiledSimulation.restore(machine, saved, max_steps=max_steps)
-        self._machine, self._word, self._nominal = machine, word, nominal
+        self._machine, self._nominal = machine, nominal
         labels, tokens = Labels.of(decoder), {token: n for n, token in enumerate(decoder.vocabulary)}
         self._state = _codes(machine.states, labels.q)
         self._written = _codes(machine.tape_alphabet, labels.b)
         self._read = _codes(machine.tape_alphabet, labels.a)
         self._triples = _triples(machine, tokens)
         self._verdicts = _verdicts(machine, tokens)
-        self._ends = np.array([tokens.get(token, UNKNOWN) for token in VERDICT_TOKENS.values()])
+        ends = [tokens.get(token, UNKNOWN) for token in VERDICT_TOKENS.values()]
+        self._ends = np.isin(np.arange(UNKNOWN, len(tokens)), ends)  # by token - UNKNOWN
         self._tokens, self._limit = tokens, max_steps
+        self._begin(word)
+
+    def restart(self, word: str) -> None:
+        """Go back to the first row, with `word` as the input.
+
+        Raises:
+            InputError: if `word` is not over the machine's input alphabet.
+        """
+        self.simulation.restart(word)
+        self._begin(word)
+
+    def _begin(self, word: str) -> None:
+        self._word = word
         self._last: tuple[int, int, int] | None = None  # token, symbol, move of the step before
         self._position = 0
         self._next = 0  # the configuration to come
@@ -176,7 +190,7 @@ class ReferenceBlocks:
             self._cut = None
         move = block.said if self._nominal else block.move
         y = self._answers(block, move)
-        ends = np.flatnonzero(np.isin(y[:keep], self._ends))
+        ends = np.flatnonzero(self._ends[y[:keep] - UNKNOWN])
         if len(ends):
             keep, self._ended = int(ends[0]) + 1, True
         token, symbol, moved = (self._first_token, self._under, 0) if self._last is None else self._last

@@ -68,9 +68,8 @@ class LongRun:
         max_steps: int | None = None,
         saved: Arrays | None = None,
     ) -> None:
-        self._decoder, self._word, self._machine = decoder, word, machine
+        self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
         self._nominal = decoder.provenance.get("left_boundary") == "chapter"
-        self._limit = None if max_steps is None else len(word) + max_steps + 2
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
         if machine is not None:
@@ -80,14 +79,32 @@ class LongRun:
             if given is not None:
                 self._reference.resumed(given)
         self._session = _session(decoder, word)
-        self._compared = self._reach = 0
-        self._answer, self._done = -1, False
-        self._over = True  # whether a run that is done is done for good, whatever the limit
-        self._divergence: Divergence | None = None
+        self._begin(word)
         if saved is not None:
             self._session.restore(_part(saved, "engine."))
             self._compared, self._reach, self._answer, done = saved["run"].tolist()
             self._done = bool(done)
+
+    def restart(self, word: str) -> None:
+        """Begin a run on another word, with what was worked out from the weights and the machine for the one before.
+
+        Raises:
+            InputError, EngineError: as for a new run.
+        """
+        if self._reference is not None:
+            self._reference.restart(word)
+        prompt = _prompt(self._decoder, word)
+        self._session.restart()
+        self._session.prompt(prompt)
+        self._begin(word)
+
+    def _begin(self, word: str) -> None:
+        self._word = word
+        self._limit = None if self._max_steps is None else len(word) + self._max_steps + 2
+        self._compared = self._reach = 0
+        self._answer, self._done = -1, False
+        self._over = True  # whether a run that is done is done for good, whatever the limit
+        self._divergence: Divergence | None = None
 
     @property
     def standing(self) -> Standing:
@@ -231,17 +248,23 @@ class LongRun:
 
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word`, that reads q, b, a, m and h off the stream, and x if need be."""
+    prompt = _prompt(decoder, word)
+    places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
+    labels = [(place.start, place.stop) for place in places]
+    kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
+    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
+    session.prompt(prompt)
+    return session
+
+
+def _prompt(decoder: Decoder, word: str) -> list[int]:
+    """Return the tokens of ``word · BOS`` by their numbers."""
     numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
     for i, token in enumerate(word):
         if token not in numbers:
             what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
             raise EngineError(f"{what}: a prompt is made of {', '.join(decoder.vocabulary[:8])}, …")
-    places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
-    labels = [(place.start, place.stop) for place in places]
-    kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
-    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
-    session.prompt([numbers[token] for token in (*word, decoder.bos)])
-    return session
+    return [numbers[token] for token in (*word, decoder.bos)]
 
 
 def _shows_its_token(decoder: Decoder) -> bool:

@@ -25,6 +25,8 @@ SPECIALISE_AFTER = 500_000
 """From this position on straight-line code is worth its compilation, of about a second."""
 MOST_PATIENCE = 2**20
 """How many positions the kernel runs at most before the straight-line code, which did not get far, is tried again."""
+NO_SPAN = (2**40, -(2**40))
+"""The smallest and the largest key of a head that has none yet."""
 REASONS = {
     k.NOT_SQUARE: "a key is not an integer (below a billion) and its square",
     k.NOT_CONCAVE: "a score is not concave, or has its maximum beyond all keys",
@@ -69,7 +71,7 @@ class FastSession:
                         f"not mask {head.mask!r} with weighting {head.weighting!r}: use the dense engine"
                     )
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
-        self._found = recognise(decoder)
+        self._found = self._recognised = recognise(decoder)
         self._given = np.zeros(0, dtype=np.int32)
         self._control = np.zeros(len(k.PLACES), dtype=np.int64)
         self._stopped = False
@@ -108,6 +110,28 @@ class FastSession:
         """
         self._check(tokens)
         self._given = np.array(tokens, dtype=np.int32)
+
+    def restart(self) -> None:
+        """Go back to position 0, without a prompt, and keep what was worked out from the weights alone.
+
+        That is the plan, its straight-line code, and the tail's answers, which are a function of their key: what is
+        computed from here on is what a new session computes.
+        """
+        self._stopped = False
+        self._given = np.zeros(0, dtype=np.int32)
+        self.hurried = 0
+        if self._found is not self._recognised:  # a head had to be scanned: that belongs to the run before
+            self._found = self._recognised
+            self._build()
+            return
+        state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
+        self._control[:] = 0
+        self._control[[k.ENTRIES, k.HITS]] = kept
+        for slot, (first, last, zero) in enumerate(state.span.tolist()):
+            state.group_position[slot, first + zero : last + zero + 1] = -1  # nothing, where no key was stored
+        state.span[:, 0], state.span[:, 1] = NO_SPAN
+        state.sums[:] = 0.0
+        state.x[:] = 0.0
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         """Run the next position on `token` and return the first token of maximal logit.
@@ -224,7 +248,7 @@ class FastSession:
             group_position=np.full((slots, 1), -1, dtype=np.int64),
             group_token=np.zeros((slots, 1), dtype=np.int32),
             group_value=np.zeros((slots, 1, groups)),
-            span=np.array([[2**40, -(2**40), 0]] * slots, dtype=np.int64).reshape(slots, 3),
+            span=np.array([[*NO_SPAN, 0]] * slots, dtype=np.int64).reshape(slots, 3),
             winners=np.zeros(4096, dtype=np.int64),
             scores=np.zeros(1),
             hidden=np.zeros(units),
