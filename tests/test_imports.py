@@ -27,14 +27,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "trace": RUN,
     "certificate": RUN,
     "export": LIBRARY,
+    "dataset": LIBRARY,
     "api": LIBRARY,
+    "corpora": {"dataset"},
     "exchange": LIBRARY | {"api"},
-    "__init__": LIBRARY | {"api", "exchange"},
+    "__init__": LIBRARY | {"api", "corpora", "exchange"},
     "options": set(),
     "progress": BASE | {"trace"},
     "console": LIBRARY | {"api"},
     "soft_console": LIBRARY | {"api", "console"},
-    "cli": LIBRARY | {"api", "console", "exchange", "options", "progress", "soft_console"},
+    "cli": LIBRARY | {"api", "console", "corpora", "dataset", "exchange", "options", "progress", "soft_console"},
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""

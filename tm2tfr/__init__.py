@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         simulate,
         soften,
     )
+    from tm2tfr.corpora import make_dataset, sweep
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
     from tm2tfr.exchange import convert, export_gpt2, export_to, verify_checkpoint
     from tm2tfr.export.tables import table
@@ -47,6 +48,7 @@ _HOMES = {
         "simulate",
         "soften",
     ),
+    "tm2tfr.corpora": ("make_dataset", "sweep"),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
     "tm2tfr.exchange": ("convert", "export_gpt2", "export_to", "verify_checkpoint"),
     "tm2tfr.export.tables": ("table",),
@@ -83,6 +85,7 @@ __all__ = [
     "load",
     "load_weights",
     "machine_of",
+    "make_dataset",
     "measure_softness",
     "run",
     "save_weights",
@@ -90,6 +93,7 @@ __all__ = [
     "simulate",
     "soften",
     "summary",
+    "sweep",
     "table",
     "to_graph",
     "verify_checkpoint",

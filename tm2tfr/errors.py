@@ -120,6 +120,10 @@ class ExportError(Tm2tfrError):
     """Weights that another program's format cannot hold, or not precisely enough; or that program is missing."""
 
 
+class DatasetError(Tm2tfrError):
+    """A data set or a sweep that cannot be made here: a folder in use, workers that are lost, an extra that is missing."""
+
+
 class Interrupted(Tm2tfrError):  # noqa: N818  (it is no error)
     """Ctrl-C during a run; ``str`` of it says where the run stands and how to go on. The exit code is 130."""
 

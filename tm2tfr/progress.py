@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -55,15 +55,53 @@ def showing(max_steps: int | None) -> Iterator[Progress]:
             bar.stop()
 
 
-def _bar(max_steps: int | None) -> Bar:
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+@contextmanager
+def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
+    """Give a callback that shows shards done, and trace rows a second, on a terminal; `go_on`: said on Ctrl-C.
 
+    Raises:
+        Interrupted: on Ctrl-C, with how much is done.
+    """
+    standing, began = (0, 0), time.monotonic()
+    bar = None
+    if sys.stderr.isatty():
+        bar = _line(
+            "{task.completed:,} of {task.total} shards, {task.fields[rows]:,} rows, {task.fields[rate]:,.0f} a second"
+        )
+        task = bar.add_task("", total=None, rows=0, rate=0.0)
+        bar.start()
+
+    def show(done: int, shards: int, rows: int) -> None:
+        nonlocal standing
+        standing = (done, shards)
+        if bar is not None:
+            rate = rows / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=done, total=shards, rows=rows, rate=rate)
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        done, shards = standing
+        told = f"interrupted after {done:,} of {shards:,} shards" if shards else "interrupted"
+        raise Interrupted(f"{told}{go_on and f': {go_on}'}") from None
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar(max_steps: int | None) -> Bar:
     most = "" if max_steps is None else f" of at most {max_steps:,}"
     text = (
         "{task.completed:,} tokens, {task.fields[rate]:,.0f} a second, {task.fields[steps]:,} steps"
         + most
         + "{task.fields[note]}"
     )
+    return _line(text)
+
+
+def _line(text: str) -> Bar:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
     return Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)

@@ -14,7 +14,7 @@ import typer
 
 from tm2tfr import console
 from tm2tfr._version import __version__
-from tm2tfr.cli import exports, machines, proofs, runs
+from tm2tfr.cli import datasets, exports, machines, proofs, runs
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     runs.compile,
@@ -25,6 +25,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     proofs.soften,
     exports.export,
     exports.verify_checkpoint,
+    datasets.dataset,
+    datasets.sweep,
     machines.graph,
     machines.convert,
     machines.machines,

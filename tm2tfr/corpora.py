@@ -1,0 +1,79 @@
+"""The library's way to many runs at once: data sets of checked runs, and sweeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tm2tfr.dataset.make import Dataset, Progress
+    from tm2tfr.dataset.spec import Spec
+    from tm2tfr.dataset.sweep import Sweep
+
+
+def make_dataset(
+    spec: Spec | str | Path,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    engine: str = "auto",
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Write runs of machines as training examples, each run compared with the simulator at every position.
+
+    The folder can be given to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
+    that its manifest names, whoever made it. A run that is not the simulator's is `Dataset.failure`; nothing of its
+    shard is written then.
+
+    Args:
+        spec: a file, or the name of a shipped spec.
+        folder: a new or an empty folder.
+        workers: so many processes (left out, as many as there are cores); 1: this one. A script that asks for more has to
+            be importable (``if __name__ == "__main__":``).
+        scheduler: the address of a Dask cluster to use instead.
+        engine: ``auto`` (fast where Numba is installed, else dense), ``fast``, ``dense`` or ``exact``.
+        resume: go on with a folder, making only what is missing or has another digest than it should.
+        progress: called now and then with the shards done, all shards, and the trace rows made.
+
+    Raises:
+        SpecError, NotFoundError, ReadError: if the spec cannot be read.
+        DatasetError: if an extra is missing, the cluster is lost, or the folder was made of something else.
+        OutputError: if it cannot be written, or is in use.
+    """
+    from tm2tfr.dataset.make import make
+    from tm2tfr.dataset.shelf import load_spec
+
+    wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
+    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine}
+    return make(wanted, folder, resume=resume, progress=progress, **options)
+
+
+def sweep(
+    spec: Spec | str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    engine: str = "auto",
+    max_steps: int | None = None,
+    left_boundary: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Compare the decoder with the simulator on every run of a spec; the first that differs is `Sweep.failure`.
+
+    Args:
+        spec, workers, scheduler, engine, progress: see `make_dataset`.
+        max_steps: goes before the spec's own.
+        left_boundary: on one-way tapes ``repaired`` (the default) or ``chapter``.
+
+    Raises:
+        SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
+        CompileError: if `left_boundary` makes no sense for a machine.
+    """
+    from tm2tfr.dataset.shelf import load_spec
+    from tm2tfr.dataset.sweep import sweep as swept
+
+    wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
+    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine, "progress": progress}
+    return swept(wanted, max_steps=max_steps, left_boundary=left_boundary, **options)

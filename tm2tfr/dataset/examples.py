@@ -1,0 +1,154 @@
+"""Runs as training examples, and the bytes of a file of them.
+
+An example is a prompt, the tokens that are to follow it, and a mask that says on which of these the loss is computed.
+Columns are gathered as numbers and written all at once: a token costs nothing but its number.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tm2tfr.dataset.runs import Codes, Run
+from tm2tfr.dataset.spec import Form
+from tm2tfr.errors import DatasetError
+
+COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
+"""The columns: ``verdict`` and ``T`` are null without a verdict; ``tape`` is the final tape, trimmed."""
+
+MISSING = "Parquet needs PyArrow: install it with: pip install 'tm2tfr[dataset]', or leave parquet out of the formats"
+
+
+class Example(NamedTuple):
+    """One line: numbers of tokens where tokens stand."""
+
+    machine: str
+    input: str
+    form: str
+    prompt: Codes
+    target: Codes
+    mask: Codes
+    verdict: str | None
+    steps: int | None
+    tape: str
+
+
+def examples(machine: str, prompt: Codes, answers: Codes, run: Run, forms: Sequence[Form]) -> list[Example]:
+    """Return a run as examples, those in which nothing is scored left out.
+
+    Args:
+        prompt: (n + 1,) the input and BOS.
+        answers: (T + 1,) the intermediate steps and the answer, if there is one.
+    """
+    trace = run.trace
+    tape = trace.result.tape if trace.result else ""
+    scored = np.ones(len(answers), dtype=np.int32)
+    shown = np.zeros(len(answers), dtype=np.int32)
+    ends = trace.T is not None
+    shown[-1:] = ends
+    parts = {
+        "answer": (answers[-1:], scored[-1:]) if ends else (answers[:0], scored[:0]),
+        "steps shown": (answers, shown),
+        "steps scored": (answers, scored),
+    }
+    verdict = trace.answer if ends else None
+    return [
+        Example(machine, trace.input, form, prompt, target, mask, verdict, trace.T, tape)
+        for form in forms
+        for target, mask in (parts[form],)
+        if mask.any()
+    ]
+
+
+@dataclass
+class Tokens:
+    """Numbers for the tokens of several vocabularies."""
+
+    number: dict[str, int] = field(default_factory=dict)
+
+    def of(self, vocabulary: Sequence[str]) -> Codes:
+        """Return the numbers of a vocabulary's tokens."""
+        number = self.number
+        return np.array([number.setdefault(token, len(number)) for token in vocabulary], dtype=np.int32)
+
+
+def encoded(found: Sequence[Example], tokens: Tokens, format: str) -> bytes:
+    """Return a file of examples, ``jsonl`` or ``parquet``: always the same bytes for the same examples.
+
+    Raises:
+        DatasetError: if PyArrow is missing.
+    """
+    return _jsonl(found, tokens) if format == "jsonl" else _parquet(found, tokens)
+
+
+def _jsonl(found: Sequence[Example], tokens: Tokens) -> bytes:
+    """Return a line of JSON for each example."""
+    names = [_json(token) for token in tokens.number]
+    lines = []
+    for e in found:
+        values = (
+            _json(e.machine),
+            _json(e.input),
+            _json(e.form),
+            _list([names[n] for n in e.prompt.tolist()]),
+            _list([names[n] for n in e.target.tolist()]),
+            _list(map(str, e.mask.tolist())),
+            _json(e.verdict),
+            _json(e.steps),
+            _json(e.tape),
+        )
+        lines.append("{" + ", ".join(f'"{c}": {v}' for c, v in zip(COLUMNS, values, strict=True)) + "}\n")
+    return "".join(lines).encode()
+
+
+def _json(value: str | int | None) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _list(values: Any) -> str:
+    return f"[{', '.join(values)}]"
+
+
+def _parquet(found: Sequence[Example], tokens: Tokens) -> bytes:
+    """Return a Parquet file; every setting that its bytes depend on is said here."""
+    arrow = arrow_or_error()
+    text, small = arrow.string(), arrow.int8()
+    kinds = (text, text, text, arrow.list_(text), arrow.list_(text), arrow.list_(small), text, arrow.int64(), text)
+    schema = arrow.schema([arrow.field(c, kind) for c, kind in zip(COLUMNS, kinds, strict=True)])
+    names = arrow.array(list(tokens.number), text)
+    columns: tuple[Sequence[Any], ...] = tuple(zip(*found, strict=True))
+    arrays = []
+    for kind, values in zip(kinds, columns, strict=True):
+        if not arrow.types.is_list(kind):
+            arrays.append(arrow.array(values, kind))
+            continue
+        offsets = np.zeros(len(values) + 1, dtype=np.int32)
+        np.cumsum([len(v) for v in values], out=offsets[1:])
+        flat = np.concatenate(values)
+        items = arrow.array(flat.astype(np.int8), small) if kind.value_type == small else names.take(arrow.array(flat))
+        arrays.append(arrow.ListArray.from_arrays(arrow.array(offsets), items))
+    sink = io.BytesIO()
+    options = {"compression": "zstd", "compression_level": 3, "version": "2.6", "data_page_version": "1.0"}
+    with arrow.parquet.ParquetWriter(sink, schema, use_dictionary=True, write_statistics=True, **options) as writer:
+        writer.write_table(arrow.table(arrays, schema=schema), row_group_size=2**16)
+    return sink.getvalue()
+
+
+def arrow_or_error() -> Any:
+    """Return PyArrow.
+
+    Raises:
+        DatasetError: if it is missing.
+    """
+    try:
+        arrow = import_module("pyarrow")
+        import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise DatasetError(f"{MISSING} ({error})") from error
+    return arrow

@@ -1,0 +1,105 @@
+"""Reading a mapping of YAML key by key, complaining about what is not as it should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tm2tfr.machine.formats.draft import Draft
+from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
+
+
+@dataclass(frozen=True)
+class Section:
+    """The keys and values of a mapping, `noun` being what the complaints call it."""
+
+    draft: Draft
+    noun: str
+    node: Map
+    found: Mapping[str, tuple[Scalar, Node]]
+
+    @classmethod
+    def of(cls, draft: Draft, noun: str, node: Map, known: Collection[str]) -> Section:
+        """Read the keys of a mapping; others than the `known` ones are reported."""
+        meant = {k.replace(" ", sign): k for k in known if " " in k for sign in "_-"}
+        return cls(draft, noun, node, draft.fields(node, noun, known, f"the keys are {', '.join(known)}", meant))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.found
+
+    def place(self, key: str) -> Node:
+        """Return the node to point at: the value of a key, or the key if nothing is there."""
+        name, value = self.found[key]
+        return name if isinstance(value, Scalar) and value.empty else value
+
+    def needs(self, key: str, example: str) -> None:
+        """Report it if a key is missing."""
+        if key not in self.found:
+            self.draft.error(self.node, f"{self.noun} has no {key}", f"add for instance '{key}: {example}'")
+
+    def text(self, key: str, default: str) -> str:
+        """Return a text."""
+        if key not in self.found:
+            return default
+        value = self.found[key][1]
+        if not isinstance(value, Scalar):
+            self.draft.error(value, f"{key} is {kind(value)}, not text", "write it as text, in quotes if need be")
+            return default
+        return value.text
+
+    def number(self, key: str, default: int, *, least: int, most: int = 10**15 - 1) -> int:
+        """Return a whole number from `least` to `most`."""
+        if key not in self.found:
+            return default
+        value = self.found[key][1]
+        shown = value.text if isinstance(value, Scalar) else kind(value)
+        if not isinstance(value, Scalar) or not re.fullmatch("[0-9]{1,15}", shown) or not least <= int(shown) <= most:
+            bounds = f"of at least {least}" if most == 10**15 - 1 else f"from {least} to {most:,}"
+            what = f"{key} is {shown!r}, not a number {bounds}"
+            self.draft.error(self.place(key), what, f"write a whole number {bounds}, without signs")
+            return default
+        return int(shown)
+
+    def choice(self, key: str, known: tuple[str, ...]) -> str:
+        """Return one of the `known` names; the first if nothing is said."""
+        if key not in self.found:
+            return known[0]
+        if isinstance(self.found[key][1], List):
+            self.draft.error(self.found[key][1], f"{key} is a list", f"write {', '.join(known[:-1])} or {known[-1]}")
+            return known[0]
+        return str(self.choices(key, known)[0])
+
+    def choices(self, key: str, known: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return some of the `known` names, in their order; all if nothing is said."""
+        if key not in self.found:
+            return known
+        remedy = f"known are {', '.join(known)}"
+        items = self.draft.scalars(self.found[key][1], f"one of {', '.join(known)}")
+        if items is not None and (not items or items[0].empty):
+            self.draft.error(self.found[key][0], f"nothing stands after {key!r}", remedy)
+        for item in items or ():
+            if item.text not in known and not item.empty:
+                self.draft.error(item, f"unknown {key} {item.text!r}{self.draft.nearest(item.text, known, {})}", remedy)
+        chosen = {item.text for item in items or ()}
+        return tuple(k for k in known if k in chosen) or known
+
+    def section(self, key: str, known: Collection[str], example: str) -> Section | None:
+        """Return the mapping that stands at a key."""
+        return self._section(self.found[key][1], key, known, example)
+
+    def sections(self, key: str, known: Collection[str], example: str) -> list[Section]:
+        """Return the mapping that stands at a key, or each one of a list of them."""
+        if key not in self.found:
+            return []
+        value = self.found[key][1]
+        nodes = value.items if isinstance(value, List) else (value,)
+        return [s for node in nodes if (s := self._section(node, key, known, example)) is not None]
+
+    def _section(self, node: Node, key: str, known: Collection[str], example: str) -> Section | None:
+        if isinstance(node, Map):
+            return Section.of(self.draft, repr(key), node, known)
+        place = self.found[key][0] if isinstance(node, Scalar) and node.empty else node
+        self.draft.error(place, f"{key!r} has {kind(node)}, not a mapping", f"write for instance {example}")
+        return None

@@ -1,0 +1,75 @@
+"""The runs of a spec, cut into jobs: a function of the spec alone, whoever carries them out and in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from tm2tfr.dataset.spec import Spec
+from tm2tfr.machine.spec import Machine
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Each of these machines on each of these words."""
+
+    machines: Sequence[Machine]
+    words: tuple[str, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many runs that are."""
+        return len(self.machines) * len(self.words)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some runs, in order."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return sum(piece.runs for piece in self.pieces)
+
+
+def groups(spec: Spec) -> list[Piece]:
+    """Return all runs of a spec, machines with one input alphabet at a time."""
+    words = cache(spec.inputs.over)
+    found: list[Piece] = []
+    for machines in spec.machines:
+        if isinstance(machines, tuple):
+            found += [Piece((machine,), words(machine.input_alphabet or ())) for machine in machines]
+        elif machines:
+            found.append(Piece(machines, words(machines[0].input_alphabet or ())))
+    return [piece for piece in found if piece.runs]
+
+
+def jobs(spec: Spec, size: int | None = None) -> Iterator[Job]:
+    """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where one more machine would be too many."""
+    size = size or spec.shard_size
+    number, waiting, room = 0, list[Piece](), size
+    for piece in _small(groups(spec), size):
+        if piece.runs > room:
+            yield Job(number, tuple(waiting))
+            number, waiting, room = number + 1, [], size
+        waiting.append(piece)
+        room -= piece.runs
+    if waiting:
+        yield Job(number, tuple(waiting))
+
+
+def _small(pieces: Sequence[Piece], size: int) -> Iterator[Piece]:
+    """Yield pieces of at most `size` runs: some words of one machine, or all words of some machines."""
+    for piece in pieces:
+        if len(piece.words) > size:
+            for machine in piece.machines:
+                for start in range(0, len(piece.words), size):
+                    yield Piece((machine,), piece.words[start : start + size])
+            continue
+        many = size // len(piece.words)
+        for start in range(0, len(piece.machines), many):
+            yield Piece(piece.machines[start : start + many], piece.words)

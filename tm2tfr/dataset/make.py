@@ -1,0 +1,161 @@
+"""A data set made: the folder, what is there already, the jobs that are missing, the manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tm2tfr.compiler.turing.vocabulary import vocabulary
+from tm2tfr.dataset import manifest
+from tm2tfr.dataset.card import card
+from tm2tfr.dataset.examples import arrow_or_error
+from tm2tfr.dataset.jobs import Job, jobs
+from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
+from tm2tfr.dataset.pool import pool
+from tm2tfr.dataset.runs import Failure, How, chosen, versions
+from tm2tfr.dataset.shard import Done, Making, made
+from tm2tfr.dataset.spec import Spec, Splitting
+from tm2tfr.dataset.tally import Tally
+from tm2tfr.errors import DatasetError, OutputError
+from tm2tfr.export.files import WHY, write_bytes, write_text
+from tm2tfr.machine.formats import native
+
+MACHINES = "machines.jsonl"
+CARD = "README.md"
+
+Progress = Callable[[int, int, int], None]
+"""Called with the jobs done, all jobs, and the trace rows made since the beginning."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set that was made, or the failure that kept it from being made.
+
+    Args:
+        tally: all its runs; with a failure those before it.
+        examples: by split and form.
+        left_out: runs that did not end.
+        reused: how many shards were there already, of `shards`.
+    """
+
+    folder: Path
+    name: str
+    tally: Tally
+    examples: dict[str, dict[str, int]]
+    left_out: int
+    shards: int
+    reused: int
+    failure: Failure | None = None
+
+
+def make(
+    spec: Spec,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    engine: str = "auto",
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Make a data set; see `tm2tfr.make_dataset`.
+
+    Raises:
+        DatasetError, OutputError, EngineError: see there.
+    """
+    folder = Path(folder)
+    if "parquet" in spec.formats:
+        arrow_or_error()
+    machines, every = _machines(spec), list(jobs(spec))
+    making = Making(
+        How(chosen(engine), spec.max_steps),
+        spec.forms,
+        spec.keep_unfinished,
+        Splitting(spec.seed, spec.split_by, spec.splits),
+        spec.formats,
+    )
+    head = manifest.header(spec, versions(), making.how.engine, machines, len(every))
+    records = manifest.found(folder, head) if resume else []
+    _prepared(folder, spec, resume=resume)
+    write_text(folder / MACHINES, machines)
+    manifest.begun(folder, head, records)
+    reused, there = len(records), {record.number for record in records}
+    missing = [job for job in every if job.number not in there]
+    for done in _results(missing, making, workers, scheduler, progress, reused):
+        if done.failure is not None:
+            tally, examples, left_out = manifest.totals(records, spec)
+            tally.add(done.tally)
+            return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure)
+        records.append(_kept(folder, done, len(every)))
+    tally, examples, left_out = manifest.totals(records, spec)
+    write_text(folder / CARD, card(spec, tally, examples, spec.formats))
+    manifest.written(folder, head, spec, records)
+    return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused)
+
+
+def _results(
+    missing: list[Job],
+    making: Making,
+    workers: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+    reused: int,
+) -> Iterator[Done]:
+    """Yield what comes of the jobs that are missing, telling of the progress."""
+    rows, own = 0, versions()
+    with pool(workers, scheduler, len(missing)) as crew:
+        for place, done in enumerate(crew.map(made, missing, making), start=reused + 1):
+            refuse_other_versions(done.versions, own)
+            rows += done.tally.rows
+            yield done
+            if progress:
+                progress(place, reused + len(missing), rows)
+
+
+def refuse_other_versions(theirs: dict[str, str], own: dict[str, str]) -> None:
+    """Raise DatasetError if a worker has other versions than this process, which could make other bytes."""
+    if theirs != own:
+        names = [name for name in {**own, **theirs} if theirs.get(name) != own.get(name)]
+        shown = ", ".join(f"{name} {theirs.get(name, 'none')}, here {own.get(name, 'none')}" for name in names)
+        raise DatasetError(f"a worker has other versions ({shown}): install the same ones there as here")
+
+
+def _kept(folder: Path, done: Done, shards: int) -> Record:
+    """Write the files of a shard, and only then note that they are there."""
+    names = {(split, format): f"{split}/{done.number:05}-of-{shards:05}.{format}" for split, format in done.files}
+    for key, data in done.files.items():
+        write_bytes(folder / names[key], data)
+    record = manifest.recorded(done, names)
+    manifest.noted(folder, record)
+    return record
+
+
+def _machines(spec: Spec) -> str:
+    """Return a line of JSON for each machine: its name, its YAML, the vocabulary of its decoder."""
+    lines = []
+    for machine in (machine for machines in spec.machines for machine in machines):
+        tokens = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
+        told = {"machine": machine.name, "yaml": machine.yaml or native.write(machine), "vocabulary": tokens}
+        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _prepared(folder: Path, spec: Spec, *, resume: bool) -> None:
+    """Make the folders; refuse one that is in use."""
+    try:
+        if not resume and folder.is_dir() and any(folder.iterdir()):
+            ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
+            remedy = "go on with it with --resume, or choose another folder" if ours else "choose another folder"
+            raise OutputError(f"{folder}: this folder is not empty: {remedy}")
+        folder.mkdir(exist_ok=True)
+        for split, _ in spec.splits:
+            (folder / split).mkdir(exist_ok=True)
+        for left in folder.glob("*/.tm2tfr-*.tmp"):  # of a process that was killed
+            with suppress(OSError):
+                left.unlink()
+    except OSError as error:
+        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
+        raise OutputError(f"{folder}: {what.format(folder=folder.parent)}: {remedy}") from error

@@ -1,0 +1,162 @@
+"""What a folder holds: which files, with which digests, made of what and by which versions; and a journal on the way.
+
+The journal has a line for each shard that is there. It becomes the manifest when all are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.dataset.shard import Done
+from tm2tfr.dataset.spec import Spec
+from tm2tfr.dataset.tally import Tally
+from tm2tfr.errors import DatasetError, OutputError
+from tm2tfr.export.files import write_text
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+JOURNAL = f"{MANIFEST}.part"
+HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "shards")
+"""What has to be the same for a folder to be gone on with."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A shard that is made: its number, what was counted, and its files with their digests."""
+
+    number: int
+    tally: Tally
+    examples: dict[str, dict[str, int]]
+    left_out: int
+    files: dict[str, dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        counts = {**self.tally.as_dict(), "left_out": self.left_out, "examples": self.examples}
+        return {"shard": self.number, **counts, "files": self.files}
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Record:
+        """Return what `as_dict` returned as a record."""
+        return cls(found["shard"], Tally.of(found), found["examples"], found["left_out"], found["files"])
+
+
+def recorded(done: Done, names: dict[tuple[str, str], str]) -> Record:
+    """Return the record of what a worker made; names: of its files."""
+    examples: dict[str, dict[str, int]] = {}
+    for (split, form), number in sorted(done.examples.items()):
+        examples.setdefault(split, {})[form] = number
+    files = {names[key]: {"bytes": len(data), "sha256": sha256(data)} for key, data in sorted(done.files.items())}
+    return Record(done.number, done.tally, examples, done.left_out, files)
+
+
+def sha256(data: bytes) -> str:
+    """Return the digest of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def header(spec: Spec, versions: dict[str, str], engine: str, machines: str, shards: int) -> dict[str, Any]:
+    """Return what every manifest of this spec begins with, whoever makes it; machines: the text of machines.jsonl."""
+    return {
+        "format": FORMAT,
+        "versions": versions,
+        "engine": engine,
+        "spec_sha256": sha256(spec.text.encode()),
+        "machines_sha256": sha256(machines.encode()),
+        "shards": shards,
+    }
+
+
+def totals(records: list[Record], spec: Spec) -> tuple[Tally, dict[str, dict[str, int]], int]:
+    """Return what all shards come to: runs, examples by split and form in the order of the spec, runs left out."""
+    tally, numbers = Tally(), Counter[tuple[str, str]]()
+    for record in records:
+        tally.add(record.tally)
+        for split, forms in record.examples.items():
+            numbers.update({(split, form): number for form, number in forms.items()})
+    examples = {split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits}
+    return tally, {k: v for k, v in examples.items() if v}, sum(record.left_out for record in records)
+
+
+def written(folder: Path, head: dict[str, Any], spec: Spec, records: list[Record]) -> None:
+    """Write the manifest, and remove the journal."""
+    records = sorted(records, key=lambda record: record.number)
+    tally, examples, left_out = totals(records, spec)
+    document = {
+        **head,
+        "name": spec.name,
+        "seed": spec.seed,
+        "counts": {**tally.as_dict(), "left_out": left_out},
+        "examples": examples,
+        "spec": spec.text,
+        "made": [record.as_dict() for record in records],
+    }
+    write_text(folder / MANIFEST, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    (folder / JOURNAL).unlink(missing_ok=True)
+
+
+def begun(folder: Path, head: dict[str, Any], records: list[Record]) -> None:
+    """Begin a journal with the shards that are there."""
+    write_text(folder / JOURNAL, "".join(_line(line) for line in (head, *(record.as_dict() for record in records))))
+
+
+def noted(folder: Path, record: Record) -> None:
+    """Add a shard, the files of which are there, to the journal.
+
+    Raises:
+        OutputError: if that cannot be written.
+    """
+    try:
+        with (folder / JOURNAL).open("a", encoding="utf-8") as file:
+            file.write(_line(record.as_dict()))
+    except OSError as error:
+        what = f"{folder / JOURNAL}: this cannot be written ({error.strerror})"
+        raise OutputError(f"{what}: mend that, and go on with --resume") from error
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def found(folder: Path, head: dict[str, Any]) -> list[Record]:
+    """Return the shards of a folder all files of which are there and have the digests that they should have.
+
+    Raises:
+        DatasetError: if it is no such folder, or was made of something else, or by other versions.
+    """
+    try:
+        before, records = _read(folder)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{folder}: there is no data set here that could be gone on with ({error!r})"
+        raise DatasetError(f"{what}: leave --resume out, and name an empty or a new folder") from error
+    for key in HEADER:
+        if before.get(key) != head[key]:
+            shown = f"{key.removesuffix('_sha256')} ({_short(before.get(key))}, now {_short(head[key])})"
+            what = f"{folder}: what is here was made with another {shown}"
+            raise DatasetError(f"{what}: make it anew in another folder")
+    return [record for record in records if all(_sound(folder / n, f) for n, f in record.files.items())]
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], list[Record]]:
+    if (folder / JOURNAL).exists():
+        first, *lines = (folder / JOURNAL).read_text(encoding="utf-8").split("\n")
+        return json.loads(first), [Record.of(json.loads(line)) for line in lines[:-1]]  # after the last break: cut off
+    document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return document, [Record.of(record) for record in document["made"]]
+
+
+def _sound(path: Path, file: dict[str, Any]) -> bool:
+    try:
+        return bool(sha256(path.read_bytes()) == file["sha256"])
+    except OSError:
+        return False
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:117]}…"

@@ -1,0 +1,129 @@
+"""Who carries jobs out: this process, worker processes on this machine, or the workers of a Dask cluster.
+
+A job is a pure function of what it is given, and workers hand back what they made: they need no common file system. What
+a worker that dies had done, or was doing, another one does again. Results come in the order of the jobs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from itertools import islice
+from typing import Any, TypeVar
+
+from tm2tfr.dataset.jobs import Job
+from tm2tfr.errors import DatasetError
+
+HERE = "127.0.0.1"
+"""Workers on this machine are reached from this machine only."""
+AHEAD = 4
+"""How many jobs a worker has waiting, with their results: more would only fill the memory."""
+PATIENCE = 60.0
+"""Seconds without any worker after which nobody is expected to come."""
+MISSING = "needs Dask: install it with: pip install 'tm2tfr[dataset]', or use --workers 1"
+
+_Done = TypeVar("_Done")
+_How = TypeVar("_How")
+Task = Callable[[Job, _How], _Done]
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool]:
+    """Give a pool for so many jobs: of `workers` processes here (as many as there are cores), or of a cluster.
+
+    Raises:
+        DatasetError: if Dask is missing where it is needed, or the cluster cannot be reached.
+    """
+    workers = min(workers or cores(), max(1, jobs))
+    if scheduler is None and workers == 1:
+        yield Pool()
+        return
+    try:
+        dask: Any = import_module("distributed")  # optional, and slow to load
+    except ImportError as error:
+        what = "a cluster" if scheduler else f"to use {workers} cores"
+        raise DatasetError(f"{what} {MISSING} ({error})") from error
+    with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        if scheduler is None:
+            options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
+            options |= {"host": HERE, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+            cluster: Any = stack.enter_context(dask.LocalCluster(**options))
+            yield Pool(stack.enter_context(dask.Client(cluster, set_as_default=False)), workers)
+            return
+        try:
+            client = stack.enter_context(dask.Client(scheduler, set_as_default=False, timeout=20))
+        except (OSError, ValueError) as error:
+            what = f"{scheduler}: this scheduler cannot be reached ({error})"
+            raise DatasetError(f"{what}: give the address that it prints, as in tcp://127.0.0.1:8786") from error
+        yield Pool(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
+
+
+class Pool:
+    """Something that carries jobs out; without a `client` this process does."""
+
+    def __init__(self, client: Any = None, workers: int = 1) -> None:
+        self._client, self._ahead = client, AHEAD * workers
+
+    def map(self, task: Task[_How, _Done], jobs: Iterable[Job], how: _How) -> Iterator[_Done]:
+        """Yield ``task(job, how)`` for each job, in their order; those after a failure need never be asked for.
+
+        Raises:
+            DatasetError: if workers keep dying, if there are none, or if the cluster is lost.
+        """
+        if self._client is None:
+            yield from (task(job, how) for job in jobs)
+            return
+        coming = iter(jobs)
+        waiting = deque(self._submitted(task, job, how) for job in islice(coming, self._ahead))
+        try:
+            while waiting:
+                yield self._result(waiting[0])
+                waiting.popleft().release()
+                waiting.extend(self._submitted(task, job, how) for job in islice(coming, 1))
+        finally:
+            self._client.cancel(list(waiting))
+
+    def _submitted(self, task: Task[_How, _Done], job: Job, how: _How) -> Any:
+        return self._client.submit(task, job, how, pure=False)
+
+    def _result(self, future: Any) -> Any:
+        dask: Any = import_module("distributed")
+        seen = time.monotonic()
+        while True:
+            try:
+                return future.result(timeout=2)
+            except TimeoutError:
+                if self._client.scheduler_info(n_workers=-1)["workers"]:
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > PATIENCE:
+                    raise DatasetError(
+                        f"the cluster has had no worker for {PATIENCE:.0f} seconds: start some with: dask worker ADDRESS"
+                    ) from None
+            except dask.KilledWorker as error:
+                what = "one job has ended several workers, for want of memory perhaps"
+                raise DatasetError(f"{what}: lower 'shard size' or 'max steps' ({error})") from error
+            except (dask.CancelledError, OSError) as error:
+                raise DatasetError(f"the cluster is lost ({error}): start again, a data set with --resume") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from writing of workers that come and go."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

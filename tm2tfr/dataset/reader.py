@@ -1,0 +1,266 @@
+"""YAML -> what a data set or a sweep is to be, with every complaint at its place in the text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
+from tm2tfr.dataset.fields import Section
+from tm2tfr.dataset.spec import FORMATS, FORMS, SPLIT_BY, UNFINISHED, Spec
+from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
+from tm2tfr.errors import Tm2tfrError
+from tm2tfr.machine.formats.bbchallenge import is_argument
+from tm2tfr.machine.formats.draft import Draft
+from tm2tfr.machine.formats.loaded import stem
+from tm2tfr.machine.formats.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.machine.formats.source import Log, decoded
+from tm2tfr.machine.library import load_with_warnings, shipped
+from tm2tfr.machine.spec import MOVES, TAPES, Machine
+
+KEYS = (
+    "name",
+    "description",
+    "seed",
+    "machines",
+    "inputs",
+    "max steps",
+    "supervision",
+    "unfinished",
+    "splits",
+    "split by",
+    "shard size",
+    "formats",
+)
+FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
+MOST_MACHINES = 10**9
+_SPLIT = re.compile(r"\w{1,60}", re.ASCII)
+_SHARE = re.compile(r"[01](\.[0-9]{1,15})?")
+_LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")
+
+
+def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec:
+    """Read a spec from YAML.
+
+    Args:
+        file: what errors call the text.
+        folder: where machine files are looked for; left out, the current one.
+
+    Raises:
+        SpecError: with every error of the document, in the order of the text.
+    """
+    source = decoded(text, file=file)
+    draft = Draft(Log(source))
+    root = compose(source)
+    if not isinstance(root, Map):
+        empty = root is None or (isinstance(root, Scalar) and root.null)
+        what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
+        draft.error(None if empty else root, what, "a spec has at least the keys 'machines' and 'inputs'")
+        raise draft.log.failure()
+    return _Reader(draft, Section.of(draft, "a spec", root, KEYS), folder).spec(source.text, stem(file))
+
+
+@dataclass
+class _Reader:
+    draft: Draft
+    top: Section
+    folder: Path | None
+    listed: dict[str, Scalar] = field(default_factory=dict)
+    """The words that are listed, each where it stands first."""
+
+    def spec(self, text: str, name: str) -> Spec:
+        """Return the spec of the whole document."""
+        top = self.top
+        for key in ("machines", "inputs"):
+            if key not in top:
+                self.draft.error(None, f"there are no {key}", f"add a line '{key}:' and below it what they are")
+        named, families = self.machines() if "machines" in top else ((), ())
+        top.text("description", "")
+        values: dict[str, Any] = {
+            "text": text,
+            "name": top.text("name", name),
+            "seed": self.seed,
+            "named": named,
+            "families": families,
+            "inputs": self.inputs() if "inputs" in top else Inputs(),
+            "max_steps": top.number("max steps", 1_000, least=1),
+            "forms": top.choices("supervision", FORMS),
+            "keep_unfinished": top.choice("unfinished", UNFINISHED) == "keep",
+            "split_by": top.choice("split by", SPLIT_BY),
+            "shard_size": top.number("shard size", 10_000, least=1, most=MOST_WORDS),
+            "formats": top.choices("formats", FORMATS),
+        }
+        if "splits" in top:
+            values["splits"] = self.splits()
+        spec = Spec(**values)
+        self.check_words(spec)
+        self.draft.log.conclude()
+        return spec
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything that has none of its own."""
+        return self.top.number("seed", 0, least=0)
+
+    # ── machines ────────────────────────────────────────────────────────────────────────────────────────────
+    def machines(self) -> tuple[tuple[tuple[str, Machine], ...], tuple[Members, ...]]:
+        """Return the machines that are named, and the families."""
+        value = self.top.found["machines"][1]
+        if not isinstance(value, Map):
+            return self.named(value), ()
+        within = Section.of(self.draft, "'machines'", value, ("named", "all", "random"))
+        if not within.found:
+            self.draft.error(self.top.found["machines"][0], "there are no machines", "add 'named', 'all' or 'random'")
+        families = [self.whole(s) for s in within.sections("all", FAMILY_KEYS, "{states: 2, symbols: 2}")]
+        sources = within.sections("random", (*FAMILY_KEYS, "count", "seed"), "{states: 3, symbols: 2, count: 100}")
+        families += [self.some(s, place) for place, s in enumerate(sources)]
+        named = self.named(within.found["named"][1]) if "named" in within else ()
+        return named, tuple(f for f in families if f is not None)
+
+    def named(self, node: Node) -> tuple[tuple[str, Machine], ...]:
+        """Return the machines of a list of names and files, each with the argument that names it."""
+        found: dict[str, tuple[str, Machine]] = {}
+        items = self.draft.scalars(node, "the name of a machine or of its file")
+        if items is not None and (not items or items[0].empty):
+            self.draft.error(node, "no machine is named", "write names of machines or files, as in [chapter, mine.yaml]")
+            return ()
+        for item in items or ():
+            if item.text == "-":
+                self.draft.error(item, "a machine cannot come from standard input here", "name a file")
+                continue
+            argument = self.argument(item.text)
+            try:
+                machine = load_with_warnings(argument).machine
+            except Tm2tfrError as error:
+                said = str(error).splitlines()[0]
+                self.draft.error(item, f"this machine cannot be loaded ({said})", "mend it, or take it out")
+                continue
+            if machine.name in found:
+                what = f"a second machine is called {machine.name!r}"
+                self.draft.error(item, what, "take one of the two out, or change the 'name' in its file")
+            found.setdefault(machine.name, (argument, machine))
+        return tuple(found.values())
+
+    def argument(self, name: str) -> str:
+        """Return the argument that a name in the spec stands for: files are looked for beside the spec."""
+        if self.folder is None or (self.folder / name).is_file():
+            return name if self.folder is None else str(self.folder / name)
+        return name if name in shipped() or is_argument(name) else str(self.folder / name)
+
+    def family(self, section: Section) -> Family:
+        """Return the family that a mapping describes."""
+        for key in ("states", "symbols"):
+            section.needs(key, "2")
+        moves = section.choices("moves", tuple(MOVES)) if "moves" in section else ("L", "R")
+        return Family(
+            section.number("states", 1, least=1, most=MOST_STATES),
+            section.number("symbols", 2, least=2, most=MOST_SYMBOLS),
+            tuple(MOVES[m] for m in moves),
+            section.choice("tape", TAPES[::-1]),  # type: ignore[arg-type]  # one of them
+            section.choice("ends", ("halt", "verdict")),  # type: ignore[arg-type]
+        )
+
+    def whole(self, section: Section) -> Members | None:
+        """Return all machines of a family."""
+        family = self.family(section)
+        if family.size > MOST_MACHINES:
+            what = f"there are {_shown(family.size)} such machines"
+            self.draft.error(section.node, what, "ask for some of them with 'random' and a 'count'")
+            return None
+        return Members(family, range(family.size))
+
+    def some(self, section: Section, place: int) -> Members | None:
+        """Return random machines of a family."""
+        family, count = self.family(section), section.number("count", 1, least=1, most=MOST_WORDS)
+        section.needs("count", "100")
+        seed = section.number("seed", self.seed, least=0)
+        if count > family.size // 2:
+            remedy = f"ask for {family.size // 2:,} at most, or for all of them with 'all'"
+            self.draft.error(section.node, f"there are only {family.size:,} such machines", remedy)
+            return None
+        return drawn(family, count, f"machines {place}, seed {seed}")
+
+    # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────
+    def inputs(self) -> Inputs:
+        """Return the inputs."""
+        value = self.top.found["inputs"][1]
+        if not isinstance(value, Map):
+            return Inputs(self.words(value))
+        within = Section.of(self.draft, "'inputs'", value, ("words", "up to", "random"))
+        if not within.found:
+            self.draft.error(self.top.found["inputs"][0], "there are no inputs", "add 'words', 'up to' or 'random'")
+        sources = within.sections("random", ("count", "length", "seed"), "{count: 100, length: 1 to 10}")
+        drawn = [r for place, s in enumerate(sources) if (r := self.random(s, place)) is not None]
+        words = self.words(within.found["words"][1]) if "words" in within else ()
+        return Inputs(words, within.number("up to", -1, least=0), tuple(drawn))
+
+    def words(self, node: Node) -> tuple[str, ...]:
+        """Return listed words."""
+        items = self.draft.scalars(node, "a word") or []
+        for item in items:
+            self.listed.setdefault(item.text, item)
+            if item.empty:
+                self.draft.error(node, "nothing stands here", "write '' for the empty word")
+        return tuple(item.text for item in items)
+
+    def random(self, section: Section, place: int) -> Random | None:
+        """Return a source of random words."""
+        section.needs("count", "100")
+        section.needs("length", "1 to 10")
+        count, seed = section.number("count", 1, least=1, most=MOST_WORDS), section.number("seed", self.seed, least=0)
+        shown = section.text("length", "1")
+        lengths = _LENGTHS.fullmatch(shown)
+        shortest, longest = (int(lengths[1]), int(lengths[2] or lengths[1])) if lengths else (1, 0)
+        if shortest > longest:
+            self.draft.error(section.place("length"), f"the length is {shown!r}", "write a number, or two, as in '1 to 10'")
+            return None
+        return Random(count, shortest, longest, f"inputs {place}, seed {seed}")
+
+    def check_words(self, spec: Spec) -> None:
+        """Report listed words that a machine cannot take, and more words than there are, or than can be held."""
+        alphabets: dict[tuple[str, ...], str] = {}
+        first = [family[0] for family in spec.families]
+        for machine in (*(machine for _, machine in spec.named), *first):
+            alphabets.setdefault(machine.input_alphabet or (), machine.name)
+        for alphabet, name in alphabets.items():
+            for word, node in self.listed.items():
+                wrong = next((i for i, a in enumerate(word) if a not in alphabet), None)
+                if wrong is not None:
+                    what = f"{word[wrong]!r} is not in the input alphabet of {name}"
+                    remedy = f"use only {', '.join(alphabet)}" if alphabet else "its only input is ''"
+                    self.draft.log.add(self.draft.span(node, wrong), what, remedy)
+            place = self.top.place("inputs") if "inputs" in self.top else None
+            for source in spec.inputs.random:
+                most = number_of(len(alphabet), source.shortest, source.longest)
+                if source.count > most:
+                    what = f"{source.count:,} different inputs are wanted, and {name} has {most:,} of that length"
+                    self.draft.error(place, what, f"ask for {most:,} at most, or use 'up to'")
+            if spec.inputs.number(len(alphabet)) > MOST_WORDS:
+                self.draft.error(place, f"that is more than {MOST_WORDS:,} inputs for {name}", "ask for fewer")
+
+    # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────
+    def splits(self) -> tuple[tuple[str, float], ...]:
+        """Return the splits and their shares."""
+        value, found = self.top.found["splits"][1], dict[str, float]()
+        example = "{train: 0.9, test: 0.1}"
+        if not isinstance(value, Map) or not value.pairs:
+            self.draft.error(self.top.place("splits"), "there are no splits", f"write for instance {example}")
+            return ()
+        for name, share in self.draft.entries(value, "split"):
+            if not _SPLIT.fullmatch(name.text):
+                self.draft.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
+            if not isinstance(share, Scalar) or not _SHARE.fullmatch(share.text):
+                self.draft.error(share, f"the share of {name.text!r} is no number from 0 to 1", f"write as in {example}")
+            else:
+                found[name.text] = float(share.text)
+        if len(found) == len(value.pairs) and not isclose(sum(found.values()), 1.0, abs_tol=1e-9):
+            what = f"the shares add up to {sum(found.values()):g}"
+            self.draft.error(value, what, f"they have to add up to 1, as in {example}")
+        return tuple(found.items())
+
+
+def _shown(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else f"some 10^{len(str(number)) - 1}"

@@ -1,0 +1,96 @@
+"""A job carried out: pure functions from a job to what came of it, for any worker anywhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tm2tfr.dataset.examples import Example, Tokens, encoded, examples
+from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.runs import Failure, How, Run, Runs, versions
+from tm2tfr.dataset.spec import Form, Splitting, fingerprint
+from tm2tfr.dataset.tally import Tally
+
+
+@dataclass(frozen=True)
+class Making:
+    """How runs become files; see `tm2tfr.dataset.spec.Spec`."""
+
+    how: How
+    forms: tuple[Form, ...]
+    keep_unfinished: bool
+    splitting: Splitting
+    formats: tuple[str, ...]
+
+
+@dataclass
+class Done:
+    """What came of a job.
+
+    Args:
+        failure: the first run that is not what the simulator says; nothing was made then.
+        versions: of the worker's software.
+        files: (split, format) -> the bytes of the file.
+        examples: (split, form) -> how many there are.
+        left_out: how many runs are no example, since they did not end.
+    """
+
+    number: int
+    tally: Tally
+    failure: Failure | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    files: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    examples: Counter[tuple[str, str]] = field(default_factory=Counter)
+    left_out: int = 0
+
+
+def swept(job: Job, how: How) -> Done:
+    """Check the runs of a job, up to the first that fails."""
+    done = Done(job.number, Tally(), versions=versions())
+    for _, _, run in _carried_out(job, how, done.tally):
+        if isinstance(run, Failure):
+            done.failure = run
+            break
+    return done
+
+
+def made(job: Job, making: Making) -> Done:
+    """Check the runs of a job and make its files."""
+    done, tokens = Done(job.number, Tally(), versions=versions()), Tokens()
+    found: dict[str, list[Example]] = {name: [] for name, _ in making.splitting.splits}
+    at: Runs | None = None
+    for runs, word, run in _carried_out(job, making.how, done.tally):
+        if isinstance(run, Failure):
+            done.failure = run
+            return done
+        if runs is not at:
+            at, key, numbers = runs, fingerprint(runs.machine), tokens.of(runs.vocabulary)
+            own = {token: n for n, token in enumerate(runs.vocabulary)}
+        if run.trace.T is None and not making.keep_unfinished:
+            done.left_out += 1
+            continue
+        split = making.splitting.of(key, word)
+        prompt = numbers[np.array([own[token] for token in (*word, runs.decoder.bos)])]
+        found[split] += examples(runs.machine.name, prompt, numbers[run.answers], run, making.forms)
+    for split, some in found.items():
+        for form in making.forms if some else ():
+            done.examples[split, form] = sum(e.form == form for e in some)
+        for format in making.formats if some else ():
+            done.files[split, format] = encoded(some, tokens, format)
+    return done
+
+
+def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, Run | Failure]]:
+    """Yield each run of a job, counting those that agree."""
+    for piece in job.pieces:
+        for machine in piece.machines:
+            runs = Runs(machine, how)
+            tally.machines += 1
+            for word in piece.words:
+                run = runs.on(word)
+                if isinstance(run, Run):
+                    tally.count(run.trace)
+                yield runs, word, run

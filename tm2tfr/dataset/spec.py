@@ -1,0 +1,93 @@
+"""What a data set, or a sweep, is to be: machines, inputs, forms of supervision, splits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tm2tfr.dataset.family import Members
+from tm2tfr.dataset.words import Inputs
+from tm2tfr.machine.spec import Machine
+
+Form = Literal["answer", "steps shown", "steps scored"]
+FORMS: tuple[Form, ...] = ("answer", "steps shown", "steps scored")
+"""Weak, medium and strong supervision: what a training example holds, and on what part of it the loss is computed.
+
+``answer``: the answer follows the prompt at once. ``steps shown``: the intermediate steps stand before it, and only the
+answer is scored. ``steps scored``: all of it is. Source: *Guiding Transformers to Process in Steps*, Section 5.
+"""
+
+FORMATS = ("jsonl", "parquet")
+SPLIT_BY = ("run", "machine", "input")
+UNFINISHED = ("leave out", "keep")
+SEEDED = 2**64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A data set, or a sweep.
+
+    Args:
+        text: the YAML that it was read from.
+        named: the machines that were named, each with the argument that names it.
+        families: further machines, made from their numbers.
+        max_steps: at most so many steps of a machine.
+        keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
+        splits: name and share of each, in order; the shares add up to 1.
+        split_by: what decides on the split: the machine and its input, or one of the two.
+        shard_size: how many runs are in a shard.
+    """
+
+    text: str
+    name: str
+    named: tuple[tuple[str, Machine], ...]
+    families: tuple[Members, ...]
+    inputs: Inputs
+    seed: int = 0
+    max_steps: int = 1_000
+    forms: tuple[Form, ...] = FORMS
+    keep_unfinished: bool = False
+    splits: tuple[tuple[str, float], ...] = (("train", 0.8), ("validation", 0.1), ("test", 0.1))
+    split_by: str = "run"
+    shard_size: int = 10_000
+    formats: tuple[str, ...] = FORMATS
+
+    @property
+    def machines(self) -> tuple[Sequence[Machine], ...]:
+        """All machines, the named ones first."""
+        named: tuple[Sequence[Machine], ...] = (tuple(machine for _, machine in self.named),)
+        return (*named, *self.families) if self.named else self.families
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """Which split a run belongs to: a function of the seed, the machine and the input, and of nothing else.
+
+    The machine counts, not its name: two copies of a machine go the same way, and what is run twice is in one split.
+    """
+
+    seed: int
+    by: str
+    splits: tuple[tuple[str, float], ...]
+
+    def of(self, machine: str, word: str) -> str:
+        """Return the split; machine: its `fingerprint`."""
+        parts = {"run": (machine, word), "machine": (machine, ""), "input": ("", word)}[self.by]
+        digest = hashlib.sha256("\n".join([str(self.seed), *parts]).encode("utf-8", "surrogatepass")).digest()
+        place, total = int.from_bytes(digest[:8]) / SEEDED, 0.0
+        for name, share in self.splits:
+            total += share
+            if place < total:
+                return name
+        return next(name for name, share in reversed(self.splits) if share > 0)
+
+
+def fingerprint(machine: Machine) -> str:
+    """Return a digest of what a machine does: not of its name, or the order in which it was written down."""
+    rules = sorted((q, a, *rule) for (q, a), rule in machine.transitions.items())
+    ends = [sorted(machine.accept_states), sorted(machine.reject_states)]
+    facts = [machine.tape, machine.blank, machine.start, ends, sorted(machine.input_alphabet or ()), rules]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
