@@ -79,7 +79,9 @@ def totals(records: list[Record], spec: Spec) -> tuple[Tally, dict[str, dict[str
         tally.add(record.tally)
         for split, forms in record.examples.items():
             numbers.update({(split, form): number for form, number in forms.items()})
-    examples = {split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits}
+    examples: dict[str, dict[str, int]] = {
+        split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits
+    }
     return tally, {k: v for k, v in examples.items() if v}, sum(record.left_out for record in records)
 
 
