@@ -89,6 +89,9 @@ def test_a_fingerprint_is_of_what_a_machine_does_not_of_its_name() -> None:
     assert fingerprint(replace(machine, tape="one-way" if machine.tape == "two-way" else "two-way")) != fingerprint(machine)
 
 
+ALPHABETS = st.sampled_from(["", "1", "ab", "xyz"])
+
+
 # ── words ───────────────────────────────────────────────────────────────────────────────────────────────────
 def test_all_words_up_to_a_length() -> None:
     assert Inputs(up_to=2).over("ab") == ("", "a", "b", "aa", "ab", "ba", "bb")

@@ -22,16 +22,13 @@ COLUMNS = {
 
 
 def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
-    """Return the text; formats: parquet is what is read where nothing else is said."""
+    """Return the text; formats: a folder is read in one of them, Parquet if it is there."""
     splits = [split for split, _ in spec.splits if split in examples]
-    head = ["---", "configs:"]
-    for place, format in enumerate(sorted(formats, reverse=True)):
-        head += [f"- config_name: {'default' if place == 0 else format}", "  data_files:"]
-        for split in splits:
-            head += [f"  - split: {split}", f'    path: "{split}/*.{format}"']
-    head += ["---", ""]
-    if not splits:
-        head = []
+    format = max(formats)
+    head = ["---", "configs:", "- config_name: default", "  data_files:"]
+    for split in splits:
+        head += [f"  - split: {split}", f'    path: "{split}/*.{format}"']
+    head = [*head, "---", ""] if splits else []
     shares = {split: sum(examples[split].values()) for split in splits}
     lines = [
         f"# {spec.name}",
@@ -49,6 +46,7 @@ def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], fo
         "",
         "The forms differ in what a model is shown and scored on: the answer alone; the intermediate steps and the answer, "
         "of which only the answer is scored; all of it scored. `manifest.json` has the spec, seeds, counts and digests.",
+        f"`datasets.load_dataset` reads this folder, in the {format} files.",
         "",
     ]
     return "\n".join([*head, *lines])

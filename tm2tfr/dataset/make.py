@@ -150,6 +150,8 @@ def _prepared(folder: Path, spec: Spec, *, resume: bool) -> None:
             ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
             remedy = "go on with it with --resume, or choose another folder" if ours else "choose another folder"
             raise OutputError(f"{folder}: this folder is not empty: {remedy}")
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{folder}: it is not a folder: choose another name")
         folder.mkdir(exist_ok=True)
         for split, _ in spec.splits:
             (folder / split).mkdir(exist_ok=True)

@@ -23,8 +23,8 @@ HERE = "127.0.0.1"
 """Workers on this machine are reached from this machine only."""
 AHEAD = 4
 """How many jobs a worker has waiting, with their results: more would only fill the memory."""
-PATIENCE = 60.0
-"""Seconds without any worker after which nobody is expected to come."""
+PATIENCE = 30.0
+"""Seconds without an answer, or without any worker, after which nobody is expected to come."""
 MISSING = "needs Dask: install it with: pip install 'tm2tfr[dataset]', or use --workers 1"
 
 _Done = TypeVar("_Done")
@@ -62,7 +62,7 @@ def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool
             yield Pool(stack.enter_context(dask.Client(cluster, set_as_default=False)), workers)
             return
         try:
-            client = stack.enter_context(dask.Client(scheduler, set_as_default=False, timeout=20))
+            client = stack.enter_context(dask.Client(scheduler, set_as_default=False, timeout=PATIENCE))
         except (OSError, ValueError) as error:
             what = f"{scheduler}: this scheduler cannot be reached ({error})"
             raise DatasetError(f"{what}: give the address that it prints, as in tcp://127.0.0.1:8786") from error

@@ -203,7 +203,7 @@ class _Reader:
         for item in items:
             self.listed.setdefault(item.text, item)
             if item.empty:
-                self.draft.error(node, "nothing stands here", "write '' for the empty word")
+                self.draft.error(item, "nothing stands here", "write '' for the empty word")
         return tuple(item.text for item in items)
 
     def random(self, section: Section, place: int) -> Random | None:
@@ -211,6 +211,8 @@ class _Reader:
         section.needs("count", "100")
         section.needs("length", "1 to 10")
         count, seed = section.number("count", 1, least=1, most=MOST_WORDS), section.number("seed", self.seed, least=0)
+        if "length" not in section:
+            return None
         shown = section.text("length", "1")
         lengths = _LENGTHS.fullmatch(shown)
         shortest, longest = (int(lengths[1]), int(lengths[2] or lengths[1])) if lengths else (1, 0)

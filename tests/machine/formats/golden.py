@@ -14,7 +14,7 @@ Run ``python -m tests.machine.formats.golden`` to write what is said now into th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ def said(text: str | bytes) -> str:
         return str(error)
 
 
-def rewrite(path: Path) -> None:
+def rewrite(path: Path, said: Callable[[str], str] = said) -> None:
     """Write what is said now."""
     written = (f"=== {case.about}\n{case.text}=== says\n{said(case.text)}".rstrip("\n") for case in cases(path))
     path.write_text("\n\n".join(written) + "\n", encoding="utf-8")

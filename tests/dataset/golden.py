@@ -1,0 +1,24 @@
+"""Golden complaints about specs; ``python -m tests.dataset.golden`` writes what is said now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.machine.formats import golden
+from tm2tfr.dataset.reader import read
+from tm2tfr.errors import SpecError
+
+COMPLAINTS = Path(__file__).parent / "complaints.txt"
+
+
+def said(text: str) -> str:
+    """Return all that is said about a spec."""
+    try:
+        read(text, file="spec.yaml")
+    except SpecError as error:
+        return str(error)
+    return ""
+
+
+if __name__ == "__main__":
+    golden.rewrite(COMPLAINTS, said)
