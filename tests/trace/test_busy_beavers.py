@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.two_states import machines, sweep
 from tm2tfr.api import certify
+from tm2tfr.dataset.jobs import jobs
+from tm2tfr.dataset.shelf import load_spec
+from tm2tfr.dataset.sweep import sweep
 
 ROOT = Path(__file__).parents[2]
 RUN = """
@@ -36,11 +38,15 @@ def test_all_47_176_870_steps_run_in_the_decoder_and_agree() -> None:
 
 @pytest.mark.parametrize("part", range(2))
 def test_a_sample_of_the_machines_with_two_states(part: int) -> None:
-    found = sweep(islice(machines(), part * 31, None, 61))
-    assert found.wrong is None
-    assert (found.machines, found.runs) == (340, 1360)
-    assert found.halted > 500
+    spec = load_spec("two-states")
+    [every] = spec.families
+    found = sweep(replace(spec, families=(every[part * 31 :: 61],)), workers=1)
+    assert found.failure is None
+    assert (found.tally.machines, found.tally.runs) == (340, 1360)
+    assert found.tally.outcomes["halt"] > 500
 
 
 def test_there_are_20_736_of_them() -> None:
-    assert sum(1 for _ in machines()) == 20_736
+    spec = load_spec("two-states")
+    assert [len(every) for every in spec.families] == [20_736]
+    assert sum(job.runs for job in jobs(spec)) == 82_944
