@@ -376,3 +376,22 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
         making.make(spec, tmp_path / "three", workers=1)
     plain = read(f"{PALINDROMES}formats: jsonl\n", file="spec.yaml")
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91
+
+
+def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
+    loaded = "print([n for n in ('numba', 'dask', 'distributed', 'pyarrow') if n in sys.modules])"
+    script = f"import sys\nimport tm2tfr.dataset.make, tm2tfr.dataset.sweep\n{loaded}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_without_numba_the_dense_engine_makes_the_same_data(
+    words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tm2tfr.dataset import runs
+
+    monkeypatch.setattr(runs, "available", lambda: False)
+    making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
+    assert document(tmp_path / "data")["engine"] == "dense"
+    same = {name: digest for name, digest in contents(words).items() if name != "manifest.json"}
+    assert {name: digest for name, digest in contents(tmp_path / "data").items() if name != "manifest.json"} == same

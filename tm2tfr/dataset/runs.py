@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,9 @@ from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import RowBlock
 from tm2tfr.trace.check import Trace, check
-from tm2tfr.trace.long_run import LongRun
+
+if TYPE_CHECKING:
+    from tm2tfr.trace.long_run import LongRun
 
 Codes = NDArray[np.int32]
 
@@ -82,6 +84,8 @@ class Runs:
         return Run(trace, answers[len(word) :])
 
     def _fast(self, word: str) -> tuple[Trace, Codes]:
+        from tm2tfr.trace.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)
+
         if self._long is None:
             self._long = LongRun(self.decoder, word, machine=self.machine, max_steps=self._how.max_steps)
         else:
