@@ -22,6 +22,7 @@ from tm2tfr.errors import DatasetError
 COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
 """The columns: ``verdict`` and ``T`` are null without a verdict; ``tape`` is the final tape, trimmed."""
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
 MISSING = "Parquet needs PyArrow: install it with: pip install 'tm2tfr[dataset]', or leave parquet out of the formats"
 
 
@@ -105,10 +106,6 @@ def _jsonl(found: Sequence[Example], tokens: Tokens) -> bytes:
         )
         lines.append("{" + ", ".join(f'"{c}": {v}' for c, v in zip(COLUMNS, values, strict=True)) + "}\n")
     return "".join(lines).encode()
-
-
-def _json(value: str | int | None) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _list(values: Any) -> str:
