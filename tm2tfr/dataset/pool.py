@@ -27,6 +27,9 @@ PATIENCE = 30.0
 """Seconds without an answer, or without any worker, after which nobody is expected to come."""
 MISSING = "needs Dask: install it with: pip install 'tm2tfr[dataset]', or use --workers 1"
 
+_DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""What a worker process begins with: Ctrl-C is for the process that it works for."""
+
 _Done = TypeVar("_Done")
 _How = TypeVar("_How")
 Task = Callable[[Job, _How], _Done]
@@ -58,6 +61,7 @@ def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool
         if scheduler is None:
             options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
             options |= {"host": HERE, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+            options |= {"scheduler_kwargs": {"dashboard_address": f"{HERE}:0"}, "preload": [_DEAF]}
             cluster: Any = stack.enter_context(dask.LocalCluster(**options))
             yield Pool(stack.enter_context(dask.Client(cluster, set_as_default=False)), workers)
             return
