@@ -24,6 +24,12 @@ JOURNAL = f"{MANIFEST}.part"
 HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "shards")
 """What has to be the same for a folder to be gone on with."""
 
+_WHAT = {
+    "versions": "other versions",
+    "spec_sha256": "another spec",
+    "machines_sha256": "other machines, or a machine file that has changed",
+}
+
 
 @dataclass(frozen=True)
 class Record:
@@ -133,14 +139,15 @@ def found(folder: Path, head: dict[str, Any]) -> list[Record]:
     """
     try:
         before, records = _read(folder)
+    except FileNotFoundError:
+        raise DatasetError(f"{folder}: there is no data set here to go on with: leave --resume out") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"{folder}: there is no data set here that could be gone on with ({error!r})"
-        raise DatasetError(f"{what}: leave --resume out, and name an empty or a new folder") from error
+        what = f"{folder}: the manifest here cannot be read ({type(error).__name__}: {error})"
+        raise DatasetError(f"{what}: make the data set anew in another folder") from error
     for key in HEADER:
         if before.get(key) != head[key]:
-            shown = f"{key.removesuffix('_sha256')} ({_short(before.get(key))}, now {_short(head[key])})"
-            what = f"{folder}: what is here was made with another {shown}"
-            raise DatasetError(f"{what}: make it anew in another folder")
+            other = f"{_WHAT.get(key, f'another {key}')}{_changed(before.get(key), head[key])}"
+            raise DatasetError(f"{folder}: what is here was made with {other}: make this one in another folder")
     return [record for record in records if all(_sound(folder / n, f) for n, f in record.files.items())]
 
 
@@ -159,6 +166,9 @@ def _sound(path: Path, file: dict[str, Any]) -> bool:
         return False
 
 
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 120 else f"{text[:117]}…"
+def _changed(before: Any, now: Any) -> str:
+    """Return what differs between two values of the header, if they are short."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        return " (" + ", ".join(f"{name} {before.get(name, 'none')}, now {now.get(name, 'none')}" for name in names) + ")"
+    return f" ({before}, now {now})" if max(len(str(before)), len(str(now))) < 40 else ""
