@@ -26,6 +26,8 @@ AHEAD = 4
 PATIENCE = 30.0
 """Seconds without an answer, or without any worker, after which nobody is expected to come."""
 MISSING = "needs Dask: install it with: pip install 'tm2tfr[dataset]', or use --workers 1"
+TICK = 0.005
+"""Seconds between two looks at whether a job is done."""
 
 _DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """What a worker process begins with: Ctrl-C is for the process that it works for."""
@@ -103,31 +105,44 @@ class Pool:
 
     def _result(self, future: Any) -> Any:
         dask: Any = import_module("distributed")
-        seen = time.monotonic()
-        while True:
-            try:
-                return future.result(timeout=2)
-            except TimeoutError:
-                if self._client.scheduler_info(n_workers=-1)["workers"]:
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > PATIENCE:
-                    raise DatasetError(
-                        f"the cluster has had no worker for {PATIENCE:.0f} seconds: start some with: dask worker ADDRESS"
-                    ) from None
-            except dask.KilledWorker as error:
-                what = "one job has ended several workers, for want of memory perhaps"
-                raise DatasetError(f"{what}: lower 'shard size' or 'max steps' ({error})") from error
-            except (dask.CancelledError, OSError) as error:
-                raise DatasetError(f"the cluster is lost ({error}): start again, a data set with --resume") from error
+        try:
+            self._wait(future)
+            return future.result()
+        except dask.KilledWorker as error:
+            what = "one job has ended several workers, for want of memory perhaps"
+            raise DatasetError(f"{what}: lower 'shard size' or 'max steps' ({error})") from error
+        except (dask.CancelledError, OSError) as error:
+            what = f"the cluster is lost ({type(error).__name__})"
+            raise DatasetError(f"{what}: start it again, and go on with a data set with --resume") from error
+
+    def _wait(self, future: Any) -> None:
+        """Wait until a job is done, as long as there is somebody to do it.
+
+        Dask's own waiting with a timeout cancels what it waits for, also in the middle of a transfer.
+        """
+        looked = seen = time.monotonic()
+        while not future.done():
+            time.sleep(TICK)
+            now = time.monotonic()
+            if now - looked < 1.0:
+                continue
+            looked = now
+            if self._client.scheduler_info(n_workers=-1)["workers"]:
+                seen = now
+            elif now - seen > PATIENCE:
+                what = f"the cluster has had no worker for {PATIENCE:.0f} seconds"
+                raise DatasetError(f"{what}: start some with: dask worker ADDRESS")
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask from writing of workers that come and go."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
