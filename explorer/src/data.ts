@@ -111,6 +111,9 @@ export interface PageData {
 export const COLUMNS = ["x", "q", "b", "m", "h", "a", "y"] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
+/** How large what a cell should be is, beside what it is. */
+const DUE = 0.8;
+
 export type Buffers = (place: Place) => Numbers;
 
 /** Undo zlib and base64. */
@@ -258,6 +261,16 @@ export class Run {
     if (i >= this.spec.checked) return column === "x" ? "⊥" : undefined;
     const due = this.expected.cell(column, i);
     return due === this.rows.cell(column, i) ? undefined : due;
+  }
+
+  /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+  widest(column: ColumnName): number {
+    let longest = this.rows.widest(column);
+    for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+      const due = this.wrong(column, i);
+      if (due !== undefined) longest = Math.max(longest, DUE * (due.length + 2));
+    }
+    return longest;
   }
 
   /** Whether there was anything to compare a row with. */

@@ -14,6 +14,7 @@ export class Graph {
   private nodes = new Map<number, Element>();
   private edges = new Map<string, Element>();
   private size: [number, number] = [1, 1];
+  private partly = false;
 
   constructor(
     private readonly run: Run,
@@ -54,8 +55,7 @@ export class Graph {
     const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]]!.name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
     this.caption.textContent = said;
     set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
-    this.fit();
-    if (node) this.follow(node);
+    if (node && this.partly) this.follow(node);
   }
 
   private start(): string {
@@ -76,16 +76,18 @@ export class Graph {
     }
     drawing.querySelector("title")?.remove();
     this.scroll.replaceChildren(drawing);
+    if (this.element.isConnected) this.fit();
   }
 
   /** Show all of it if it can be read then, else as much as can be. */
-  private fit(): void {
+  fit(): void {
     const drawing = this.scroll.querySelector("svg");
     if (!drawing) return;
     const { clientWidth, clientHeight } = this.scroll;
     const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
     const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
     const scale = Math.max(SMALLEST, Math.min(whole, LARGEST));
+    this.partly = scale > whole;
     drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
     drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
   }
@@ -103,6 +105,7 @@ export class Graph {
     const large = this.element.classList.toggle("large");
     set(button, { "aria-pressed": String(large) });
     button.textContent = large ? "back" : "enlarge";
+    this.fit();
     this.redraw();
   }
 }

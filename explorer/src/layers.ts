@@ -43,23 +43,32 @@ export class Layers {
       el("span", { class: "number" }, String(l + 1)),
       layer.name,
     );
-    const details = el(
-      "details",
-      {},
-      el("summary", {}, "weights"),
+    const weights = el(
+      "div",
+      { class: "weights", hidden: true },
       ...layer.heads.map((head, k) =>
         el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)),
       ),
       el("pre", { tabindex: 0 }, layer.weights),
     );
+    const more = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of layer ${l + 1}`,
+      click: () => {
+        weights.hidden = !weights.hidden;
+        set(more, { "aria-expanded": String(!weights.hidden) });
+      },
+    }, "weights");
     const card = el(
       "li",
       { class: "layer", "data-layer": l + 1 },
-      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
+      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source), more),
       el("p", { class: "meaning" }, layer.meaning),
       heads,
       wrote,
-      details,
+      weights,
     );
     return { card, button, heads, wrote };
   }

@@ -42,11 +42,12 @@ function view(run: Run, several: boolean, store: Store): HTMLElement {
   const stream = new Stream(run, store);
   const table = new Table(run, store);
   const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
-  let measured = false;
+  let width = 0;
   store.subscribe(({ i, layer, raw }) => {
-    if (!measured) {
-      table.measure();
-      measured = true;
+    if (width !== innerWidth) {
+      width = innerWidth;
+      for (const part of [tape, strip, table]) part.measure();
+      graph?.fit();
     }
     tape.draw(i);
     strip.draw(i, layer);

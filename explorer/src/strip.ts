@@ -5,7 +5,8 @@ import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
 import { digits, math } from "./words";
 
-const LANE = 27;
+const LANE = 26;
+const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
 /** Widths in pixels: between tokens, of what stands for tokens left out, around a token's text, of the arrow. */
@@ -24,7 +25,8 @@ export class Strip {
   private readonly chips = el("ol", { class: "chips" });
   private readonly arcs = svg("svg", { class: "arcs", role: "img" });
   private readonly heads: { layer: number; head: number; label: string; name: string }[];
-  private scale = 0;
+  private scale = 8;
+  private room = 600;
   private sizes = WIDE;
 
   constructor(
@@ -51,6 +53,12 @@ export class Strip {
     );
   }
 
+  /** Take note of how wide a character and the panel are. */
+  measure(): void {
+    this.scale = characterWidth(this.element);
+    this.room = this.field.parentElement!.clientWidth - 6;
+  }
+
   draw(position: number, layer: number): void {
     const { run } = this;
     const i = Math.min(position, run.count - 1);
@@ -66,11 +74,10 @@ export class Strip {
     }
     this.chips.replaceChildren(...items);
     if (focused) this.chips.querySelector<HTMLElement>("[aria-current]")?.focus({ preventScroll: true });
-    const width = chips.at(-1)!.left + chips.at(-1)!.width + 4;
+    const width = end(chips) + 4;
     this.field.style.width = `${width}px`;
     this.drawArcs(i, looks, chips, width, layer);
-    const scroll = this.field.parentElement!;
-    if (width > scroll.clientWidth) scroll.scrollLeft = width;
+    if (width > this.room + 6) this.field.parentElement!.scrollLeft = width;
   }
 
   private token(i: number, now: number): string {
@@ -79,17 +86,21 @@ export class Strip {
 
   /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
   private layOut(i: number, looks: Look[]): Chip[] {
-    this.scale ||= characterWidth(this.element);
-    const room = this.field.parentElement!.clientWidth - 6;
-    this.sizes = room < 520 ? NARROW : WIDE;
-    this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
+    const { room } = this;
     const chosen = new Set([i, i + 1]);
     for (const look of looks) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+    this.sizes = WIDE;
     let chips = this.placed([...chosen], i);
+    if (end(chips) > room) {
+      this.sizes = NARROW;
+      chips = this.placed([...chosen], i);
+    }
+    this.field.classList.toggle("tight", this.sizes === NARROW);
+    this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
     for (const n of [0, ...Array.from({ length: Math.min(i, 60) }, (_, k) => i - 1 - k)]) {
       if (chosen.has(n) || n < 0) continue;
       const more = this.placed([...chosen, n], i);
-      if (more.at(-1)!.left + more.at(-1)!.width > room) break;
+      if (end(more) > room) break;
       chosen.add(n);
       chips = more;
     }
@@ -148,10 +159,10 @@ export class Strip {
     const here = middle.get(i)!;
     const first = middle.get(chips[0]!.i)!;
     const order = looks.map((_, n) => n).sort((a, b) => this.span(looks[a]!, i) - this.span(looks[b]!, i) || a - b);
-    const height = LANE * (looks.length + 0.5) + 8;
+    const height = LANE * (looks.length + 0.5) + LOWEST;
     set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
     const drawn = looks.map((look, n) => {
-      const lift = LANE * (order.indexOf(n) + 1);
+      const lift = LANE * order.indexOf(n) + LOWEST;
       const { label, name, layer: l } = this.heads[n]!;
       const top = height - lift;
       const from = here + (n - (looks.length - 1) / 2) * 5;
@@ -195,6 +206,11 @@ export class Strip {
   private span(look: Look, i: number): number {
     return look.uniform ? i + 0.5 : i - look.winner;
   }
+}
+
+function end(chips: Chip[]): number {
+  const last = chips.at(-1)!;
+  return last.left + last.width;
 }
 
 /** Where a head looks, in words. */

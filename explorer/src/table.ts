@@ -1,7 +1,7 @@
 // The chapter's table. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
 
 import { COLUMNS, type ColumnName, type Run } from "./data";
-import { characterWidth, el } from "./dom";
+import { characterWidth, el, set } from "./dom";
 import type { Store } from "./state";
 
 const TITLES: Record<ColumnName, string> = {
@@ -16,14 +16,17 @@ const TITLES: Record<ColumnName, string> = {
 const ROW = 36;
 const AROUND = 8;
 const PRINTED = 40;
+/** How much smaller than usual the letters may become. */
+const SMALLEST = 0.74;
 
 export class Table {
   readonly element: HTMLElement;
   private readonly body = el("div", { class: "rows", role: "rowgroup" });
   private readonly scroll: HTMLElement;
   private readonly grid: HTMLElement;
-  private drawn = "";
-  private now = 0;
+  private readonly shown = new Map<number, HTMLElement>();
+  private now = -1;
+  private marked = -1;
   private printing = false;
 
   constructor(
@@ -44,25 +47,25 @@ export class Table {
     addEventListener("afterprint", () => this.print(false));
   }
 
-  /** Set the columns' widths; the element has to be in the page. */
+  /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
   measure(): void {
-    const scale = characterWidth(this.scroll);
     const { run } = this;
-    const width = (name: ColumnName) => {
-      const own = run.rows.widest(name);
-      return Math.ceil((run.spec.divergence ? Math.max(own, Math.min(own + run.expected.widest(name) + 4, 34)) : own) * scale) + 27;
-    };
-    const widths = [`${Math.max(3, String(run.count).length) * scale + 22}px`, ...COLUMNS.map((name) => `minmax(${width(name)}px, auto)`)];
-    this.grid.style.setProperty("--columns", widths.join(" "));
+    this.grid.style.fontSize = "";
+    const size = parseFloat(getComputedStyle(this.grid).fontSize);
+    const scale = characterWidth(this.grid);
+    const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
+    const widths = [Math.max(3, String(run.count).length + 1.7), ...signs].map((n) => n * scale);
+    const all = widths.reduce((sum, width) => sum + width, 0);
+    const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
+    this.grid.style.fontSize = `${size * smaller}px`;
+    this.grid.style.setProperty("--columns", widths.map((width) => `minmax(${Math.floor(width * smaller)}px, auto)`).join(" "));
     this.body.style.height = `${run.count * ROW}px`;
   }
 
   draw(position: number): void {
     const i = Math.min(position, this.run.count - 1);
-    const moved = i !== this.now || this.drawn === "";
-    this.now = i;
-    this.drawn = "";
-    if (moved) {
+    if (i !== this.now) {
+      this.now = i;
       const { scrollTop, clientHeight } = this.scroll;
       const [top, view] = [i * ROW, clientHeight - ROW];
       if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
@@ -79,30 +82,44 @@ export class Table {
       first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
       last = Math.min(this.run.count, first + PRINTED);
     }
-    const key = `${first} ${last} ${this.now}`;
-    if (key === this.drawn) return;
-    this.drawn = key;
-    const rows: HTMLElement[] = [];
-    for (let i = first; i < last; i++) rows.push(this.row(i));
-    this.body.replaceChildren(...rows);
+    for (const [i, row] of this.shown) {
+      if (i >= first && i < last) continue;
+      row.remove();
+      this.shown.delete(i);
+    }
+    for (let i = first; i < last; i++) {
+      if (this.shown.has(i)) continue;
+      const row = this.row(i);
+      const next = i + 1 < last ? this.shown.get(i + 1) : undefined;
+      this.body.insertBefore(row, next ?? null);
+      this.shown.set(i, row);
+    }
+    this.point(this.marked, false);
+    this.point(this.now, true);
+    this.marked = this.now;
+  }
+
+  private point(i: number, now: boolean): void {
+    const row = this.shown.get(i);
+    if (!row) return;
+    row.classList.toggle("now", now);
+    set(row, { "aria-current": now ? "true" : null });
   }
 
   private row(i: number): HTMLElement {
     const { run, store } = this;
     const compared = run.compared(i);
-    const now = i === this.now;
     const first = run.spec.divergence?.position === i;
     const row = el(
       "div",
       {
-        class: `row${now ? " now" : ""}${first ? " first-wrong" : ""}`,
+        class: `row${first ? " first-wrong" : ""}`,
         role: "row",
         "aria-rowindex": i + 2,
-        "aria-current": now ? "true" : null,
         "data-row": i,
         click: () => store.set({ i, playing: false }),
       },
-      el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, now ? "▶" : ""), String(i)),
+      el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
       ...COLUMNS.map((name) => {
         const text = run.rows.cell(name, i);
         const due = run.wrong(name, i);
@@ -111,8 +128,8 @@ export class Table {
           "span",
           { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
           text,
-          due === undefined ? null : el("span", { class: "due" }, ` ≠ ${due}`),
           el("span", { class: "tick", title: due === undefined ? "as the simulator says" : `the simulator says ${due}` }, due !== undefined ? "✗" : compared ? "✓" : ""),
+          due === undefined ? null : el("span", { class: "due" }, `≠ ${due}`),
         );
       }),
     );
@@ -122,7 +139,6 @@ export class Table {
 
   private print(printing: boolean): void {
     this.printing = printing;
-    this.drawn = "";
     this.fill();
   }
 

@@ -16,6 +16,7 @@ export class Tape {
   private readonly highest: number;
   private first: number | null = null;
   private size = 0;
+  private room = 5;
 
   constructor(
     private readonly run: Run,
@@ -30,6 +31,12 @@ export class Tape {
     }
     this.lowest = machine?.tape === "one-way" ? Math.min(0, lowest) : lowest - 1;
     this.highest = highest + 1;
+  }
+
+  /** Take note of how many cells there is room for. */
+  measure(): void {
+    const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
+    this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / cell));
   }
 
   draw(position: number): void {
@@ -92,9 +99,7 @@ export class Tape {
 
   /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
   private fit(h: number): void {
-    const width = this.cells.parentElement!.clientWidth;
-    const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
-    const room = Math.max(5, Math.floor((width - 2) / cell));
+    const { room } = this;
     const all = this.highest - this.lowest + 1;
     if (room >= all) {
       this.first = this.machine?.tape === "one-way" ? this.lowest : this.lowest - Math.floor((room - all) / 2);

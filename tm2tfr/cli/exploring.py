@@ -32,10 +32,16 @@ def explore(
     if output.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{output}: the page is written as .html: name the file {output.stem}.html")
     console.refuse_overwriting(subject.argument, output)
-    what = subject.decoder if compare is None or subject.machine is None else subject.machine
-    options: dict[str, Any] = {"dtype": dtype and dtype.value, "left_boundary": left_boundary, "compare": compare}
+    recompiled = subject.machine if compare is not None and not console.is_weights(machine) else None
+    options: dict[str, Any] = {
+        "dtype": dtype and dtype.value,
+        "left_boundary": recompiled and left_boundary,
+        "compare": compare,
+    }
     with showing(max_steps) as progress:
-        page = explore(what, word, machine=subject.machine, max_steps=max_steps, progress=progress, **options)
+        page = explore(
+            recompiled or subject.decoder, word, machine=subject.machine, max_steps=max_steps, progress=progress, **options
+        )
     page.save(output)
     for name, trace in zip((left_boundary or "repaired", compare), page.traces, strict=False):
         if compare is not None:

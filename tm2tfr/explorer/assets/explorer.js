@@ -167,6 +167,7 @@
 
   // src/data.ts
   var COLUMNS = ["x", "q", "b", "m", "h", "a", "y"];
+  var DUE = 0.8;
   async function unpacked(text) {
     const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -274,6 +275,15 @@
       const due = this.expected.cell(column2, i);
       return due === this.rows.cell(column2, i) ? void 0 : due;
     }
+    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+    widest(column2) {
+      let longest = this.rows.widest(column2);
+      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+        const due = this.wrong(column2, i);
+        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
+      }
+      return longest;
+    }
     /** Whether there was anything to compare a row with. */
     compared(i) {
       return i < this.spec.checked;
@@ -376,13 +386,13 @@
       ` in cell ${String(head).replace("-", "−")}`
     ];
     const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
-    const end = spec.stop.includes(answer);
+    const end2 = spec.stop.includes(answer);
     if (machine && rule) {
       const [, , r, b, m] = rule;
       const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
-      return [...said, ": ", token(why), end ? ", and the answer is " : ", so the next token is ", token(answer), "."];
+      return [...said, ": ", token(why), end2 ? ", and the answer is " : ", so the next token is ", token(answer), "."];
     }
-    return [...said, end ? ": the answer is " : ": the next token is ", token(answer), "."];
+    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
   }
   function ruleAt(machine, state, symbol) {
     const q = machine.states.findIndex(({ name }) => name === state);
@@ -417,6 +427,7 @@
     nodes = /* @__PURE__ */ new Map();
     edges = /* @__PURE__ */ new Map();
     size = [1, 1];
+    partly = false;
     draw(position) {
       const { rows } = this.run;
       const i = Math.min(position, this.run.count - 1);
@@ -436,8 +447,7 @@
       const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
       this.caption.textContent = said;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
-      this.fit();
-      if (node) this.follow(node);
+      if (node && this.partly) this.follow(node);
     }
     start() {
       return [...this.edges.keys()].find((key) => key.startsWith("start->"))?.slice("start->s".length) ?? "";
@@ -456,6 +466,7 @@
       }
       drawing.querySelector("title")?.remove();
       this.scroll.replaceChildren(drawing);
+      if (this.element.isConnected) this.fit();
     }
     /** Show all of it if it can be read then, else as much as can be. */
     fit() {
@@ -465,6 +476,7 @@
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
       const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
       const scale = Math.max(SMALLEST, Math.min(whole, LARGEST));
+      this.partly = scale > whole;
       drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
       drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
     }
@@ -480,12 +492,14 @@
       const large = this.element.classList.toggle("large");
       set(button, { "aria-pressed": String(large) });
       button.textContent = large ? "back" : "enlarge";
+      this.fit();
       this.redraw();
     }
   };
 
   // src/strip.ts
-  var LANE = 27;
+  var LANE = 26;
+  var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
   var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var NARROW = { gap: 5, omitted: 34, around: 9, least: 26, arrow: 18, lettering: 0.8 };
@@ -519,8 +533,14 @@
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
-    scale = 0;
+    scale = 8;
+    room = 600;
     sizes = WIDE;
+    /** Take note of how wide a character and the panel are. */
+    measure() {
+      this.scale = characterWidth(this.element);
+      this.room = this.field.parentElement.clientWidth - 6;
+    }
     draw(position, layer) {
       const { run } = this;
       const i = Math.min(position, run.count - 1);
@@ -536,28 +556,31 @@
       }
       this.chips.replaceChildren(...items);
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
-      const width = chips.at(-1).left + chips.at(-1).width + 4;
+      const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
       this.drawArcs(i, looks2, chips, width, layer);
-      const scroll = this.field.parentElement;
-      if (width > scroll.clientWidth) scroll.scrollLeft = width;
+      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
     }
     token(i, now) {
       return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
     }
     /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
     layOut(i, looks2) {
-      this.scale ||= characterWidth(this.element);
-      const room = this.field.parentElement.clientWidth - 6;
-      this.sizes = room < 520 ? NARROW : WIDE;
-      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
+      const { room } = this;
       const chosen = /* @__PURE__ */ new Set([i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      this.sizes = WIDE;
       let chips = this.placed([...chosen], i);
+      if (end(chips) > room) {
+        this.sizes = NARROW;
+        chips = this.placed([...chosen], i);
+      }
+      this.field.classList.toggle("tight", this.sizes === NARROW);
+      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
       for (const n of [0, ...Array.from({ length: Math.min(i, 60) }, (_, k) => i - 1 - k)]) {
         if (chosen.has(n) || n < 0) continue;
         const more = this.placed([...chosen, n], i);
-        if (more.at(-1).left + more.at(-1).width > room) break;
+        if (end(more) > room) break;
         chosen.add(n);
         chips = more;
       }
@@ -612,10 +635,10 @@
       const here = middle.get(i);
       const first = middle.get(chips[0].i);
       const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
-      const height = LANE * (looks2.length + 0.5) + 8;
+      const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks2.map((look, n) => {
-        const lift = LANE * (order.indexOf(n) + 1);
+        const lift = LANE * order.indexOf(n) + LOWEST;
         const { label, name, layer: l } = this.heads[n];
         const top = height - lift;
         const from = here + (n - (looks2.length - 1) / 2) * 5;
@@ -659,6 +682,10 @@
       return look.uniform ? i + 0.5 : i - look.winner;
     }
   };
+  function end(chips) {
+    const last = chips.at(-1);
+    return last.left + last.width;
+  }
   function described(look, i) {
     if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
@@ -709,23 +736,32 @@
         el("span", { class: "number" }, String(l + 1)),
         layer.name
       );
-      const details = el(
-        "details",
-        {},
-        el("summary", {}, "weights"),
+      const weights = el(
+        "div",
+        { class: "weights", hidden: true },
         ...layer.heads.map(
           (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
         ),
         el("pre", { tabindex: 0 }, layer.weights)
       );
+      const more = el("button", {
+        type: "button",
+        class: "small",
+        "aria-expanded": "false",
+        "aria-label": `the weights of layer ${l + 1}`,
+        click: () => {
+          weights.hidden = !weights.hidden;
+          set(more, { "aria-expanded": String(!weights.hidden) });
+        }
+      }, "weights");
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source), more),
         el("p", { class: "meaning" }, layer.meaning),
         heads,
         wrote,
-        details
+        weights
       );
       return { card, button, heads, wrote };
     }
@@ -892,6 +928,7 @@
   var ROW = 36;
   var AROUND = 8;
   var PRINTED = 40;
+  var SMALLEST2 = 0.74;
   var Table = class {
     constructor(run, store) {
       this.run = run;
@@ -915,27 +952,28 @@
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
-    drawn = "";
-    now = 0;
+    shown = /* @__PURE__ */ new Map();
+    now = -1;
+    marked = -1;
     printing = false;
-    /** Set the columns' widths; the element has to be in the page. */
+    /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
     measure() {
-      const scale = characterWidth(this.scroll);
       const { run } = this;
-      const width = (name) => {
-        const own = run.rows.widest(name);
-        return Math.ceil((run.spec.divergence ? Math.max(own, Math.min(own + run.expected.widest(name) + 4, 34)) : own) * scale) + 27;
-      };
-      const widths = [`${Math.max(3, String(run.count).length) * scale + 22}px`, ...COLUMNS.map((name) => `minmax(${width(name)}px, auto)`)];
-      this.grid.style.setProperty("--columns", widths.join(" "));
+      this.grid.style.fontSize = "";
+      const size = parseFloat(getComputedStyle(this.grid).fontSize);
+      const scale = characterWidth(this.grid);
+      const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
+      const widths = [Math.max(3, String(run.count).length + 1.7), ...signs].map((n) => n * scale);
+      const all = widths.reduce((sum, width) => sum + width, 0);
+      const smaller = Math.max(SMALLEST2, Math.min(1, this.scroll.clientWidth / all));
+      this.grid.style.fontSize = `${size * smaller}px`;
+      this.grid.style.setProperty("--columns", widths.map((width) => `minmax(${Math.floor(width * smaller)}px, auto)`).join(" "));
       this.body.style.height = `${run.count * ROW}px`;
     }
     draw(position) {
       const i = Math.min(position, this.run.count - 1);
-      const moved = i !== this.now || this.drawn === "";
-      this.now = i;
-      this.drawn = "";
-      if (moved) {
+      if (i !== this.now) {
+        this.now = i;
         const { scrollTop, clientHeight } = this.scroll;
         const [top, view2] = [i * ROW, clientHeight - ROW];
         if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
@@ -951,29 +989,42 @@
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last = Math.min(this.run.count, first + PRINTED);
       }
-      const key = `${first} ${last} ${this.now}`;
-      if (key === this.drawn) return;
-      this.drawn = key;
-      const rows = [];
-      for (let i = first; i < last; i++) rows.push(this.row(i));
-      this.body.replaceChildren(...rows);
+      for (const [i, row] of this.shown) {
+        if (i >= first && i < last) continue;
+        row.remove();
+        this.shown.delete(i);
+      }
+      for (let i = first; i < last; i++) {
+        if (this.shown.has(i)) continue;
+        const row = this.row(i);
+        const next = i + 1 < last ? this.shown.get(i + 1) : void 0;
+        this.body.insertBefore(row, next ?? null);
+        this.shown.set(i, row);
+      }
+      this.point(this.marked, false);
+      this.point(this.now, true);
+      this.marked = this.now;
+    }
+    point(i, now) {
+      const row = this.shown.get(i);
+      if (!row) return;
+      row.classList.toggle("now", now);
+      set(row, { "aria-current": now ? "true" : null });
     }
     row(i) {
       const { run, store } = this;
       const compared = run.compared(i);
-      const now = i === this.now;
       const first = run.spec.divergence?.position === i;
       const row = el(
         "div",
         {
-          class: `row${now ? " now" : ""}${first ? " first-wrong" : ""}`,
+          class: `row${first ? " first-wrong" : ""}`,
           role: "row",
           "aria-rowindex": i + 2,
-          "aria-current": now ? "true" : null,
           "data-row": i,
           click: () => store.set({ i, playing: false })
         },
-        el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, now ? "▶" : ""), String(i)),
+        el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
         ...COLUMNS.map((name) => {
           const text = run.rows.cell(name, i);
           const due = run.wrong(name, i);
@@ -982,8 +1033,8 @@
             "span",
             { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
             text,
-            due === void 0 ? null : el("span", { class: "due" }, ` ≠ ${due}`),
-            el("span", { class: "tick", title: due === void 0 ? "as the simulator says" : `the simulator says ${due}` }, due !== void 0 ? "✗" : compared ? "✓" : "")
+            el("span", { class: "tick", title: due === void 0 ? "as the simulator says" : `the simulator says ${due}` }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            due === void 0 ? null : el("span", { class: "due" }, `≠ ${due}`)
           );
         })
       );
@@ -992,7 +1043,6 @@
     }
     print(printing) {
       this.printing = printing;
-      this.drawn = "";
       this.fill();
     }
     summary() {
@@ -1031,6 +1081,12 @@
     highest;
     first = null;
     size = 0;
+    room = 5;
+    /** Take note of how many cells there is room for. */
+    measure() {
+      const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
+      this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / cell));
+    }
     draw(position) {
       const { run } = this;
       const i = Math.min(position, run.count - 1);
@@ -1089,9 +1145,7 @@
     }
     /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
     fit(h) {
-      const width = this.cells.parentElement.clientWidth;
-      const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
-      const room = Math.max(5, Math.floor((width - 2) / cell));
+      const { room } = this;
       const all = this.highest - this.lowest + 1;
       if (room >= all) {
         this.first = this.machine?.tape === "one-way" ? this.lowest : this.lowest - Math.floor((room - all) / 2);
@@ -1134,11 +1188,12 @@
     const stream = new Stream(run, store);
     const table = new Table(run, store);
     const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
-    let measured = false;
+    let width = 0;
     store.subscribe(({ i, layer, raw }) => {
-      if (!measured) {
-        table.measure();
-        measured = true;
+      if (width !== innerWidth) {
+        width = innerWidth;
+        for (const part of [tape, strip, table]) part.measure();
+        graph?.fit();
       }
       tape.draw(i);
       strip.draw(i, layer);
