@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 from tm2tfr.explorer.columns import Columns
-from tm2tfr.explorer.record import Attended, Column, Recording
+from tm2tfr.explorer.record import PER_POSITION, Attended, Column, Recording
 from tm2tfr.explorer.words import EQUATIONS, moves, plain, score
 from tm2tfr.trace.sheet import shower
 from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
@@ -55,7 +56,9 @@ def _graph(machine: Machine) -> dict[str, str]:
     if len(machine.states) > MOST_STATES:
         return {"none": f"{len(machine.states):,} states are too many for a drawing that could be read"}
     svg = svg_or_none(machine, large=True)
-    return {"dot": to_dot(machine, large=True)} if svg is None else {"svg": svg}
+    if svg is None:
+        return {"dot": to_dot(machine, large=True)}
+    return {"svg": svg[svg.index("<svg") :]}  # without the address of a document type
 
 
 def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
@@ -114,12 +117,12 @@ def _head(recording: Recording, head: Head, seen: Attended, columns: Columns) ->
     about = {"name": head.name, "source": head.source, "score": score(layout, head), "moves": list(moves(layout, head))}
     if seen.uniform:
         return about | {"seen": None}
-    names = ("winner", "count", "score", "runner", "runner_score")
-    return about | {"seen": {c: columns.add(getattr(seen, c)) for c in names}, "sharers": seen.sharers}
+    return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
 
 
 def _column(column: Column, columns: Columns) -> dict[str, Any]:
-    return {"values": columns.add(column.values)} | ({"others": column.others} if column.others else {})
+    others = {i: [v if isfinite(v) else str(v).replace("inf", "Infinity") for v in row] for i, row in column.others.items()}
+    return {"values": columns.add(column.values)} | ({"others": others} if others else {})
 
 
 def _divergence(found: Divergence) -> dict[str, Any]:

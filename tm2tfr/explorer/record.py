@@ -7,7 +7,7 @@ takes part in the check alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,14 @@ class Column:
     values: NDArray[Any]
     others: dict[int, list[float]] = field(default_factory=dict)
 
+    def upto(self, count: int) -> Column:
+        """Return the first `count` positions of it."""
+        return Column(self.values[:count], {i: row for i, row in self.others.items() if i < count})
+
+
+PER_POSITION = ("winner", "count", "score", "runner", "runner_score")
+"""What of `Attended` is a list with a value a position."""
+
 
 @dataclass
 class Attended:
@@ -56,6 +64,11 @@ class Attended:
     runner: list[int] = field(default_factory=list)
     runner_score: list[float] = field(default_factory=list)
     sharers: dict[int, list[int]] = field(default_factory=dict)
+
+    def upto(self, count: int) -> Attended:
+        """Return the first `count` positions of it."""
+        lists = {name: getattr(self, name)[:count] for name in PER_POSITION}
+        return replace(self, **lists, sharers={i: places for i, places in self.sharers.items() if i < count})
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,7 @@ def record(
         trace = checking.run(decoder, word, **options)
     else:
         trace = checking.check(decoder, word, machine=machine, **options)
-    return Recording(decoder, trace, recorder.heads, recorder.finished())
+    return recorder.recording(decoder, trace)
 
 
 class _Recorder:
@@ -134,7 +147,13 @@ class _Recorder:
         if others and count > 1:
             kept.sharers[here] = attended[:_MOST_SHARERS].tolist()
 
-    def finished(self) -> list[dict[int, Column]]:
+    def recording(self, decoder: Decoder, trace: Trace) -> Recording:
+        """Return what was seen at the positions of `trace`: the engine may have gone on further than was looked at."""
+        written = [{n: column.upto(trace.tokens) for n, column in stage.items()} for stage in self._finished()]
+        heads = [[seen.upto(trace.tokens) for seen in layer] for layer in self.heads]
+        return Recording(decoder, trace, heads, written)
+
+    def _finished(self) -> list[dict[int, Column]]:
         """Return the columns of each stage."""
         if self._streams:
             self._put_away()
