@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import struct
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
+from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
 from tm2tfr.explorer import Explorer
 from tm2tfr.trace.cause import Observation, observe
@@ -541,3 +545,13 @@ def test_nothing_in_a_machine_is_taken_for_html(opened: Open) -> None:
     assert page.locator("img").count() == 0
     assert evil in page.locator(".story").inner_text()
     assert page.title() == f"{evil} on '<<'"
+
+
+def test_the_picture_for_the_readme(tmp_path: Path) -> None:
+    path = tmp_path / "explorer.png"
+    subprocess.run([sys.executable, "-m", "tests.explorer.screenshot", str(path)], cwd=ROOT, check=True, timeout=120)
+    for picture in (path, ROOT / "docs" / "explorer.png"):  # fonts differ from machine to machine: no bytes are compared
+        data = picture.read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">II", data[16:24]) == (1400, 1210)
+        assert len(data) > 80_000

@@ -47,7 +47,7 @@ def explore(
         if compare is not None:
             typer.echo(f"left boundary: {name}")
         typer.echo(console.verdict(trace, subject))
-    typer.echo(f"wrote {output} ({output.stat().st_size:,} bytes)", err=True)
+    typer.echo(f"wrote {output}", err=True)
     if show:
         typer.launch(str(output))
     raise typer.Exit(1 if page.traces[0].divergence is not None else 0)
