@@ -15,6 +15,7 @@ export class Graph {
   private edges = new Map<string, Element>();
   private size: [number, number] = [1, 1];
   private partly = false;
+  private followed: Element | null = null;
 
   constructor(
     private readonly run: Run,
@@ -55,7 +56,6 @@ export class Graph {
     const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]]!.name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
     this.caption.textContent = said;
     set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
-    if (node && this.partly) this.follow(node);
   }
 
   private start(): string {
@@ -86,14 +86,19 @@ export class Graph {
     const { clientWidth, clientHeight } = this.scroll;
     const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
     const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
-    const scale = Math.max(SMALLEST, Math.min(whole, LARGEST));
+    const smallest = this.element.classList.contains("large") ? SMALLEST / 1.5 : SMALLEST;
+    const scale = Math.max(smallest, Math.min(whole, LARGEST));
     this.partly = scale > whole;
+    this.followed = null;
     drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
     drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
   }
 
   /** Keep the current state in view. */
-  private follow(node: Element): void {
+  follow(): void {
+    const node = this.partly ? this.scroll.querySelector(".node.now") : null;
+    if (!node || node === this.followed) return;
+    this.followed = node;
     const box = node.getBoundingClientRect();
     const view = this.scroll.getBoundingClientRect();
     const centre: [number, number] = [box.left + box.width / 2 - view.left, box.top + box.height / 2 - view.top];

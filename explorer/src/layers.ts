@@ -64,10 +64,10 @@ export class Layers {
     const card = el(
       "li",
       { class: "layer", "data-layer": l + 1 },
-      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source), more),
+      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
       el("p", { class: "meaning" }, layer.meaning),
       heads,
-      wrote,
+      el("div", { class: "bottom" }, wrote, more),
       weights,
     );
     return { card, button, heads, wrote };

@@ -53,8 +53,10 @@ function view(run: Run, several: boolean, store: Store): HTMLElement {
     strip.draw(i, layer);
     layers.draw(i, layer);
     stream.draw(i, layer, raw);
-    table.draw(i);
     graph?.draw(i);
+    // what reads places comes last, so that the browser lays the page out once
+    graph?.follow();
+    table.draw(i);
   });
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;

@@ -58,7 +58,8 @@ export class Table {
     const all = widths.reduce((sum, width) => sum + width, 0);
     const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
     this.grid.style.fontSize = `${size * smaller}px`;
-    this.grid.style.setProperty("--columns", widths.map((width) => `minmax(${Math.floor(width * smaller)}px, auto)`).join(" "));
+    this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
+    this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
     this.body.style.height = `${run.count * ROW}px`;
   }
 

@@ -428,6 +428,7 @@
     edges = /* @__PURE__ */ new Map();
     size = [1, 1];
     partly = false;
+    followed = null;
     draw(position) {
       const { rows } = this.run;
       const i = Math.min(position, this.run.count - 1);
@@ -447,7 +448,6 @@
       const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
       this.caption.textContent = said;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
-      if (node && this.partly) this.follow(node);
     }
     start() {
       return [...this.edges.keys()].find((key) => key.startsWith("start->"))?.slice("start->s".length) ?? "";
@@ -475,13 +475,18 @@
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
       const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
-      const scale = Math.max(SMALLEST, Math.min(whole, LARGEST));
+      const smallest = this.element.classList.contains("large") ? SMALLEST / 1.5 : SMALLEST;
+      const scale = Math.max(smallest, Math.min(whole, LARGEST));
       this.partly = scale > whole;
+      this.followed = null;
       drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
       drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
     }
     /** Keep the current state in view. */
-    follow(node) {
+    follow() {
+      const node = this.partly ? this.scroll.querySelector(".node.now") : null;
+      if (!node || node === this.followed) return;
+      this.followed = node;
       const box = node.getBoundingClientRect();
       const view2 = this.scroll.getBoundingClientRect();
       const centre = [box.left + box.width / 2 - view2.left, box.top + box.height / 2 - view2.top];
@@ -757,10 +762,10 @@
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source), more),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
         el("p", { class: "meaning" }, layer.meaning),
         heads,
-        wrote,
+        el("div", { class: "bottom" }, wrote, more),
         weights
       );
       return { card, button, heads, wrote };
@@ -967,7 +972,8 @@
       const all = widths.reduce((sum, width) => sum + width, 0);
       const smaller = Math.max(SMALLEST2, Math.min(1, this.scroll.clientWidth / all));
       this.grid.style.fontSize = `${size * smaller}px`;
-      this.grid.style.setProperty("--columns", widths.map((width) => `minmax(${Math.floor(width * smaller)}px, auto)`).join(" "));
+      this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
+      this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
       this.body.style.height = `${run.count * ROW}px`;
     }
     draw(position) {
@@ -1199,8 +1205,9 @@
       strip.draw(i, layer);
       layers.draw(i, layer);
       stream.draw(i, layer, raw);
-      table.draw(i);
       graph?.draw(i);
+      graph?.follow();
+      table.draw(i);
     });
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
