@@ -30,6 +30,10 @@ async function start(): Promise<void> {
   document.querySelector(".verdict")!.replaceChildren(...verdict(runs));
   theme();
   addEventListener("resize", () => store.set({}));
+  // a button that is clicked leaves the keys where they are, so that Space still plays
+  addEventListener("mousedown", (event) => {
+    if ((event.target as Element).closest("button")) event.preventDefault();
+  });
   store.set({});
   store.draw();
   document.documentElement.dataset["ready"] = "true";
@@ -43,13 +47,13 @@ function view(run: Run, several: boolean, store: Store): HTMLElement {
   const table = new Table(run, store);
   const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
   let width = 0;
-  store.subscribe(({ i, layer, raw }) => {
+  store.subscribe(({ i, layer, raw, playing }) => {
     if (width !== innerWidth) {
       width = innerWidth;
       for (const part of [tape, strip, table]) part.measure();
       graph?.fit();
     }
-    tape.draw(i);
+    tape.draw(i, playing);
     strip.draw(i, layer);
     layers.draw(i, layer);
     stream.draw(i, layer, raw);

@@ -5,13 +5,16 @@ import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
 import { digits, math } from "./words";
 
+/** So many positions are tried whether they all fit. */
+const MOST = 60;
 const LANE = 26;
 const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
 /** Widths in pixels: between tokens, of what stands for tokens left out, around a token's text, of the arrow. */
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
-const NARROW = { gap: 5, omitted: 34, around: 9, least: 26, arrow: 18, lettering: 0.8 };
+const CLOSE = { gap: 5, omitted: 50, around: 12, least: 30, arrow: 30, lettering: 1 };
+const NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
 
 interface Chip {
   i: number;
@@ -89,21 +92,30 @@ export class Strip {
     const { room } = this;
     const chosen = new Set([i, i + 1]);
     for (const look of looks) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+    for (const sizes of i < MOST ? [WIDE, CLOSE] : []) {
+      this.sizes = sizes;
+      const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+      if (end(all) <= room) return this.written(all);
+    }
     this.sizes = WIDE;
     let chips = this.placed([...chosen], i);
     if (end(chips) > room) {
       this.sizes = NARROW;
       chips = this.placed([...chosen], i);
     }
-    this.field.classList.toggle("tight", this.sizes === NARROW);
-    this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
-    for (const n of [0, ...Array.from({ length: Math.min(i, 60) }, (_, k) => i - 1 - k)]) {
+    for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
       if (chosen.has(n) || n < 0) continue;
       const more = this.placed([...chosen, n], i);
       if (end(more) > room) break;
       chosen.add(n);
       chips = more;
     }
+    return this.written(chips);
+  }
+
+  private written(chips: Chip[]): Chip[] {
+    this.field.classList.toggle("tight", this.sizes === NARROW);
+    this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
     return chips;
   }
 

@@ -54,7 +54,7 @@ export class Table {
     const size = parseFloat(getComputedStyle(this.grid).fontSize);
     const scale = characterWidth(this.grid);
     const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
-    const widths = [Math.max(3, String(run.count).length + 1.7), ...signs].map((n) => n * scale);
+    const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
     const all = widths.reduce((sum, width) => sum + width, 0);
     const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
     this.grid.style.fontSize = `${size * smaller}px`;

@@ -39,8 +39,9 @@ export class Tape {
     this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / cell));
   }
 
-  draw(position: number): void {
+  draw(position: number, playing: boolean): void {
     const { run } = this;
+    set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
     const h = run.rows.number("h", i);
     const known = Number.isInteger(h);

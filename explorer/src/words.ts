@@ -61,7 +61,12 @@ export function story(run: Run, machine: MachineSpec | null, i: number): (Node |
   const answer = rows.text("y", i)!;
   if (i < spec.prompt) return ["The prompt: ", token(rows.text("x", i)!), ` is in cell ${i} of the tape.`];
   if (i === spec.prompt)
-    return [token("BOS"), " ends the prompt. The decoder answers with how the machine starts: ", token(answer), "."];
+    return [
+      token("BOS"),
+      ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+      token(answer),
+      ".",
+    ];
   const q = rows.text("q", i);
   const a = rows.text("a", i) ?? "⊥";
   const head = rows.number("h", i);

@@ -150,6 +150,16 @@ def test_play_and_pause(opened: Open, chapter: Explorer) -> None:
     until(page, lambda i: i < 5)
 
 
+def test_space_plays_after_a_click_too(opened: Open, chapter: Explorer) -> None:
+    page = opened(chapter)
+    page.get_by_role("button", name="position 1: 1").click()
+    assert position(page) == 1
+    page.keyboard.press("Space")
+    until(page, lambda i: i > 1)
+    page.keyboard.press("Space")
+    page.wait_for_selector("[data-playing=false]")
+
+
 def test_slider_jump_token_and_row(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter)
     page.get_by_label("Position", exact=True).fill("7")

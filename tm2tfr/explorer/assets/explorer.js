@@ -372,7 +372,12 @@
     const answer = rows.text("y", i);
     if (i < spec.prompt) return ["The prompt: ", token(rows.text("x", i)), ` is in cell ${i} of the tape.`];
     if (i === spec.prompt)
-      return [token("BOS"), " ends the prompt. The decoder answers with how the machine starts: ", token(answer), "."];
+      return [
+        token("BOS"),
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+        token(answer),
+        "."
+      ];
     const q = rows.text("q", i);
     const a = rows.text("a", i) ?? "⊥";
     const head = rows.number("h", i);
@@ -503,11 +508,13 @@
   };
 
   // src/strip.ts
+  var MOST = 60;
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
   var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
-  var NARROW = { gap: 5, omitted: 34, around: 9, least: 26, arrow: 18, lettering: 0.8 };
+  var CLOSE = { gap: 5, omitted: 50, around: 12, least: 30, arrow: 30, lettering: 1 };
+  var NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
     constructor(run, store) {
       this.run = run;
@@ -574,21 +581,29 @@
       const { room } = this;
       const chosen = /* @__PURE__ */ new Set([i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      for (const sizes of i < MOST ? [WIDE, CLOSE] : []) {
+        this.sizes = sizes;
+        const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+        if (end(all) <= room) return this.written(all);
+      }
       this.sizes = WIDE;
       let chips = this.placed([...chosen], i);
       if (end(chips) > room) {
         this.sizes = NARROW;
         chips = this.placed([...chosen], i);
       }
-      this.field.classList.toggle("tight", this.sizes === NARROW);
-      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
-      for (const n of [0, ...Array.from({ length: Math.min(i, 60) }, (_, k) => i - 1 - k)]) {
+      for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
         if (chosen.has(n) || n < 0) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
         chosen.add(n);
         chips = more;
       }
+      return this.written(chips);
+    }
+    written(chips) {
+      this.field.classList.toggle("tight", this.sizes === NARROW);
+      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
       return chips;
     }
     placed(positions, i) {
@@ -968,7 +983,7 @@
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
       const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
-      const widths = [Math.max(3, String(run.count).length + 1.7), ...signs].map((n) => n * scale);
+      const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
       const all = widths.reduce((sum, width) => sum + width, 0);
       const smaller = Math.max(SMALLEST2, Math.min(1, this.scroll.clientWidth / all));
       this.grid.style.fontSize = `${size * smaller}px`;
@@ -1093,8 +1108,9 @@
       const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / cell));
     }
-    draw(position) {
+    draw(position, playing) {
       const { run } = this;
+      set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run.count - 1);
       const h = run.rows.number("h", i);
       const known = Number.isInteger(h);
@@ -1183,6 +1199,9 @@
     document.querySelector(".verdict").replaceChildren(...verdict(runs));
     theme();
     addEventListener("resize", () => store.set({}));
+    addEventListener("mousedown", (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    });
     store.set({});
     store.draw();
     document.documentElement.dataset["ready"] = "true";
@@ -1195,13 +1214,13 @@
     const table = new Table(run, store);
     const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
     let width = 0;
-    store.subscribe(({ i, layer, raw }) => {
+    store.subscribe(({ i, layer, raw, playing }) => {
       if (width !== innerWidth) {
         width = innerWidth;
         for (const part of [tape, strip, table]) part.measure();
         graph?.fit();
       }
-      tape.draw(i);
+      tape.draw(i, playing);
       strip.draw(i, layer);
       layers.draw(i, layer);
       stream.draw(i, layer, raw);
