@@ -13,7 +13,7 @@ const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 
 
 /** Widths in pixels: between tokens, of what stands for tokens left out, around a token's text, of the arrow. */
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
-const CLOSE = { gap: 5, omitted: 50, around: 12, least: 30, arrow: 30, lettering: 1 };
+const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
 
 interface Chip {

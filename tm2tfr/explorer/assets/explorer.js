@@ -513,7 +513,7 @@
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
   var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
-  var CLOSE = { gap: 5, omitted: 50, around: 12, least: 30, arrow: 30, lettering: 1 };
+  var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
     constructor(run, store) {
