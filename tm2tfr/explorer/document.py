@@ -8,12 +8,12 @@ from typing import Any
 
 from tm2tfr.explorer.columns import Columns
 from tm2tfr.explorer.record import PER_POSITION, Attended, Column, Recording
-from tm2tfr.explorer.words import EQUATIONS, moves, plain, score
+from tm2tfr.explorer.words import EQUATIONS, moves, score
 from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.check import Divergence
 from tm2tfr.trace.rows import Row
-from tm2tfr.trace.sheet import shower
+from tm2tfr.trace.sheet import plain, shower
 from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.weights import Head, Layer
 
@@ -130,8 +130,8 @@ def _divergence(found: Divergence) -> dict[str, Any]:
     return {
         "position": found.position,
         "column": found.column,
-        "expected": plain(found.expected),
-        "found": plain(found.found),
+        "expected": plain(found.column, found.expected),
+        "found": plain(found.column, found.found),
         "cause": str(cause).split("\n") if cause else [],
     }
 

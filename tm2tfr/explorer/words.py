@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tm2tfr.transformer.listing import form
 from tm2tfr.transformer.residual import Residual
@@ -42,8 +41,3 @@ def _product(here: str, there: str) -> str:
     if here in ("1", "1.0"):
         return f"{sign}⟨{there}⟩_j"
     return f"{sign}⟨{here}⟩_i·⟨{there}⟩_j"
-
-
-def plain(value: Any) -> str:
-    """Return a cell as the chapter writes it, whatever it is; ⊥ for nothing."""
-    return "⊥" if value is None else str(value)
