@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from tm2tfr.corpora import make_dataset, sweep
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
-    from tm2tfr.exchange import convert, export_gpt2, export_to, verify_checkpoint
+    from tm2tfr.exchange import convert, explore, export_gpt2, export_to, verify_checkpoint
     from tm2tfr.export.tables import table
     from tm2tfr.export.weight_file import load as load_weights
     from tm2tfr.export.weight_file import save as save_weights
@@ -50,7 +50,7 @@ _HOMES = {
     ),
     "tm2tfr.corpora": ("make_dataset", "sweep"),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
-    "tm2tfr.exchange": ("convert", "export_gpt2", "export_to", "verify_checkpoint"),
+    "tm2tfr.exchange": ("convert", "explore", "export_gpt2", "export_to", "verify_checkpoint"),
     "tm2tfr.export.tables": ("table",),
     "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
     "tm2tfr.machine.graph": ("to_graph",),
@@ -79,6 +79,7 @@ __all__ = [
     "compile",
     "convert",
     "default_input",
+    "explore",
     "export_gpt2",
     "export_to",
     "listing",

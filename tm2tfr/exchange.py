@@ -1,19 +1,25 @@
-"""The library's ways to other people's programs: formats of machines, and checkpoints."""
+"""The library's ways to other people's programs: formats of machines, checkpoints, and a page for the browser."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tm2tfr.api import as_machine, compile, default_input, machine_of
-from tm2tfr.errors import CompileError
+from tm2tfr.api import MAX_STEPS, as_machine, compile, default_input, machine_of
+from tm2tfr.engines import engine as engine_named
+from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.machine.spec import Machine
 
 if TYPE_CHECKING:
+    from tm2tfr.explorer import Explorer
     from tm2tfr.export.checkpoints.verdict import Verdict
     from tm2tfr.export.gpt2.export import Exported as Gpt2Exported
     from tm2tfr.export.targets import Exported
+    from tm2tfr.trace.check import Progress
     from tm2tfr.transformer.weights import Decoder
+
+MOST_EXPLORED = 50_000
+"""How many steps a page can hold: the dense engine takes a minute for them, and the file has some 15 MB."""
 
 
 def convert(machine: Machine | str | Path, format: str) -> str:
@@ -109,3 +115,60 @@ def verify_checkpoint(
         machine = Machine.from_yaml(provenance["machine"], file=provenance.get("name", "<provenance>"))
     machine = as_machine(machine)
     return exporter.verified(Path(folder), compile(machine), machine, default_input(machine) if word is None else word)
+
+
+def explore(
+    subject: Decoder | Machine | str | Path,
+    word: str | None = None,
+    *,
+    machine: Machine | None = None,
+    dtype: str | None = None,
+    max_steps: int = MAX_STEPS,
+    left_boundary: str | None = None,
+    compare: str | None = None,
+    progress: Progress | None = None,
+) -> Explorer:
+    """Run a decoder with the dense engine, watch it, and return the run as one HTML page; in a notebook it shows itself.
+
+    >>> import tm2tfr
+    >>> page = tm2tfr.explore("chapter", "11")
+    >>> page.traces[0].answer, "</html>" in page.html
+    ('accept', True)
+
+    Args:
+        subject, word, machine, left_boundary: see `check`; without any machine the run is not checked.
+        dtype: ``float64`` (the default) or ``float32``.
+        max_steps: at most so many steps of the machine; no more than 50,000.
+        compare: a second run beside the first, with this left boundary: ``chapter``, or ``repaired``.
+
+    Raises:
+        CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
+        EngineError: for more steps than a page can hold.
+    """
+    from tm2tfr.explorer import explorer
+    from tm2tfr.explorer.record import record
+    from tm2tfr.transformer.weights import Decoder
+
+    if max_steps > MOST_EXPLORED:
+        raise EngineError(
+            f"a page holds every number of a run, and {max_steps:,} steps are too many for one: use at most "
+            f"{MOST_EXPLORED:,}, or tm2tfr trace, which holds nothing"
+        )
+    if isinstance(subject, Decoder):
+        if compare is not None:
+            raise CompileError("weights are compiled already, there is nothing to compare them with: name the machine")
+        decoders = [subject]
+        machine = machine or (machine_of(subject) if subject.provenance.get("machine") else None)
+    else:
+        machine = as_machine(subject)
+        decoders = [compile(machine, left_boundary=left_boundary)]
+        decoders += [] if compare is None else [compile(machine, left_boundary=compare)]
+    if any(decoder.soft for decoder in decoders):
+        raise CompileError(
+            "the page shows where hard attention looks, and these weights are soft: explore the machine itself"
+        )
+    if word is None:
+        word = default_input(machine) if machine else ""
+    engine = engine_named("dense", dtype)
+    options: dict[str, Any] = {"machine": machine, "engine": engine, "max_steps": max_steps, "progress": progress}
+    return explorer(machine, [record(decoder, word, **options) for decoder in decoders])

@@ -279,7 +279,7 @@ def test_dot_may_not_be_run(no_dot: Path) -> None:
 
 
 def test_a_machine_too_large_to_be_read_is_not_drawn_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.machine.drawing.to_svg", lambda machine: "drawn")
+    monkeypatch.setattr("tm2tfr.machine.drawing.to_svg", lambda machine, **_: "drawn")
     states = tuple(f"q{i}" for i in range(101))
     assert svg_or_none(Machine(transitions={}, start="q0", blank="_", states=states)) is None
     assert svg_or_none(Machine(transitions={}, start="q0", blank="_", states=states[:100])) == "drawn"
@@ -387,10 +387,17 @@ def test_html_is_escaped(machine: Machine) -> None:
 
 
 def test_the_notebook_shows_table_and_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.machine.drawing.to_svg", lambda machine: f"<?xml?>\n<svg>{machine.name}</svg>")
+    monkeypatch.setattr("tm2tfr.machine.drawing.to_svg", lambda machine, **_: f"<?xml?>\n<svg>{machine.name}</svg>")
     assert EVEN._repr_html_() == f"<svg>even</svg>{html_table(EVEN)}"
 
 
 def test_the_notebook_shows_the_table_alone_where_dot_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tm2tfr.machine.drawing.svg_or_none", lambda _: None)
     assert EVEN._repr_html_() == html_table(EVEN)
+
+
+def test_with_large_letters_it_is_the_same_graph() -> None:
+    plain, large = to_dot(EVEN), to_dot(EVEN, large=True)
+    assert "fontsize=17" in large
+    assert "fontsize=17" not in plain
+    assert plain.splitlines()[4:] == large.splitlines()[4:]

@@ -14,13 +14,14 @@ import typer
 
 from tm2tfr import console
 from tm2tfr._version import __version__
-from tm2tfr.cli import datasets, exports, machines, proofs, runs
+from tm2tfr.cli import datasets, exploring, exports, machines, proofs, runs
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     runs.compile,
     runs.trace,
     runs.table,
     runs.check,
+    exploring.explore,
     proofs.certify,
     proofs.soften,
     exports.export,

@@ -46,9 +46,9 @@ _MERMAID_NODES: Mapping[Outcome | None, tuple[str, str]] = {
 }
 
 
-def to_dot(machine: Machine) -> str:
-    """Return the state graph in Graphviz's language; this needs no ``dot``."""
-    return str(_digraph(machine).source)
+def to_dot(machine: Machine, *, large: bool = False) -> str:
+    """Return the state graph in Graphviz's language; this needs no ``dot``. With `large` letters it suits a small place."""
+    return str(_digraph(machine, large=large).source)
 
 
 def to_mermaid(machine: Machine) -> str:
@@ -67,26 +67,32 @@ def to_mermaid(machine: Machine) -> str:
     return "\n".join([*lines, *classes])
 
 
-def to_svg(machine: Machine) -> str:
-    """Return the drawing as SVG.
+def to_svg(machine: Machine, *, large: bool = False) -> str:
+    """Return the drawing as SVG, with `large` letters if it is for a small place.
 
     Raises:
         OutputError: if ``dot`` is missing or fails.
     """
-    return render(machine, "svg").decode()
+    return render(machine, "svg", large=large).decode()
 
 
-def svg_or_none(machine: Machine) -> str | None:
+def svg_or_none(machine: Machine, *, large: bool = False) -> str | None:
     """Return the drawing as SVG, or None if ``dot`` cannot draw it, or the machine is too large to be read."""
     if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
         return None
     try:
-        return to_svg(machine)
+        return to_svg(machine, large=large)
     except OutputError:
         return None
 
 
-def render(machine: Machine, format: RenderFormat) -> bytes:
+def rule_lines(machine: Machine) -> dict[tuple[str, str], int]:
+    """Return for each rule δ(q, a) which line of its arrow's label speaks of it, counted from 0."""
+    labels = [(q, n, read) for q, _, lines in _labels(machine) for n, (_, read) in enumerate(lines)]
+    return {(q, a): n for q, n, read in labels for a in read}
+
+
+def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> bytes:
     """Return the drawing as the bytes of an SVG, PNG or PDF file.
 
     Raises:
@@ -95,7 +101,7 @@ def render(machine: Machine, format: RenderFormat) -> bytes:
     if format not in get_args(RenderFormat):
         raise OutputError(f"no drawing is made as {format!r}: choose {', '.join(get_args(RenderFormat))}")
     other = "or choose .dot or .mmd, which need no program"
-    drawing = _digraph(machine)
+    drawing = _digraph(machine, large=large)
     if format == "png":
         drawing.graph_attr["dpi"] = "192"  # sharp on a slide
     try:
@@ -194,7 +200,13 @@ def _ids(machine: Machine) -> dict[str, str]:
 
 
 def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield (q, r, the lines of the label) for each pair of states with a rule from q to r.
+    """Yield (q, r, the lines of the label) for each pair of states with a rule from q to r."""
+    for q, r, lines in _labels(machine):
+        yield q, r, [text for text, _ in lines]
+
+
+def _labels(machine: Machine) -> Iterator[tuple[str, str, list[tuple[str, list[str]]]]]:
+    """Yield (q, r, the lines of the label, each with the symbols it speaks of).
 
     The symbols for which the same is done share a line: ``0,1 → x, R``.
     """
@@ -204,14 +216,16 @@ def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
             groups: dict[str, list[str]] = {}
             for a, edge in edges.items():
                 write = "" if edge["write"] == a else f"{symbol[edge['write']]}, "
-                groups.setdefault(write + MOVE_LETTERS[edge["move"]], []).append(symbol[a])
-            yield q, r, [line for action, read in groups.items() for line in _wrapped(read, action)]
+                groups.setdefault(write + MOVE_LETTERS[edge["move"]], []).append(a)
+            yield q, r, [line for action, read in groups.items() for line in _wrapped(read, action, symbol)]
 
 
-def _wrapped(read: list[str], action: str) -> list[str]:
+def _wrapped(read: list[str], action: str, symbol: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     in_a_row = ceil(len(read) / ceil(len(read) / _SYMBOLS_A_ROW))  # rows of about the same length
-    *rows, last = (",".join(read[i : i + in_a_row]) for i in range(0, len(read), in_a_row))
-    return [*(f"{row}," for row in rows), f"{last} → {action}"]
+    rows = [read[i : i + in_a_row] for i in range(0, len(read), in_a_row)]
+    texts = [",".join(symbol[a] for a in row) for row in rows]
+    texts = [*(f"{text}," for text in texts[:-1]), f"{texts[-1]} → {action}"]
+    return list(zip(texts, rows, strict=True))
 
 
 def _symbols(machine: Machine) -> dict[str, str]:
@@ -227,7 +241,7 @@ def _name(text: str) -> str:
 
 
 # ── DOT ─────────────────────────────────────────────────────────────────────────────────────────────────
-def _digraph(machine: Machine) -> Any:
+def _digraph(machine: Machine, *, large: bool = False) -> Any:
     """Return the `graphviz.Digraph`, which is untyped."""
     ids = _ids(machine)
     long = max(len(_name(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
@@ -235,9 +249,9 @@ def _digraph(machine: Machine) -> Any:
     node = {"shape": "ellipse" if long else "circle", "style": "filled", "fillcolor": "white"}
     drawing = graphviz.Digraph(
         _dot(_name(machine.name)),
-        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.5"},
-        node_attr={**font, **node, "margin": "0.05"},
-        edge_attr={**font, "fontsize": "12", "arrowsize": "0.7"},
+        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.25" if large else "0.5"},
+        node_attr={**font, **node, "margin": "0.05", **({"fontsize": "18"} if large else {})},
+        edge_attr={**font, "fontsize": "17" if large else "12", "arrowsize": "0.7"},
     )
     drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
     for q in machine.states:

@@ -61,7 +61,7 @@ def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Li
         elide: show at most so many rows, and always those around the first difference.
     """
     differs = trace.divergence.position if trace.divergence else None
-    show, done = _shower(trace.rows), 0
+    show, done = shower(trace.rows), 0
     tapes = _tapes(trace.rows, len(trace.input), blank=trace.blank, window=window)
     keep = _kept(len(trace.rows), elide, differs)
     for n, (row, tape) in enumerate(zip(trace.rows, tapes, strict=True)):
@@ -102,7 +102,7 @@ def plain(column: str, value: Any) -> str:
     return f"+{value}" if column == "m" and value > 0 else str(value)
 
 
-def _shower(rows: Sequence[Row]) -> Callable[[str], str]:
+def shower(rows: Sequence[Row]) -> Callable[[str], str]:
     r"""Return the function that makes a cell visible: a space symbol is ``␣``, a line break ``\n``."""
     taken = any(SPACE in f"{row.x}{row.b}{row.a}{row.y}" for row in rows)
     space = "' '" if taken else SPACE

@@ -1,0 +1,148 @@
+// Playing: buttons, slider, jump, speed, keys, and the address, which keeps the position.
+
+import { el, icon, set } from "./dom";
+import type { Showing, Store } from "./state";
+
+const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1000];
+const PLAY = "M8 5v14l11-7z";
+const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+
+const KEYS: [string, string][] = [
+  ["Space", "play, pause"],
+  ["→ ←", "a step on, a step back"],
+  ["Shift → ←", "ten steps"],
+  ["Page Down, Page Up", "a hundred steps"],
+  ["Home, End", "the first, the last position"],
+  ["↑ ↓", "the layer before, the layer after"],
+  ["+ −", "faster, slower"],
+  ["j", "jump to a position"],
+  ["d", "to the first divergence, if there is one"],
+  ["r", "raw numbers of the residual stream"],
+  ["t", "light, dark, or as the system has it"],
+  ["?", "these keys"],
+];
+
+export class Controls {
+  readonly element: HTMLElement;
+  readonly help: HTMLDialogElement;
+  private readonly slider: HTMLInputElement;
+  private readonly jump: HTMLInputElement;
+  private readonly speed: HTMLSelectElement;
+  private readonly play: HTMLButtonElement;
+  private timer = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly divergence: number | null,
+  ) {
+    const { last } = store;
+    const button = (name: string, path: string, act: () => void, kind = "") =>
+      el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
+    this.play = button("Play", PLAY, () => store.toggle(), "play");
+    this.slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+    this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
+    this.jump.style.width = `${String(last).length + 4}ch`;
+    this.speed = el(
+      "select",
+      { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
+      ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`)),
+    );
+    this.element = el(
+      "nav",
+      { class: "controls", "aria-label": "Playing" },
+      button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.set({ i: 0, playing: false }), "wide-only"),
+      button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+      this.play,
+      button("Step", "M7 5v14l10-7z", () => store.step(1)),
+      button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+      this.slider,
+      el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
+      this.speed,
+    );
+    this.help = el(
+      "dialog",
+      { class: "help", "aria-label": "Keys" },
+      el("h2", {}, "Keys"),
+      el("dl", {}, ...KEYS.flatMap(([keys, does]) => [el("dt", {}, el("kbd", {}, keys)), el("dd", {}, does)])),
+      el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
+    );
+    store.subscribe((now) => this.draw(now));
+    addEventListener("keydown", (event) => this.key(event));
+    addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }));
+  }
+
+  private draw(now: Showing): void {
+    this.slider.value = String(now.i);
+    set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
+    if (document.activeElement !== this.jump) this.jump.value = String(now.i);
+    this.speed.value = String(now.speed);
+    const name = now.playing ? "Pause" : "Play";
+    set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
+    set(this.play.querySelector("path")!, { d: now.playing ? PAUSE : PLAY });
+    // browsers refuse an address that changes many times a second
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => toAddress(now, this.store.layers), now.playing ? 400 : 80);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    const typing = target === this.jump || target instanceof HTMLSelectElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+    if (typing) {
+      if (event.key === "Enter" || event.key === "Escape") target.blur();
+      return;
+    }
+    if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+    const act = this.action(event);
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  private action(event: KeyboardEvent): (() => void) | undefined {
+    const { store, divergence } = this;
+    const faster = (by: number) => () =>
+      store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))]! });
+    const actions: Record<string, () => void> = {
+      " ": () => store.toggle(),
+      k: () => store.toggle(),
+      ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
+      ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
+      ArrowUp: () => store.set({ layer: store.now.layer - 1 }),
+      ArrowDown: () => store.set({ layer: store.now.layer + 1 }),
+      PageDown: () => store.step(100),
+      PageUp: () => store.step(-100),
+      Home: () => store.step(-Infinity),
+      End: () => store.step(Infinity),
+      "+": faster(1),
+      "=": faster(1),
+      "-": faster(-1),
+      j: () => this.jump.select(),
+      r: () => store.set({ raw: !store.now.raw }),
+      t: () => document.querySelector<HTMLElement>("#theme")?.click(),
+      "?": () => this.help.showModal(),
+    };
+    if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
+    return actions[event.key];
+  }
+}
+
+/** What the address says: `#i=6&layer=4`. */
+export function fromAddress(): Partial<Showing> {
+  const said = new URLSearchParams(location.hash.slice(1));
+  const found: Partial<Showing> = {};
+  const [i, layer] = [said.get("i"), said.get("layer")];
+  if (i !== null && /^\d+$/.test(i)) found.i = Number(i);
+  if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
+  return found;
+}
+
+function toAddress({ i, layer }: Showing, layers: number): void {
+  const hash = `#i=${i}${layer === layers - 1 ? "" : `&layer=${layer + 1}`}`;
+  if (hash === location.hash) return;
+  try {
+    history.replaceState(null, "", hash);
+  } catch {
+    // a frame in a notebook has no address of its own
+  }
+}

@@ -1,0 +1,319 @@
+// What the page was given: JSON, and columns of numbers in one deflated buffer (tm2tfr/explorer/document.py writes both).
+
+export interface Place {
+  type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
+  at: number;
+  count: number;
+}
+
+export type Numbers = Uint8Array | Int8Array | Uint16Array | Int16Array | Int32Array | Float64Array;
+
+export interface ColumnSpec {
+  values: Place;
+  others?: Record<string, (number | string)[]>;
+}
+
+export interface SheetSpec {
+  x: Place;
+  q: Place;
+  b: Place;
+  m: Place;
+  h: Place;
+  a: Place;
+  y: Place;
+}
+
+export interface SeenSpec {
+  winner: Place;
+  count: Place;
+  score: Place;
+  runner: Place;
+  runner_score: Place;
+}
+
+export interface HeadSpec {
+  name: string;
+  source: string;
+  score: string;
+  moves: [string, string][];
+  seen: SeenSpec | null;
+  sharers?: Record<string, number[]>;
+}
+
+export interface LayerSpec {
+  name: string;
+  meaning: string;
+  source: string;
+  equation: string;
+  units: number;
+  weights: string;
+  heads: HeadSpec[];
+}
+
+export interface SubspaceSpec {
+  name: string;
+  labels: string[] | null;
+}
+
+export interface DivergenceSpec {
+  position: number;
+  column: string;
+  expected: string;
+  found: string;
+  cause: string[];
+}
+
+export interface RunSpec {
+  outcome: string;
+  steps: number | null;
+  T: number | null;
+  agrees: boolean | null;
+  compared: number;
+  engine: string;
+  dtype: string;
+  answer: string;
+  boundary: string;
+  input: string;
+  prompt: number;
+  count: number;
+  final: string | null;
+  rows: SheetSpec;
+  expected: SheetSpec | null;
+  checked: number;
+  divergence: DivergenceSpec | null;
+  vocabulary: string[];
+  stop: string[];
+  nonzero: number;
+  layers: LayerSpec[];
+  subspaces: SubspaceSpec[];
+  stages: [number, ColumnSpec][][];
+  texts: string[];
+}
+
+export interface MachineSpec {
+  name: string;
+  description: string;
+  tape: "one-way" | "two-way";
+  blank: string;
+  missing: string;
+  states: { name: string; end: string | null }[];
+  /** [state, symbol read, new state, symbol written, move, line of the arrow's label] */
+  rules: [number, string, number, string, number, number][];
+  graph: { svg?: string; dot?: string; none?: string };
+}
+
+export interface PageData {
+  title: string;
+  machine: MachineSpec | null;
+  runs: RunSpec[];
+}
+
+export const COLUMNS = ["x", "q", "b", "m", "h", "a", "y"] as const;
+export type ColumnName = (typeof COLUMNS)[number];
+
+/** How large what a cell should be is, beside what it is. */
+const DUE = 0.8;
+
+export type Buffers = (place: Place) => Numbers;
+
+/** Undo zlib and base64. */
+export async function unpacked(text: string): Promise<Buffers> {
+  const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const buffer = await new Response(stream).arrayBuffer();
+  return (place) => column(buffer, place);
+}
+
+function column(buffer: ArrayBuffer, { type, at, count }: Place): Numbers {
+  const width = Number(type[1]);
+  const part = buffer.slice(at, at + width * count);
+  switch (type) {
+    case "u1":
+      return new Uint8Array(part);
+    case "i1":
+      return new Int8Array(part);
+    case "u2":
+      return new Uint16Array(part);
+    case "i2":
+      return new Int16Array(part);
+    case "i4":
+      return new Int32Array(part);
+    case "f8": {
+      // all first bytes come first, then all second ones, and so on
+      const planes = new Uint8Array(part);
+      const bytes = new Uint8Array(planes.length);
+      for (let plane = 0; plane < 8; plane++)
+        for (let n = 0; n < count; n++) bytes[8 * n + plane] = planes[plane * count + n]!;
+      return new Float64Array(bytes.buffer);
+    }
+  }
+}
+
+/** The rows of the chapter's table, cell by cell as text, null for ⊥. */
+export class Sheet {
+  private readonly columns: Record<ColumnName, Numbers>;
+
+  constructor(
+    spec: SheetSpec,
+    buffers: Buffers,
+    private readonly texts: string[],
+  ) {
+    this.columns = Object.fromEntries(COLUMNS.map((name) => [name, buffers(spec[name])])) as Record<ColumnName, Numbers>;
+  }
+
+  get count(): number {
+    return this.columns.x.length;
+  }
+
+  number(column: "m" | "h", i: number): number {
+    return this.columns[column][i]!;
+  }
+
+  text(column: "x" | "q" | "b" | "a" | "y", i: number): string | null {
+    const n = this.columns[column][i]!;
+    return n === 0 ? null : this.texts[n - 1]!;
+  }
+
+  /** A cell as the chapter writes it. */
+  cell(column: ColumnName, i: number): string {
+    if (column === "m" || column === "h") {
+      const value = this.number(column, i);
+      return column === "m" && value > 0 ? `+${value}` : String(value).replace("-", "−");
+    }
+    return this.text(column, i) ?? "⊥";
+  }
+
+  /** The length of the longest text in a column. */
+  widest(column: ColumnName): number {
+    const values = this.columns[column];
+    if (column === "m" || column === "h") {
+      let longest = 2;
+      for (const value of values) longest = Math.max(longest, String(value).length);
+      return longest;
+    }
+    let longest = 1;
+    for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1]!.length : 1);
+    return longest;
+  }
+}
+
+/** A subspace at a position: what it holds. */
+export interface Value {
+  /** 0: the zero vector, k + 1: the k-th label, -1: neither; of a number, the number itself. */
+  readonly number: number;
+  readonly coordinates: number[];
+}
+
+/** Where a head looked at a position. */
+export interface Look {
+  uniform: boolean;
+  winner: number;
+  count: number;
+  score: number;
+  runner: number;
+  runnerScore: number;
+  sharers: number[];
+}
+
+export class Run {
+  readonly rows: Sheet;
+  readonly expected: Sheet;
+  private readonly stages: Map<number, { values: Numbers; others: Map<number, number[]> }>[];
+  private readonly seen: ((i: number) => Look)[][];
+
+  constructor(
+    readonly spec: RunSpec,
+    buffers: Buffers,
+  ) {
+    this.rows = new Sheet(spec.rows, buffers, spec.texts);
+    this.expected = spec.expected ? new Sheet(spec.expected, buffers, spec.texts) : this.rows;
+    this.stages = spec.stages.map(
+      (written) =>
+        new Map(
+          written.map(([n, { values, others }]) => [
+            n,
+            {
+              values: buffers(values),
+              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)])),
+            },
+          ]),
+        ),
+    );
+    this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
+  }
+
+  get count(): number {
+    return this.spec.count;
+  }
+
+  /** Whether position i carries a token that the decoder generated. */
+  generated(i: number): boolean {
+    return i > this.spec.prompt;
+  }
+
+  look(layer: number, head: number, i: number): Look {
+    return this.seen[layer]![head]!(i);
+  }
+
+  /** What the cell should be, if the check says that it is something else; undefined where it is right or unchecked. */
+  wrong(column: ColumnName, i: number): string | undefined {
+    if (!this.spec.divergence) return undefined;
+    if (i >= this.spec.checked) return column === "x" ? "⊥" : undefined;
+    const due = this.expected.cell(column, i);
+    return due === this.rows.cell(column, i) ? undefined : due;
+  }
+
+  /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+  widest(column: ColumnName): number {
+    let longest = this.rows.widest(column);
+    for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+      const due = this.wrong(column, i);
+      if (due !== undefined) longest = Math.max(longest, DUE * (due.length + 2));
+    }
+    return longest;
+  }
+
+  /** Whether there was anything to compare a row with. */
+  compared(i: number): boolean {
+    return i < this.spec.checked;
+  }
+
+  /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
+  value(n: number, stage: number, i: number): Value {
+    const subspace = this.spec.subspaces[n]!;
+    for (let s = stage; s >= 0; s--) {
+      const column = this.stages[s]!.get(n);
+      if (!column) continue;
+      const number = column.values[i]!;
+      if (!subspace.labels) return { number, coordinates: [number] };
+      const coordinates = column.others.get(i) ?? subspace.labels.map((_, k) => (k + 1 === number ? 1 : 0));
+      return { number, coordinates };
+    }
+    return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
+  }
+
+  /** Whether layer l (-1: the embedding) changed subspace n at position i. */
+  changed(n: number, layer: number, i: number): boolean {
+    const after = this.value(n, 2 * layer + 2, i).coordinates;
+    if (layer < 0) return after.some((value) => value !== 0);
+    const before = this.value(n, 2 * layer, i).coordinates;
+    return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+  }
+}
+
+function looks(head: HeadSpec, buffers: Buffers): (i: number) => Look {
+  if (!head.seen)
+    return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
+  const [winner, count, score, runner, runnerScore] = (["winner", "count", "score", "runner", "runner_score"] as const).map(
+    (name) => buffers(head.seen![name]),
+  );
+  return (i) => ({
+    uniform: i > 0 && count![i]! === i + 1,
+    winner: winner![i]!,
+    count: count![i]!,
+    score: score![i]!,
+    runner: runner![i]!,
+    runnerScore: runnerScore![i]!,
+    sharers: head.sharers?.[i] ?? [winner![i]!],
+  });
+}

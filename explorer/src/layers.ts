@@ -1,0 +1,179 @@
+// The layers, each with its meaning, its equation, where its heads look and what it wrote; and the residual stream.
+
+import type { Run } from "./data";
+import { el, set } from "./dom";
+import type { Store } from "./state";
+import { sample } from "./strip";
+import { count, digits, math, symbolOf, words } from "./words";
+
+export class Layers {
+  readonly element: HTMLElement;
+  private readonly cards: { card: HTMLElement; button: HTMLElement; heads: HTMLElement; wrote: HTMLElement }[];
+
+  constructor(
+    private readonly run: Run,
+    private readonly store: Store,
+  ) {
+    this.cards = run.spec.layers.map((_, l) => this.card(l));
+    this.element = el(
+      "section",
+      { class: "panel layers-panel", "aria-label": "The layers" },
+      el("h2", {}, "How the next token is computed"),
+      el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card)),
+    );
+  }
+
+  draw(position: number, layer: number): void {
+    const i = Math.min(position, this.run.count - 1);
+    this.cards.forEach(({ card, button, heads, wrote }, l) => {
+      card.classList.toggle("chosen", l === layer);
+      set(button, { "aria-pressed": l === layer ? "true" : "false" });
+      heads.replaceChildren(...this.heads(l, i));
+      wrote.replaceChildren(...this.wrote(l, i));
+    });
+  }
+
+  private card(l: number): Layers["cards"][number] {
+    const layer = this.run.spec.layers[l]!;
+    const heads = el("ul", { class: "looks" });
+    const wrote = el("p", { class: "wrote" });
+    const button = el(
+      "button",
+      { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
+      el("span", { class: "number" }, String(l + 1)),
+      layer.name,
+    );
+    const weights = el(
+      "div",
+      { class: "weights", hidden: true },
+      ...layer.heads.map((head, k) =>
+        el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)),
+      ),
+      el("pre", { tabindex: 0 }, layer.weights),
+    );
+    const more = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of layer ${l + 1}`,
+      click: () => {
+        weights.hidden = !weights.hidden;
+        set(more, { "aria-expanded": String(!weights.hidden) });
+      },
+    }, "weights");
+    const card = el(
+      "li",
+      { class: "layer", "data-layer": l + 1 },
+      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
+      el("p", { class: "meaning" }, layer.meaning),
+      heads,
+      el("div", { class: "bottom" }, wrote, more),
+      weights,
+    );
+    return { card, button, heads, wrote };
+  }
+
+  private heads(l: number, i: number): HTMLElement[] {
+    const before = this.run.spec.layers.slice(0, l).reduce((sum, layer) => sum + layer.heads.length, 0);
+    return this.run.spec.layers[l]!.heads.map((head, k) => {
+      const look = this.run.look(l, k, i);
+      const fact = (name: string, value: string, full: number) =>
+        el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
+      const where = look.uniform
+        ? `every score is 0: the mean of all ${count(i + 1, "position")}`
+        : look.count > 1
+          ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight`
+          : `${i} → ${look.winner}`;
+      const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner)!);
+      const facts =
+        look.uniform || i === 0
+          ? []
+          : [
+              fact("score", digits(look.score), look.score),
+              ...(look.runner < 0
+                ? []
+                : [
+                    fact(`runner-up ${look.runner}:`, digits(look.runnerScore), look.runnerScore),
+                    fact("gap", digits(look.score - look.runnerScore), look.score - look.runnerScore),
+                  ]),
+            ];
+      const n = before + k;
+      return el(
+        "li",
+        { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
+        sample(n),
+        el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
+        el("span", { class: "head-name" }, ...math(head.name)),
+        el("span", { class: "where" }, where),
+        token,
+        ...facts,
+      );
+    });
+  }
+
+  private wrote(l: number, i: number): (Node | string)[] {
+    const { run } = this;
+    const changed = run.spec.subspaces.flatMap((subspace, n) =>
+      run.changed(n, l, i) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * l + 2, i), i)))] : [],
+    );
+    return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+  }
+}
+
+export class Stream {
+  readonly element: HTMLElement;
+  private readonly title = el("span", {});
+  private readonly list = el("ul", { class: "stream" });
+  private readonly choice: HTMLSelectElement;
+  private readonly raw: HTMLButtonElement;
+
+  constructor(
+    private readonly run: Run,
+    store: Store,
+  ) {
+    const names = ["the embedding", ...run.spec.layers.map((layer, l) => `layer ${l + 1}: ${layer.name}`)];
+    this.choice = el(
+      "select",
+      { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
+      ...names.map((name, n) => el("option", { value: n - 1 }, name)),
+    );
+    this.raw = el(
+      "button",
+      { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
+      "raw numbers",
+    );
+    this.element = el(
+      "section",
+      { class: "panel stream-panel", "aria-label": "The residual stream" },
+      el("h2", {}, "Residual stream ", this.title),
+      el("div", { class: "tools" }, el("label", {}, "after ", this.choice), this.raw, el("span", { class: "legend" }, "◆ changed by this layer")),
+      this.list,
+    );
+  }
+
+  draw(position: number, layer: number, raw: boolean): void {
+    const { run } = this;
+    const i = Math.min(position, run.count - 1);
+    this.choice.value = String(layer);
+    this.title.textContent = `at position ${i}`;
+    set(this.raw, { "aria-pressed": String(raw) });
+    this.list.replaceChildren(
+      ...run.spec.subspaces.flatMap((subspace, n) => {
+        if (subspace.labels?.length === 0) return [];
+        const value = run.value(n, 2 * layer + 2, i);
+        const changed = run.changed(n, layer, i);
+        const empty = value.coordinates.every((v) => v === 0);
+        return [
+          el(
+            "li",
+            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+            el("span", { class: "mark" }, changed ? "◆" : ""),
+            el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+            el("span", { class: "mono words" }, words(subspace, value, i)),
+            raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null,
+          ),
+        ];
+      }),
+    );
+  }
+}

@@ -1,0 +1,140 @@
+// The page: reads what it was given, builds the views of each run, and draws them whenever something changes.
+
+import { Controls, fromAddress } from "./controls";
+import { type PageData, Run, unpacked } from "./data";
+import { el, set } from "./dom";
+import { Graph } from "./graph";
+import { Layers, Stream } from "./layers";
+import { Store } from "./state";
+import { Strip } from "./strip";
+import { Table } from "./table";
+import { Tape } from "./tape";
+import { math, VERDICTS } from "./words";
+
+const data = JSON.parse(document.querySelector("#data")!.textContent) as PageData;
+
+async function start(): Promise<void> {
+  const buffers = await unpacked(document.querySelector("#columns")!.textContent);
+  const runs = data.runs.map((spec) => new Run(spec, buffers));
+  const last = Math.max(...runs.map((run) => run.count)) - 1;
+  const parts = runs.map((run) => run.spec.divergence?.position).filter((at) => at !== undefined);
+  const divergence = parts.length ? Math.min(...parts) : null;
+  const first = Math.min(last, runs[0]!.spec.prompt + 1);
+  const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...fromAddress() });
+  const controls = new Controls(store, divergence);
+
+  const main = document.querySelector("main")!;
+  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store))));
+  document.body.append(controls.element, controls.help);
+  document.querySelector("#help")!.addEventListener("click", () => controls.help.showModal());
+  document.querySelector(".verdict")!.replaceChildren(...verdict(runs));
+  theme();
+  addEventListener("resize", () => store.set({}));
+  // a button that is clicked leaves the keys where they are, so that Space still plays
+  addEventListener("mousedown", (event) => {
+    if ((event.target as Element).closest("button")) event.preventDefault();
+  });
+  store.set({});
+  store.draw();
+  document.documentElement.dataset["ready"] = "true";
+}
+
+function view(run: Run, several: boolean, store: Store): HTMLElement {
+  const tape = new Tape(run, data.machine);
+  const strip = new Strip(run, store);
+  const layers = new Layers(run, store);
+  const stream = new Stream(run, store);
+  const table = new Table(run, store);
+  const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
+  let width = 0;
+  store.subscribe(({ i, layer, raw, playing }) => {
+    if (width !== innerWidth) {
+      width = innerWidth;
+      for (const part of [tape, strip, table]) part.measure();
+      graph?.fit();
+    }
+    tape.draw(i, playing);
+    strip.draw(i, layer);
+    layers.draw(i, layer);
+    stream.draw(i, layer, raw);
+    graph?.draw(i);
+    // what reads places comes last, so that the browser lays the page out once
+    graph?.follow();
+    table.draw(i);
+  });
+  const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
+  const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
+  return el(
+    "article",
+    { class: "run", "data-boundary": run.spec.boundary },
+    el(
+      "div",
+      { class: "inside" },
+      title,
+      el("div", { class: "side" }, tape.element, strip.element, layers.element),
+      el("div", { class: "side" }, graph ? graph.element : null, table.element, stream.element),
+    ),
+  );
+}
+
+/** What has gone wrong, on top: the first divergence and its cause, with a button that goes there. */
+function notices(runs: Run[], store: Store): HTMLElement[] {
+  const wrong = runs.filter((run) => run.spec.divergence);
+  if (runs.length > 1 && !wrong.length)
+    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+  return wrong.map((run) => {
+    const { position, column, expected, found, cause } = run.spec.divergence!;
+    const whose = runs.length > 1 ? (run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run") : "This run";
+    const [what, ...why] = cause;
+    return el(
+      "aside",
+      { class: "notice", role: "note", "data-position": position },
+      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), ", is ", el("b", { class: "mono" }, found), ". "),
+      el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+      what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
+      ...why.map((line) => el("p", { class: "cause" }, line)),
+    );
+  });
+}
+
+function verdict(runs: Run[]): (Node | string)[] {
+  return runs.map((run) => {
+    const { answer, agrees, T } = run.spec;
+    const said = answer === "limit" ? "no verdict within the limit" : `${VERDICTS[answer]} after T = ${T!.toLocaleString("en")}`;
+    const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
+    const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
+    return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
+  });
+}
+
+/** Light, dark, or as the system has it; kept for the next page where that is allowed. */
+function theme(): void {
+  const button = document.querySelector<HTMLElement>("#theme")!;
+  const modes = ["auto", "light", "dark"];
+  const apply = (mode: string) => {
+    set(document.documentElement, { "data-theme": mode });
+    button.textContent = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" }[mode]!;
+    set(button, { "aria-label": `Colours: ${mode}` });
+  };
+  let mode = "auto";
+  try {
+    mode = localStorage.getItem("tm2tfr-theme") ?? "auto";
+  } catch {
+    // no storage here
+  }
+  apply(modes.includes(mode) ? mode : "auto");
+  button.addEventListener("click", () => {
+    mode = modes[(modes.indexOf(mode) + 1) % modes.length]!;
+    apply(mode);
+    try {
+      localStorage.setItem("tm2tfr-theme", mode);
+    } catch {
+      // no storage here
+    }
+  });
+}
+
+start().catch((error: unknown) => {
+  document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+  throw error;
+});

@@ -1,0 +1,78 @@
+// What is being shown: the position, the layer, and how it plays. Views subscribe; changes are drawn once a frame.
+
+export interface Showing {
+  /** The position, from 0. */
+  i: number;
+  /** The layer that is looked at, from 0; -1 is the embedding. */
+  layer: number;
+  raw: boolean;
+  playing: boolean;
+  /** Positions a second. */
+  speed: number;
+}
+
+export class Store {
+  readonly now: Showing;
+  private readonly views: ((now: Showing) => void)[] = [];
+  private drawing = false;
+  private clock = 0;
+  private owed = 0;
+
+  constructor(
+    readonly last: number,
+    readonly layers: number,
+    start: Partial<Showing>,
+  ) {
+    this.now = { i: 0, layer: layers - 1, raw: false, playing: false, speed: 2, ...start };
+  }
+
+  subscribe(view: (now: Showing) => void): void {
+    this.views.push(view);
+  }
+
+  set(change: Partial<Showing>): void {
+    const next = { ...this.now, ...change };
+    next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
+    next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+    const starts = next.playing && !this.now.playing;
+    Object.assign(this.now, next);
+    if (starts) this.play();
+    if (!this.drawing) {
+      this.drawing = true;
+      requestAnimationFrame(() => this.draw());
+    }
+  }
+
+  /** Move by n positions, and stop playing. */
+  step(n: number): void {
+    this.set({ i: this.now.i + n, playing: false });
+  }
+
+  toggle(): void {
+    const again = !this.now.playing && this.now.i === this.last;
+    this.set({ playing: !this.now.playing, ...(again ? { i: 0 } : {}) });
+  }
+
+  draw(): void {
+    this.drawing = false;
+    for (const view of this.views) view(this.now);
+  }
+
+  private play(): void {
+    this.clock = performance.now();
+    this.owed = 0;
+    const tick = (time: number) => {
+      if (!this.now.playing) return;
+      this.owed += (Math.max(0, time - this.clock) / 1000) * this.now.speed;
+      this.clock = time;
+      const whole = Math.floor(this.owed);
+      if (whole > 0) {
+        this.owed -= whole;
+        const i = this.now.i + whole;
+        this.set(i >= this.last ? { i: this.last, playing: false } : { i });
+      }
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+}

@@ -1,0 +1,244 @@
+// What the decoder knows: the tokens so far. Above them, an arc for each head, from this position to where it looks.
+
+import type { Look, Run } from "./data";
+import { characterWidth, el, set, svg } from "./dom";
+import type { Store } from "./state";
+import { digits, math } from "./words";
+
+/** So many positions are tried whether they all fit. */
+const MOST = 60;
+const LANE = 26;
+const LOWEST = 42;
+const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+
+/** Widths in pixels: between tokens, of what stands for tokens left out, around a token's text, of the arrow. */
+const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
+const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
+const NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
+
+interface Chip {
+  i: number;
+  left: number;
+  width: number;
+}
+
+export class Strip {
+  readonly element: HTMLElement;
+  private readonly field = el("div", { class: "field" });
+  private readonly chips = el("ol", { class: "chips" });
+  private readonly arcs = svg("svg", { class: "arcs", role: "img" });
+  private readonly heads: { layer: number; head: number; label: string; name: string }[];
+  private scale = 8;
+  private room = 600;
+  private sizes = WIDE;
+
+  constructor(
+    private readonly run: Run,
+    private readonly store: Store,
+  ) {
+    this.field.append(this.arcs, this.chips);
+    this.heads = run.spec.layers.flatMap((layer, l) =>
+      layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name })),
+    );
+    const key = el(
+      "ul",
+      { class: "key", "aria-label": "Heads" },
+      ...this.heads.map(({ label, name, layer }, n) =>
+        el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name)))),
+      ),
+    );
+    this.element = el(
+      "section",
+      { class: "panel strip-panel", "aria-label": "What the decoder knows" },
+      el("h2", {}, "What the decoder knows: its tokens"),
+      el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
+      key,
+    );
+  }
+
+  /** Take note of how wide a character and the panel are. */
+  measure(): void {
+    this.scale = characterWidth(this.element);
+    this.room = this.field.parentElement!.clientWidth - 6;
+  }
+
+  draw(position: number, layer: number): void {
+    const { run } = this;
+    const i = Math.min(position, run.count - 1);
+    const looks = this.heads.map(({ layer: l, head }) => run.look(l, head, i));
+    const chips = this.layOut(i, looks);
+    const focused = this.chips.contains(document.activeElement);
+    const items: HTMLElement[] = [];
+    let before = -1;
+    for (const chip of chips) {
+      if (chip.i > before + 1 && chip.i <= i) items.push(this.omitted(before, chip));
+      items.push(this.chip(chip, i));
+      before = chip.i;
+    }
+    this.chips.replaceChildren(...items);
+    if (focused) this.chips.querySelector<HTMLElement>("[aria-current]")?.focus({ preventScroll: true });
+    const width = end(chips) + 4;
+    this.field.style.width = `${width}px`;
+    this.drawArcs(i, looks, chips, width, layer);
+    if (width > this.room + 6) this.field.parentElement!.scrollLeft = width;
+  }
+
+  private token(i: number, now: number): string {
+    return i > now ? this.run.rows.text("y", now)! : this.run.rows.text("x", i)!;
+  }
+
+  /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
+  private layOut(i: number, looks: Look[]): Chip[] {
+    const { room } = this;
+    const chosen = new Set([i, i + 1]);
+    for (const look of looks) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+    for (const sizes of i < MOST ? [WIDE, CLOSE] : []) {
+      this.sizes = sizes;
+      const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+      if (end(all) <= room) return this.written(all);
+    }
+    this.sizes = WIDE;
+    let chips = this.placed([...chosen], i);
+    if (end(chips) > room) {
+      this.sizes = NARROW;
+      chips = this.placed([...chosen], i);
+    }
+    for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
+      if (chosen.has(n) || n < 0) continue;
+      const more = this.placed([...chosen, n], i);
+      if (end(more) > room) break;
+      chosen.add(n);
+      chips = more;
+    }
+    return this.written(chips);
+  }
+
+  private written(chips: Chip[]): Chip[] {
+    this.field.classList.toggle("tight", this.sizes === NARROW);
+    this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
+    return chips;
+  }
+
+  private placed(positions: number[], i: number): Chip[] {
+    const { gap, omitted, around, least, arrow, lettering } = this.sizes;
+    const text = (n: number) => this.token(n, i).length * this.scale * lettering;
+    const width = (n: number) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
+    const chips: Chip[] = [];
+    let [left, before] = [2, -1];
+    for (const n of positions.sort((a, b) => a - b)) {
+      if (n > before + 1 && n <= i) left += omitted;
+      chips.push({ i: n, left, width: width(n) });
+      left += width(n) + gap;
+      before = n;
+    }
+    return chips;
+  }
+
+  private omitted(before: number, next: Chip): HTMLElement {
+    const missing = next.i - before - 1;
+    const item = el("li", { class: "omitted", title: `${missing.toLocaleString("en")} positions are not shown` });
+    item.append(el("span", {}, "⋯"), el("span", { class: "index" }, missing.toLocaleString("en")));
+    item.style.left = `${next.left - this.sizes.omitted}px`;
+    item.style.width = `${this.sizes.omitted - this.sizes.gap}px`;
+    return item;
+  }
+
+  private chip({ i, left, width }: Chip, now: number): HTMLElement {
+    const { run, store } = this;
+    const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : i === run.spec.prompt ? "bos" : "made";
+    const text = this.token(i, now);
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: `chip ${kind} mono`,
+        "aria-current": i === now ? "step" : null,
+        "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
+        "data-position": i,
+        click: () => store.set({ i, playing: false }),
+      },
+      text,
+    );
+    const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
+    if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+    item.style.left = `${left}px`;
+    item.style.width = `${width}px`;
+    return item;
+  }
+
+  private drawArcs(i: number, looks: Look[], chips: Chip[], width: number, layer: number): void {
+    const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+    const here = middle.get(i)!;
+    const first = middle.get(chips[0]!.i)!;
+    const order = looks.map((_, n) => n).sort((a, b) => this.span(looks[a]!, i) - this.span(looks[b]!, i) || a - b);
+    const height = LANE * (looks.length + 0.5) + LOWEST;
+    set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
+    const drawn = looks.map((look, n) => {
+      const lift = LANE * order.indexOf(n) + LOWEST;
+      const { label, name, layer: l } = this.heads[n]!;
+      const top = height - lift;
+      const from = here + (n - (looks.length - 1) / 2) * 5;
+      const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
+      const group = svg("g", {
+        class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+        "data-head": label,
+        "data-from": i,
+        "data-to": look.uniform ? `0..${i}` : look.sharers.join(" "),
+        "data-score": look.uniform ? "" : String(look.score),
+        "data-runner": look.runner < 0 ? "" : look.runner,
+        "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
+        "data-gap": gap,
+      });
+      const targets = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+      const dash = { "stroke-dasharray": DASHES[n % 7] || null };
+      const labels: [number, number] = [(from + (look.uniform ? first : middle.get(targets[0]!)! + (n - 3) * 3)) / 2, top];
+      if (look.uniform) {
+        group.append(svg("path", { d: `M${first} ${height}V${top + 8}Q${first} ${top} ${first + 8} ${top}H${from - 8}Q${from} ${top} ${from} ${top + 8}V${height}`, ...dash }));
+        for (const chip of chips)
+          if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
+      }
+      for (const j of targets) {
+        const to = middle.get(j)! + (n - (looks.length - 1) / 2) * 5;
+        const peak = height - lift / 0.75;
+        if (j === i) {
+          labels[0] = from;
+          group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+        } else {
+          group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+        }
+      }
+      group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
+      group.prepend(svg("title", {}, `head ${label}, ${name}: ${described(look, i)}`));
+      return group;
+    });
+    this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
+    set(this.arcs, { "aria-label": looks.map((look, n) => `head ${this.heads[n]!.label}: ${described(look, i)}`).join("; ") });
+  }
+
+  private span(look: Look, i: number): number {
+    return look.uniform ? i + 0.5 : i - look.winner;
+  }
+}
+
+function end(chips: Chip[]): number {
+  const last = chips.at(-1)!;
+  return last.left + last.width;
+}
+
+/** Where a head looks, in words. */
+export function described(look: Look, i: number): string {
+  if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
+  const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
+  if (look.runner < 0) return `${where}, the only one there is`;
+  return `${where}, score ${digits(look.score)}, runner-up ${look.runner} with ${digits(look.runnerScore)}, gap ${digits(look.score - look.runnerScore)}`;
+}
+
+/** A line as the head's arc has it. */
+export function sample(n: number): SVGSVGElement {
+  const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
+  return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
+}
+
+function tip(x: number, y: number): SVGPathElement {
+  return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+}

@@ -1,0 +1,154 @@
+// The chapter's table. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
+
+import { COLUMNS, type ColumnName, type Run } from "./data";
+import { characterWidth, el, set } from "./dom";
+import type { Store } from "./state";
+
+const TITLES: Record<ColumnName, string> = {
+  x: "the token at this position",
+  q: "the state",
+  b: "the symbol just written",
+  m: "the move",
+  h: "the head's cell",
+  a: "the symbol under the head",
+  y: "the answer: the next token",
+};
+const ROW = 36;
+const AROUND = 8;
+const PRINTED = 40;
+/** How much smaller than usual the letters may become. */
+const SMALLEST = 0.74;
+
+export class Table {
+  readonly element: HTMLElement;
+  private readonly body = el("div", { class: "rows", role: "rowgroup" });
+  private readonly scroll: HTMLElement;
+  private readonly grid: HTMLElement;
+  private readonly shown = new Map<number, HTMLElement>();
+  private now = -1;
+  private marked = -1;
+  private printing = false;
+
+  constructor(
+    private readonly run: Run,
+    private readonly store: Store,
+  ) {
+    const header = el(
+      "div",
+      { class: "row header", role: "row" },
+      el("span", { role: "columnheader", title: "the position" }, "i"),
+      ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name)),
+    );
+    this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+    this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
+    this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, "The chapter's table ", el("span", { class: "check" }, this.summary())), this.scroll);
+    this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
+  }
+
+  /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
+  measure(): void {
+    const { run } = this;
+    this.grid.style.fontSize = "";
+    const size = parseFloat(getComputedStyle(this.grid).fontSize);
+    const scale = characterWidth(this.grid);
+    const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
+    const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
+    const all = widths.reduce((sum, width) => sum + width, 0);
+    const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
+    this.grid.style.fontSize = `${size * smaller}px`;
+    this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
+    this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
+    this.body.style.height = `${run.count * ROW}px`;
+  }
+
+  draw(position: number): void {
+    const i = Math.min(position, this.run.count - 1);
+    if (i !== this.now) {
+      this.now = i;
+      const { scrollTop, clientHeight } = this.scroll;
+      const [top, view] = [i * ROW, clientHeight - ROW];
+      if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
+      else if (top + 2 * ROW > scrollTop + view) this.scroll.scrollTop = top + 2 * ROW - view;
+    }
+    this.fill();
+  }
+
+  private fill(): void {
+    const { scrollTop, clientHeight } = this.scroll;
+    let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
+    let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+    if (this.printing) {
+      first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
+      last = Math.min(this.run.count, first + PRINTED);
+    }
+    for (const [i, row] of this.shown) {
+      if (i >= first && i < last) continue;
+      row.remove();
+      this.shown.delete(i);
+    }
+    for (let i = first; i < last; i++) {
+      if (this.shown.has(i)) continue;
+      const row = this.row(i);
+      const next = i + 1 < last ? this.shown.get(i + 1) : undefined;
+      this.body.insertBefore(row, next ?? null);
+      this.shown.set(i, row);
+    }
+    this.point(this.marked, false);
+    this.point(this.now, true);
+    this.marked = this.now;
+  }
+
+  private point(i: number, now: boolean): void {
+    const row = this.shown.get(i);
+    if (!row) return;
+    row.classList.toggle("now", now);
+    set(row, { "aria-current": now ? "true" : null });
+  }
+
+  private row(i: number): HTMLElement {
+    const { run, store } = this;
+    const compared = run.compared(i);
+    const first = run.spec.divergence?.position === i;
+    const row = el(
+      "div",
+      {
+        class: `row${first ? " first-wrong" : ""}`,
+        role: "row",
+        "aria-rowindex": i + 2,
+        "data-row": i,
+        click: () => store.set({ i, playing: false }),
+      },
+      el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
+      ...COLUMNS.map((name) => {
+        const text = run.rows.cell(name, i);
+        const due = run.wrong(name, i);
+        const mark = due !== undefined ? "wrong" : compared ? "right" : "unchecked";
+        return el(
+          "span",
+          { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
+          text,
+          el("span", { class: "tick", title: due === undefined ? "as the simulator says" : `the simulator says ${due}` }, due !== undefined ? "✗" : compared ? "✓" : ""),
+          due === undefined ? null : el("span", { class: "due" }, `≠ ${due}`),
+        );
+      }),
+    );
+    row.style.top = `${i * ROW}px`;
+    return row;
+  }
+
+  private print(printing: boolean): void {
+    this.printing = printing;
+    this.fill();
+  }
+
+  private summary(): string {
+    const { spec } = this.run;
+    const cells = `${spec.compared.toLocaleString("en")} cells`;
+    if (spec.agrees === null) return "not checked: there is no machine to compare with";
+    if (spec.agrees) return `✓ ${cells} compared with the simulator, all agree`;
+    return `✗ differs from the simulator at position ${spec.divergence!.position}`;
+  }
+}
+

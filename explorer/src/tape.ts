@@ -1,0 +1,115 @@
+// The tape with its head, as the decoder's own tokens say it: the prompt, and each symbol b written to the cell of h.
+
+import type { MachineSpec, Run } from "./data";
+import { el, set } from "./dom";
+import { story } from "./words";
+
+const MARGIN = 2;
+
+export class Tape {
+  readonly element: HTMLElement;
+  private readonly cells = el("div", { class: "cells" });
+  private readonly head = el("div", { class: "head" });
+  private readonly story = el("p", { class: "story", "aria-live": "polite" });
+  private readonly end = el("p", { class: "ended" });
+  private readonly lowest: number;
+  private readonly highest: number;
+  private first: number | null = null;
+  private size = 0;
+  private room = 5;
+
+  constructor(
+    private readonly run: Run,
+    private readonly machine: MachineSpec | null,
+  ) {
+    const tape = el("div", { class: "tape", role: "img" }, this.head, this.cells);
+    this.element = el("section", { class: "panel tape-panel", "aria-label": "The tape" }, tape, this.story, this.end);
+    let [lowest, highest] = [0, Math.max(0, run.spec.prompt - 1)];
+    for (let i = 0; i < run.count; i++) {
+      const h = run.rows.number("h", i);
+      if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
+    }
+    this.lowest = machine?.tape === "one-way" ? Math.min(0, lowest) : lowest - 1;
+    this.highest = highest + 1;
+  }
+
+  /** Take note of how many cells there is room for. */
+  measure(): void {
+    const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
+    this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / cell));
+  }
+
+  draw(position: number, playing: boolean): void {
+    const { run } = this;
+    set(this.story, { "aria-live": playing ? "off" : "polite" });
+    const i = Math.min(position, run.count - 1);
+    const h = run.rows.number("h", i);
+    const known = Number.isInteger(h);
+    this.fit(known ? h : 0);
+    const { written, fresh } = this.contents(i);
+    const blank = this.machine?.blank ?? "_";
+    const one = this.machine?.tape === "one-way";
+    const start = this.first!;
+    const cells: HTMLElement[] = [];
+    for (let cell = start; cell < start + this.size; cell++) {
+      const symbol = written.get(cell);
+      const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
+      cells.push(
+        el(
+          "div",
+          {
+            class: ["cell", known && cell === h ? "here" : "", symbol === undefined ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+            "data-cell": cell,
+          },
+          el("span", { class: "symbol mono" }, symbol ?? blank),
+          el("span", { class: "index" }, String(cell).replace("-", "−")),
+        ),
+      );
+    }
+    this.cells.replaceChildren(...cells);
+    const open = !one || start > 0;
+    set(this.cells, { class: `cells${open ? " open-left" : ""}` });
+    const state = run.rows.text("q", i);
+    this.head.hidden = !known;
+    this.head.replaceChildren(el("span", { class: "state mono" }, state ?? "start"));
+    this.head.style.setProperty("--at", String(h - start));
+    const shown = [...cells].map((cell) => cell.firstChild!.textContent).join(" ");
+    set(this.cells.parentElement!, {
+      "aria-label": `Tape from cell ${start}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`,
+    });
+    this.story.replaceChildren(...story(run, this.machine, i));
+    this.end.hidden = position < run.count;
+    this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+  }
+
+  /** What is in the cells before step i, and the cell that the token at i has just written. */
+  private contents(i: number): { written: Map<number, string>; fresh: number | null } {
+    const { rows, spec } = this.run;
+    const written = new Map<number, string>();
+    for (let n = 0; n < spec.prompt; n++) written.set(n, rows.text("x", n)!);
+    let fresh: number | null = null;
+    for (let n = spec.prompt + 1; n <= i; n++) {
+      const symbol = rows.text("b", n);
+      const cell = rows.number("h", n - 1);
+      if (symbol === null || !Number.isInteger(cell)) continue;
+      written.set(cell, symbol);
+      if (n === i && n > spec.prompt + 1) fresh = cell;
+    }
+    return { written, fresh };
+  }
+
+  /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
+  private fit(h: number): void {
+    const { room } = this;
+    const all = this.highest - this.lowest + 1;
+    if (room >= all) {
+      this.first = this.machine?.tape === "one-way" ? this.lowest : this.lowest - Math.floor((room - all) / 2);
+      this.size = room;
+      return;
+    }
+    this.size = room;
+    let first = this.first ?? h - Math.floor(room / 2);
+    first = Math.min(Math.max(first, h + MARGIN + 1 - room), h - MARGIN);
+    this.first = Math.max(this.lowest, Math.min(first, this.highest + 1 - room));
+  }
+}

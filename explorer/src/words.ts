@@ -1,0 +1,95 @@
+// Numbers, names and positions in words.
+
+import type { MachineSpec, Run, SubspaceSpec, Value } from "./data";
+import { el } from "./dom";
+
+/** A formula as nodes: `_{…}` and `_x` are set low, `^2` high. */
+export function math(text: string): Node[] {
+  const nodes: Node[] = [];
+  let last = 0;
+  for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
+    if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
+    const low = match[1] ?? match[2];
+    nodes.push(low === undefined ? el("sup", {}, match[3]!) : el("sub", {}, low));
+    last = match.index + match[0].length;
+  }
+  if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
+  return nodes;
+}
+
+/** A subspace as the chapter writes it: e_q is q, e_b(j*-1) is b_{j*-1}, e_x(h) is x_h. */
+export function symbolOf(name: string): string {
+  const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
+  return match ? (match[2] ? `${match[1]}_{${match[2]}}` : match[1]!) : name;
+}
+
+/** A number, exactly if it is an integer or a multiple of 1/(i+1); else to six digits. */
+export function number(value: number, i: number): string {
+  if (Number.isInteger(value)) return String(value).replace("-", "−");
+  const above = Math.round(value * (i + 1));
+  if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+  return digits(value);
+}
+
+/** A number to six digits. */
+export function digits(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
+  return String(Number(value.toPrecision(6))).replace("-", "−");
+}
+
+/** What a subspace holds, in words: `q2`, `3`, `⊥`, or a combination of labels. */
+export function words(subspace: SubspaceSpec, value: Value, i: number): string {
+  if (!subspace.labels) return number(value.number, i);
+  if (value.number > 0) return subspace.labels[value.number - 1]!;
+  if (value.number === 0) return "⊥";
+  const terms = value.coordinates.flatMap((v, k) => (v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels![k]}`] : []));
+  return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+}
+
+export function count(n: number, noun: string): string {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+export const VERDICTS: Record<string, string> = { accept: "accepts", reject: "rejects", halt: "halts" };
+export const MOVES: Record<string, string> = { "-1": "L", "0": "S", "1": "R" };
+const MOVED: Record<string, string> = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+
+/** What happens at a position, in a sentence or two. */
+export function story(run: Run, machine: MachineSpec | null, i: number): (Node | string)[] {
+  const { rows, spec } = run;
+  const token = (text: string) => el("b", { class: "mono" }, text);
+  const answer = rows.text("y", i)!;
+  if (i < spec.prompt) return ["The prompt: ", token(rows.text("x", i)!), ` is in cell ${i} of the tape.`];
+  if (i === spec.prompt)
+    return [
+      token("BOS"),
+      ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+      token(answer),
+      ".",
+    ];
+  const q = rows.text("q", i);
+  const a = rows.text("a", i) ?? "⊥";
+  const head = rows.number("h", i);
+  const said = [
+    "The machine went to ",
+    token(q ?? "⊥"),
+    ", wrote ",
+    token(rows.text("b", i) ?? "⊥"),
+    ` and ${MOVED[String(rows.number("m", i))] ?? "moved in no way"}. It reads `,
+    token(a),
+    ` in cell ${String(head).replace("-", "−")}`,
+  ];
+  const rule = machine && q !== null ? ruleAt(machine, q, a) : undefined;
+  const end = spec.stop.includes(answer);
+  if (machine && rule) {
+    const [, , r, b, m] = rule;
+    const why = `δ(${q}, ${a}) = (${machine.states[r]!.name}, ${b}, ${MOVES[String(m)]})`;
+    return [...said, ": ", token(why), end ? ", and the answer is " : ", so the next token is ", token(answer), "."];
+  }
+  return [...said, end ? ": the answer is " : ": the next token is ", token(answer), "."];
+}
+
+export function ruleAt(machine: MachineSpec, state: string, symbol: string): MachineSpec["rules"][number] | undefined {
+  const q = machine.states.findIndex(({ name }) => name === state);
+  return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+}

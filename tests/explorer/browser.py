@@ -1,0 +1,68 @@
+"""A real browser for the tests: Chromium, as the system has it, with Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+
+
+def program() -> str | None:
+    """Return where Chromium is: what the variable CHROMIUM says, or the first on the PATH."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def missing() -> str | None:
+    """Return why there is no browser, or None if there is one."""
+    if find_spec("playwright") is None:
+        return "Playwright is not installed: pip install playwright"
+    return None if program() else "Chromium is not installed: apt-get install chromium"
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Give a headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program(), args=list(ARGUMENTS))
+        yield chromium
+        chromium.close()
+
+
+class Window:
+    """A page in the browser that has nothing but its own file: every other request is refused and remembered."""
+
+    def __init__(self, chromium: Any, **options: Any) -> None:
+        self.context = chromium.new_context(**{"viewport": {"width": 1400, "height": 950}, **options})
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
+
+    def open(self, path: Path, address: str = "") -> Any:
+        """Open a page and wait until it is drawn."""
+        self.page.goto(path.as_uri() + address)
+        self.page.wait_for_selector("html[data-ready=true]")
+        return self.page
+
+    def close(self) -> None:
+        self.context.close()

@@ -1,0 +1,1299 @@
+// Built from explorer/src; see explorer/README.md.
+"use strict";
+(() => {
+  // src/dom.ts
+  function el(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    set(element, attributes);
+    element.append(...children.filter((child) => child != null));
+    return element;
+  }
+  function svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    set(element, attributes);
+    element.append(...children.filter((child) => child != null));
+    return element;
+  }
+  function set(element, attributes) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") element.addEventListener(name, value);
+      else if (value === null || value === void 0 || value === false) element.removeAttribute(name);
+      else element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  function icon(path) {
+    return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
+  }
+  function characterWidth(where) {
+    const probe = el("span", { class: "mono", style: "position:absolute;visibility:hidden" }, "0".repeat(40));
+    where.append(probe);
+    const width = probe.getBoundingClientRect().width / 40;
+    probe.remove();
+    return width;
+  }
+
+  // src/controls.ts
+  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
+  var PLAY = "M8 5v14l11-7z";
+  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+  var KEYS = [
+    ["Space", "play, pause"],
+    ["→ ←", "a step on, a step back"],
+    ["Shift → ←", "ten steps"],
+    ["Page Down, Page Up", "a hundred steps"],
+    ["Home, End", "the first, the last position"],
+    ["↑ ↓", "the layer before, the layer after"],
+    ["+ −", "faster, slower"],
+    ["j", "jump to a position"],
+    ["d", "to the first divergence, if there is one"],
+    ["r", "raw numbers of the residual stream"],
+    ["t", "light, dark, or as the system has it"],
+    ["?", "these keys"]
+  ];
+  var Controls = class {
+    constructor(store, divergence) {
+      this.store = store;
+      this.divergence = divergence;
+      const { last } = store;
+      const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
+      this.play = button("Play", PLAY, () => store.toggle(), "play");
+      this.slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+      this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
+      this.jump.style.width = `${String(last).length + 4}ch`;
+      this.speed = el(
+        "select",
+        { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`))
+      );
+      this.element = el(
+        "nav",
+        { class: "controls", "aria-label": "Playing" },
+        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.set({ i: 0, playing: false }), "wide-only"),
+        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        this.play,
+        button("Step", "M7 5v14l10-7z", () => store.step(1)),
+        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+        this.slider,
+        el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
+        this.speed
+      );
+      this.help = el(
+        "dialog",
+        { class: "help", "aria-label": "Keys" },
+        el("h2", {}, "Keys"),
+        el("dl", {}, ...KEYS.flatMap(([keys, does]) => [el("dt", {}, el("kbd", {}, keys)), el("dd", {}, does)])),
+        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
+      );
+      store.subscribe((now) => this.draw(now));
+      addEventListener("keydown", (event) => this.key(event));
+      addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }));
+    }
+    store;
+    divergence;
+    element;
+    help;
+    slider;
+    jump;
+    speed;
+    play;
+    timer = 0;
+    draw(now) {
+      this.slider.value = String(now.i);
+      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
+      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
+      this.speed.value = String(now.speed);
+      const name = now.playing ? "Pause" : "Play";
+      set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
+      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => toAddress(now, this.store.layers), now.playing ? 400 : 80);
+    }
+    key(event) {
+      const target = event.target;
+      const typing = target === this.jump || target instanceof HTMLSelectElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+      if (typing) {
+        if (event.key === "Enter" || event.key === "Escape") target.blur();
+        return;
+      }
+      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+      const act = this.action(event);
+      if (!act) return;
+      event.preventDefault();
+      act();
+    }
+    action(event) {
+      const { store, divergence } = this;
+      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
+      const actions = {
+        " ": () => store.toggle(),
+        k: () => store.toggle(),
+        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
+        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
+        ArrowUp: () => store.set({ layer: store.now.layer - 1 }),
+        ArrowDown: () => store.set({ layer: store.now.layer + 1 }),
+        PageDown: () => store.step(100),
+        PageUp: () => store.step(-100),
+        Home: () => store.step(-Infinity),
+        End: () => store.step(Infinity),
+        "+": faster(1),
+        "=": faster(1),
+        "-": faster(-1),
+        j: () => this.jump.select(),
+        r: () => store.set({ raw: !store.now.raw }),
+        t: () => document.querySelector("#theme")?.click(),
+        "?": () => this.help.showModal()
+      };
+      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
+      return actions[event.key];
+    }
+  };
+  function fromAddress() {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const found = {};
+    const [i, layer] = [said.get("i"), said.get("layer")];
+    if (i !== null && /^\d+$/.test(i)) found.i = Number(i);
+    if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
+    return found;
+  }
+  function toAddress({ i, layer }, layers) {
+    const hash = `#i=${i}${layer === layers - 1 ? "" : `&layer=${layer + 1}`}`;
+    if (hash === location.hash) return;
+    try {
+      history.replaceState(null, "", hash);
+    } catch {
+    }
+  }
+
+  // src/data.ts
+  var COLUMNS = ["x", "q", "b", "m", "h", "a", "y"];
+  var DUE = 0.8;
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const buffer = await new Response(stream).arrayBuffer();
+    return (place) => column(buffer, place);
+  }
+  function column(buffer, { type, at, count: count2 }) {
+    const width = Number(type[1]);
+    const part = buffer.slice(at, at + width * count2);
+    switch (type) {
+      case "u1":
+        return new Uint8Array(part);
+      case "i1":
+        return new Int8Array(part);
+      case "u2":
+        return new Uint16Array(part);
+      case "i2":
+        return new Int16Array(part);
+      case "i4":
+        return new Int32Array(part);
+      case "f8": {
+        const planes = new Uint8Array(part);
+        const bytes = new Uint8Array(planes.length);
+        for (let plane = 0; plane < 8; plane++)
+          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
+        return new Float64Array(bytes.buffer);
+      }
+    }
+  }
+  var Sheet = class {
+    constructor(spec, buffers, texts) {
+      this.texts = texts;
+      this.columns = Object.fromEntries(COLUMNS.map((name) => [name, buffers(spec[name])]));
+    }
+    texts;
+    columns;
+    get count() {
+      return this.columns.x.length;
+    }
+    number(column2, i) {
+      return this.columns[column2][i];
+    }
+    text(column2, i) {
+      const n = this.columns[column2][i];
+      return n === 0 ? null : this.texts[n - 1];
+    }
+    /** A cell as the chapter writes it. */
+    cell(column2, i) {
+      if (column2 === "m" || column2 === "h") {
+        const value = this.number(column2, i);
+        return column2 === "m" && value > 0 ? `+${value}` : String(value).replace("-", "−");
+      }
+      return this.text(column2, i) ?? "⊥";
+    }
+    /** The length of the longest text in a column. */
+    widest(column2) {
+      const values = this.columns[column2];
+      if (column2 === "m" || column2 === "h") {
+        let longest2 = 2;
+        for (const value of values) longest2 = Math.max(longest2, String(value).length);
+        return longest2;
+      }
+      let longest = 1;
+      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
+      return longest;
+    }
+  };
+  var Run = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.rows = new Sheet(spec.rows, buffers, spec.texts);
+      this.expected = spec.expected ? new Sheet(spec.expected, buffers, spec.texts) : this.rows;
+      this.stages = spec.stages.map(
+        (written) => new Map(
+          written.map(([n, { values, others }]) => [
+            n,
+            {
+              values: buffers(values),
+              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
+            }
+          ])
+        )
+      );
+      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
+    }
+    spec;
+    rows;
+    expected;
+    stages;
+    seen;
+    get count() {
+      return this.spec.count;
+    }
+    /** Whether position i carries a token that the decoder generated. */
+    generated(i) {
+      return i > this.spec.prompt;
+    }
+    look(layer, head, i) {
+      return this.seen[layer][head](i);
+    }
+    /** What the cell should be, if the check says that it is something else; undefined where it is right or unchecked. */
+    wrong(column2, i) {
+      if (!this.spec.divergence) return void 0;
+      if (i >= this.spec.checked) return column2 === "x" ? "⊥" : void 0;
+      const due = this.expected.cell(column2, i);
+      return due === this.rows.cell(column2, i) ? void 0 : due;
+    }
+    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+    widest(column2) {
+      let longest = this.rows.widest(column2);
+      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+        const due = this.wrong(column2, i);
+        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
+      }
+      return longest;
+    }
+    /** Whether there was anything to compare a row with. */
+    compared(i) {
+      return i < this.spec.checked;
+    }
+    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
+    value(n, stage, i) {
+      const subspace = this.spec.subspaces[n];
+      for (let s = stage; s >= 0; s--) {
+        const column2 = this.stages[s].get(n);
+        if (!column2) continue;
+        const number2 = column2.values[i];
+        if (!subspace.labels) return { number: number2, coordinates: [number2] };
+        const coordinates = column2.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number2 ? 1 : 0);
+        return { number: number2, coordinates };
+      }
+      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
+    }
+    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
+    changed(n, layer, i) {
+      const after = this.value(n, 2 * layer + 2, i).coordinates;
+      if (layer < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * layer, i).coordinates;
+      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+    }
+  };
+  function looks(head, buffers) {
+    if (!head.seen)
+      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
+      (name) => buffers(head.seen[name])
+    );
+    return (i) => ({
+      uniform: i > 0 && count2[i] === i + 1,
+      winner: winner[i],
+      count: count2[i],
+      score: score[i],
+      runner: runner[i],
+      runnerScore: runnerScore[i],
+      sharers: head.sharers?.[i] ?? [winner[i]]
+    });
+  }
+
+  // src/words.ts
+  function math(text) {
+    const nodes = [];
+    let last = 0;
+    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
+      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
+      const low = match[1] ?? match[2];
+      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
+      last = match.index + match[0].length;
+    }
+    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
+    return nodes;
+  }
+  function symbolOf(name) {
+    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
+    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
+  }
+  function number(value, i) {
+    if (Number.isInteger(value)) return String(value).replace("-", "−");
+    const above = Math.round(value * (i + 1));
+    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    return digits(value);
+  }
+  function digits(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
+    return String(Number(value.toPrecision(6))).replace("-", "−");
+  }
+  function words(subspace, value, i) {
+    if (!subspace.labels) return number(value.number, i);
+    if (value.number > 0) return subspace.labels[value.number - 1];
+    if (value.number === 0) return "⊥";
+    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+  function count(n, noun) {
+    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  }
+  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOVES = { "-1": "L", "0": "S", "1": "R" };
+  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function story(run, machine, i) {
+    const { rows, spec } = run;
+    const token = (text) => el("b", { class: "mono" }, text);
+    const answer = rows.text("y", i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.text("x", i)), ` is in cell ${i} of the tape.`];
+    if (i === spec.prompt)
+      return [
+        token("BOS"),
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+        token(answer),
+        "."
+      ];
+    const q = rows.text("q", i);
+    const a = rows.text("a", i) ?? "⊥";
+    const head = rows.number("h", i);
+    const said = [
+      "The machine went to ",
+      token(q ?? "⊥"),
+      ", wrote ",
+      token(rows.text("b", i) ?? "⊥"),
+      ` and ${MOVED[String(rows.number("m", i))] ?? "moved in no way"}. It reads `,
+      token(a),
+      ` in cell ${String(head).replace("-", "−")}`
+    ];
+    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
+    const end2 = spec.stop.includes(answer);
+    if (machine && rule) {
+      const [, , r, b, m] = rule;
+      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
+      return [...said, ": ", token(why), end2 ? ", and the answer is " : ", so the next token is ", token(answer), "."];
+    }
+    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
+  }
+  function ruleAt(machine, state, symbol) {
+    const q = machine.states.findIndex(({ name }) => name === state);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+  }
+
+  // src/graph.ts
+  var SMALLEST = 0.62;
+  var LARGEST = 1.7;
+  var Graph = class {
+    constructor(run, machine, redraw) {
+      this.run = run;
+      this.machine = machine;
+      this.redraw = redraw;
+      const large = el("button", { type: "button", class: "small", "aria-pressed": "false", click: () => this.enlarge(large) }, "enlarge");
+      this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", large), this.scroll, this.caption);
+      const { svg: drawing, dot, none } = machine.graph;
+      if (drawing) this.show(drawing);
+      else if (dot && window.tm2tfrDraws)
+        window.tm2tfrDraws(dot).then((text) => {
+          this.show(text);
+          this.redraw();
+        }).catch((error) => this.scroll.textContent = `The graph cannot be drawn here: ${String(error)}`);
+      else this.scroll.textContent = none ?? "";
+    }
+    run;
+    machine;
+    redraw;
+    element;
+    scroll = el("div", { class: "scroll graph", tabindex: 0, role: "img" });
+    caption = el("p", { class: "rule mono" });
+    nodes = /* @__PURE__ */ new Map();
+    edges = /* @__PURE__ */ new Map();
+    size = [1, 1];
+    partly = false;
+    followed = null;
+    draw(position) {
+      const { rows } = this.run;
+      const i = Math.min(position, this.run.count - 1);
+      const name = rows.text("q", i);
+      const symbol = rows.text("a", i);
+      const state = this.machine.states.findIndex((q) => q.name === name);
+      const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : void 0;
+      for (const marked of this.scroll.querySelectorAll(".now")) marked.classList.remove("now");
+      const node = this.nodes.get(state);
+      node?.classList.add("now");
+      if (rule) {
+        const edge = this.edges.get(`s${rule[0]}->s${rule[2]}`);
+        edge?.classList.add("now");
+        edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
+      }
+      if (name === null) this.edges.get(`start->s${this.start()}`)?.classList.add("now");
+      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
+      this.caption.textContent = said;
+      set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
+    }
+    start() {
+      return [...this.edges.keys()].find((key) => key.startsWith("start->"))?.slice("start->s".length) ?? "";
+    }
+    show(text) {
+      const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+      const drawing = document.importNode(parsed, true);
+      const [, , width, height] = (drawing.getAttribute("viewBox") ?? "0 0 100 100").split(/\s+/).map(Number);
+      set(drawing, { width: null, height: null, "aria-hidden": "true" });
+      this.size = [width, height];
+      for (const group of drawing.querySelectorAll("g.node, g.edge")) {
+        const title = group.querySelector("title")?.textContent ?? "";
+        if (group.classList.contains("node")) this.nodes.set(Number(title.slice(1)), group);
+        else this.edges.set(title, group);
+        group.querySelectorAll("title").forEach((node) => node.remove());
+      }
+      drawing.querySelector("title")?.remove();
+      this.scroll.replaceChildren(drawing);
+      if (this.element.isConnected) this.fit();
+    }
+    /** Show all of it if it can be read then, else as much as can be. */
+    fit() {
+      const drawing = this.scroll.querySelector("svg");
+      if (!drawing) return;
+      const { clientWidth, clientHeight } = this.scroll;
+      const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
+      const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
+      const smallest = this.element.classList.contains("large") ? SMALLEST / 1.5 : SMALLEST;
+      const scale = Math.max(smallest, Math.min(whole, LARGEST));
+      this.partly = scale > whole;
+      this.followed = null;
+      drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
+      drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
+    }
+    /** Keep the current state in view. */
+    follow() {
+      const node = this.partly ? this.scroll.querySelector(".node.now") : null;
+      if (!node || node === this.followed) return;
+      this.followed = node;
+      const box = node.getBoundingClientRect();
+      const view2 = this.scroll.getBoundingClientRect();
+      const centre = [box.left + box.width / 2 - view2.left, box.top + box.height / 2 - view2.top];
+      const outside = centre[0] < 60 || centre[0] > view2.width - 60 || centre[1] < 40 || centre[1] > view2.height - 40;
+      if (outside) this.scroll.scrollBy(centre[0] - view2.width / 2, centre[1] - view2.height / 2);
+    }
+    enlarge(button) {
+      const large = this.element.classList.toggle("large");
+      set(button, { "aria-pressed": String(large) });
+      button.textContent = large ? "back" : "enlarge";
+      this.fit();
+      this.redraw();
+    }
+  };
+
+  // src/strip.ts
+  var MOST = 60;
+  var LANE = 26;
+  var LOWEST = 42;
+  var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
+  var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
+  var NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
+  var Strip = class {
+    constructor(run, store) {
+      this.run = run;
+      this.store = store;
+      this.field.append(this.arcs, this.chips);
+      this.heads = run.spec.layers.flatMap(
+        (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
+      );
+      const key = el(
+        "ul",
+        { class: "key", "aria-label": "Heads" },
+        ...this.heads.map(
+          ({ label, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name))))
+        )
+      );
+      this.element = el(
+        "section",
+        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
+        el("h2", {}, "What the decoder knows: its tokens"),
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
+        key
+      );
+    }
+    run;
+    store;
+    element;
+    field = el("div", { class: "field" });
+    chips = el("ol", { class: "chips" });
+    arcs = svg("svg", { class: "arcs", role: "img" });
+    heads;
+    scale = 8;
+    room = 600;
+    sizes = WIDE;
+    /** Take note of how wide a character and the panel are. */
+    measure() {
+      this.scale = characterWidth(this.element);
+      this.room = this.field.parentElement.clientWidth - 6;
+    }
+    draw(position, layer) {
+      const { run } = this;
+      const i = Math.min(position, run.count - 1);
+      const looks2 = this.heads.map(({ layer: l, head }) => run.look(l, head, i));
+      const chips = this.layOut(i, looks2);
+      const focused = this.chips.contains(document.activeElement);
+      const items = [];
+      let before = -1;
+      for (const chip of chips) {
+        if (chip.i > before + 1 && chip.i <= i) items.push(this.omitted(before, chip));
+        items.push(this.chip(chip, i));
+        before = chip.i;
+      }
+      this.chips.replaceChildren(...items);
+      if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
+      const width = end(chips) + 4;
+      this.field.style.width = `${width}px`;
+      this.drawArcs(i, looks2, chips, width, layer);
+      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+    }
+    token(i, now) {
+      return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
+    }
+    /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
+    layOut(i, looks2) {
+      const { room } = this;
+      const chosen = /* @__PURE__ */ new Set([i, i + 1]);
+      for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      for (const sizes of i < MOST ? [WIDE, CLOSE] : []) {
+        this.sizes = sizes;
+        const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+        if (end(all) <= room) return this.written(all);
+      }
+      this.sizes = WIDE;
+      let chips = this.placed([...chosen], i);
+      if (end(chips) > room) {
+        this.sizes = NARROW;
+        chips = this.placed([...chosen], i);
+      }
+      for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
+        if (chosen.has(n) || n < 0) continue;
+        const more = this.placed([...chosen, n], i);
+        if (end(more) > room) break;
+        chosen.add(n);
+        chips = more;
+      }
+      return this.written(chips);
+    }
+    written(chips) {
+      this.field.classList.toggle("tight", this.sizes === NARROW);
+      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
+      return chips;
+    }
+    placed(positions, i) {
+      const { gap, omitted, around, least, arrow, lettering } = this.sizes;
+      const text = (n) => this.token(n, i).length * this.scale * lettering;
+      const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
+      const chips = [];
+      let [left, before] = [2, -1];
+      for (const n of positions.sort((a, b) => a - b)) {
+        if (n > before + 1 && n <= i) left += omitted;
+        chips.push({ i: n, left, width: width(n) });
+        left += width(n) + gap;
+        before = n;
+      }
+      return chips;
+    }
+    omitted(before, next) {
+      const missing = next.i - before - 1;
+      const item = el("li", { class: "omitted", title: `${missing.toLocaleString("en")} positions are not shown` });
+      item.append(el("span", {}, "⋯"), el("span", { class: "index" }, missing.toLocaleString("en")));
+      item.style.left = `${next.left - this.sizes.omitted}px`;
+      item.style.width = `${this.sizes.omitted - this.sizes.gap}px`;
+      return item;
+    }
+    chip({ i, left, width }, now) {
+      const { run, store } = this;
+      const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : i === run.spec.prompt ? "bos" : "made";
+      const text = this.token(i, now);
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: `chip ${kind} mono`,
+          "aria-current": i === now ? "step" : null,
+          "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
+          "data-position": i,
+          click: () => store.set({ i, playing: false })
+        },
+        text
+      );
+      const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
+      if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      item.style.left = `${left}px`;
+      item.style.width = `${width}px`;
+      return item;
+    }
+    drawArcs(i, looks2, chips, width, layer) {
+      const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+      const here = middle.get(i);
+      const first = middle.get(chips[0].i);
+      const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
+      const height = LANE * (looks2.length + 0.5) + LOWEST;
+      set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
+      const drawn = looks2.map((look, n) => {
+        const lift = LANE * order.indexOf(n) + LOWEST;
+        const { label, name, layer: l } = this.heads[n];
+        const top = height - lift;
+        const from = here + (n - (looks2.length - 1) / 2) * 5;
+        const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
+        const group = svg("g", {
+          class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+          "data-head": label,
+          "data-from": i,
+          "data-to": look.uniform ? `0..${i}` : look.sharers.join(" "),
+          "data-score": look.uniform ? "" : String(look.score),
+          "data-runner": look.runner < 0 ? "" : look.runner,
+          "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
+          "data-gap": gap
+        });
+        const targets = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const dash = { "stroke-dasharray": DASHES[n % 7] || null };
+        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
+        if (look.uniform) {
+          group.append(svg("path", { d: `M${first} ${height}V${top + 8}Q${first} ${top} ${first + 8} ${top}H${from - 8}Q${from} ${top} ${from} ${top + 8}V${height}`, ...dash }));
+          for (const chip of chips)
+            if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
+        }
+        for (const j of targets) {
+          const to = middle.get(j) + (n - (looks2.length - 1) / 2) * 5;
+          const peak = height - lift / 0.75;
+          if (j === i) {
+            labels[0] = from;
+            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+          } else {
+            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+          }
+        }
+        group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
+        group.prepend(svg("title", {}, `head ${label}, ${name}: ${described(look, i)}`));
+        return group;
+      });
+      this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described(look, i)}`).join("; ") });
+    }
+    span(look, i) {
+      return look.uniform ? i + 0.5 : i - look.winner;
+    }
+  };
+  function end(chips) {
+    const last = chips.at(-1);
+    return last.left + last.width;
+  }
+  function described(look, i) {
+    if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
+    const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
+    if (look.runner < 0) return `${where}, the only one there is`;
+    return `${where}, score ${digits(look.score)}, runner-up ${look.runner} with ${digits(look.runnerScore)}, gap ${digits(look.score - look.runnerScore)}`;
+  }
+  function sample(n) {
+    const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
+    return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
+  }
+  function tip(x, y) {
+    return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+  }
+
+  // src/layers.ts
+  var Layers = class {
+    constructor(run, store) {
+      this.run = run;
+      this.store = store;
+      this.cards = run.spec.layers.map((_, l) => this.card(l));
+      this.element = el(
+        "section",
+        { class: "panel layers-panel", "aria-label": "The layers" },
+        el("h2", {}, "How the next token is computed"),
+        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+      );
+    }
+    run;
+    store;
+    element;
+    cards;
+    draw(position, layer) {
+      const i = Math.min(position, this.run.count - 1);
+      this.cards.forEach(({ card, button, heads, wrote }, l) => {
+        card.classList.toggle("chosen", l === layer);
+        set(button, { "aria-pressed": l === layer ? "true" : "false" });
+        heads.replaceChildren(...this.heads(l, i));
+        wrote.replaceChildren(...this.wrote(l, i));
+      });
+    }
+    card(l) {
+      const layer = this.run.spec.layers[l];
+      const heads = el("ul", { class: "looks" });
+      const wrote = el("p", { class: "wrote" });
+      const button = el(
+        "button",
+        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
+        el("span", { class: "number" }, String(l + 1)),
+        layer.name
+      );
+      const weights = el(
+        "div",
+        { class: "weights", hidden: true },
+        ...layer.heads.map(
+          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
+        ),
+        el("pre", { tabindex: 0 }, layer.weights)
+      );
+      const more = el("button", {
+        type: "button",
+        class: "small",
+        "aria-expanded": "false",
+        "aria-label": `the weights of layer ${l + 1}`,
+        click: () => {
+          weights.hidden = !weights.hidden;
+          set(more, { "aria-expanded": String(!weights.hidden) });
+        }
+      }, "weights");
+      const card = el(
+        "li",
+        { class: "layer", "data-layer": l + 1 },
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
+        el("p", { class: "meaning" }, layer.meaning),
+        heads,
+        el("div", { class: "bottom" }, wrote, more),
+        weights
+      );
+      return { card, button, heads, wrote };
+    }
+    heads(l, i) {
+      const before = this.run.spec.layers.slice(0, l).reduce((sum, layer) => sum + layer.heads.length, 0);
+      return this.run.spec.layers[l].heads.map((head, k) => {
+        const look = this.run.look(l, k, i);
+        const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
+        const where = look.uniform ? `every score is 0: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner));
+        const facts = look.uniform || i === 0 ? [] : [
+          fact("score", digits(look.score), look.score),
+          ...look.runner < 0 ? [] : [
+            fact(`runner-up ${look.runner}:`, digits(look.runnerScore), look.runnerScore),
+            fact("gap", digits(look.score - look.runnerScore), look.score - look.runnerScore)
+          ]
+        ];
+        const n = before + k;
+        return el(
+          "li",
+          { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
+          sample(n),
+          el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
+          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "where" }, where),
+          token,
+          ...facts
+        );
+      });
+    }
+    wrote(l, i) {
+      const { run } = this;
+      const changed = run.spec.subspaces.flatMap(
+        (subspace, n) => run.changed(n, l, i) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * l + 2, i), i)))] : []
+      );
+      return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+    }
+  };
+  var Stream = class {
+    constructor(run, store) {
+      this.run = run;
+      const names = ["the embedding", ...run.spec.layers.map((layer, l) => `layer ${l + 1}: ${layer.name}`)];
+      this.choice = el(
+        "select",
+        { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
+        ...names.map((name, n) => el("option", { value: n - 1 }, name))
+      );
+      this.raw = el(
+        "button",
+        { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
+        "raw numbers"
+      );
+      this.element = el(
+        "section",
+        { class: "panel stream-panel", "aria-label": "The residual stream" },
+        el("h2", {}, "Residual stream ", this.title),
+        el("div", { class: "tools" }, el("label", {}, "after ", this.choice), this.raw, el("span", { class: "legend" }, "◆ changed by this layer")),
+        this.list
+      );
+    }
+    run;
+    element;
+    title = el("span", {});
+    list = el("ul", { class: "stream" });
+    choice;
+    raw;
+    draw(position, layer, raw) {
+      const { run } = this;
+      const i = Math.min(position, run.count - 1);
+      this.choice.value = String(layer);
+      this.title.textContent = `at position ${i}`;
+      set(this.raw, { "aria-pressed": String(raw) });
+      this.list.replaceChildren(
+        ...run.spec.subspaces.flatMap((subspace, n) => {
+          if (subspace.labels?.length === 0) return [];
+          const value = run.value(n, 2 * layer + 2, i);
+          const changed = run.changed(n, layer, i);
+          const empty = value.coordinates.every((v) => v === 0);
+          return [
+            el(
+              "li",
+              { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+              el("span", { class: "mark" }, changed ? "◆" : ""),
+              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "mono words" }, words(subspace, value, i)),
+              raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
+            )
+          ];
+        })
+      );
+    }
+  };
+
+  // src/state.ts
+  var Store = class {
+    constructor(last, layers, start2) {
+      this.last = last;
+      this.layers = layers;
+      this.now = { i: 0, layer: layers - 1, raw: false, playing: false, speed: 2, ...start2 };
+    }
+    last;
+    layers;
+    now;
+    views = [];
+    drawing = false;
+    clock = 0;
+    owed = 0;
+    subscribe(view2) {
+      this.views.push(view2);
+    }
+    set(change) {
+      const next = { ...this.now, ...change };
+      next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
+      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      const starts = next.playing && !this.now.playing;
+      Object.assign(this.now, next);
+      if (starts) this.play();
+      if (!this.drawing) {
+        this.drawing = true;
+        requestAnimationFrame(() => this.draw());
+      }
+    }
+    /** Move by n positions, and stop playing. */
+    step(n) {
+      this.set({ i: this.now.i + n, playing: false });
+    }
+    toggle() {
+      const again = !this.now.playing && this.now.i === this.last;
+      this.set({ playing: !this.now.playing, ...again ? { i: 0 } : {} });
+    }
+    draw() {
+      this.drawing = false;
+      for (const view2 of this.views) view2(this.now);
+    }
+    play() {
+      this.clock = performance.now();
+      this.owed = 0;
+      const tick = (time) => {
+        if (!this.now.playing) return;
+        this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
+        this.clock = time;
+        const whole = Math.floor(this.owed);
+        if (whole > 0) {
+          this.owed -= whole;
+          const i = this.now.i + whole;
+          this.set(i >= this.last ? { i: this.last, playing: false } : { i });
+        }
+        requestAnimationFrame(tick);
+      };
+      requestAnimationFrame(tick);
+    }
+  };
+
+  // src/table.ts
+  var TITLES = {
+    x: "the token at this position",
+    q: "the state",
+    b: "the symbol just written",
+    m: "the move",
+    h: "the head's cell",
+    a: "the symbol under the head",
+    y: "the answer: the next token"
+  };
+  var ROW = 36;
+  var AROUND = 8;
+  var PRINTED = 40;
+  var SMALLEST2 = 0.74;
+  var Table = class {
+    constructor(run, store) {
+      this.run = run;
+      this.store = store;
+      const header = el(
+        "div",
+        { class: "row header", role: "row" },
+        el("span", { role: "columnheader", title: "the position" }, "i"),
+        ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name))
+      );
+      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+      this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
+      this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, "The chapter's table ", el("span", { class: "check" }, this.summary())), this.scroll);
+      this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
+      addEventListener("beforeprint", () => this.print(true));
+      addEventListener("afterprint", () => this.print(false));
+    }
+    run;
+    store;
+    element;
+    body = el("div", { class: "rows", role: "rowgroup" });
+    scroll;
+    grid;
+    shown = /* @__PURE__ */ new Map();
+    now = -1;
+    marked = -1;
+    printing = false;
+    /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
+    measure() {
+      const { run } = this;
+      this.grid.style.fontSize = "";
+      const size = parseFloat(getComputedStyle(this.grid).fontSize);
+      const scale = characterWidth(this.grid);
+      const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
+      const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
+      const all = widths.reduce((sum, width) => sum + width, 0);
+      const smaller = Math.max(SMALLEST2, Math.min(1, this.scroll.clientWidth / all));
+      this.grid.style.fontSize = `${size * smaller}px`;
+      this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
+      this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
+      this.body.style.height = `${run.count * ROW}px`;
+    }
+    draw(position) {
+      const i = Math.min(position, this.run.count - 1);
+      if (i !== this.now) {
+        this.now = i;
+        const { scrollTop, clientHeight } = this.scroll;
+        const [top, view2] = [i * ROW, clientHeight - ROW];
+        if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
+        else if (top + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW - view2;
+      }
+      this.fill();
+    }
+    fill() {
+      const { scrollTop, clientHeight } = this.scroll;
+      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
+      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      if (this.printing) {
+        first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
+        last = Math.min(this.run.count, first + PRINTED);
+      }
+      for (const [i, row] of this.shown) {
+        if (i >= first && i < last) continue;
+        row.remove();
+        this.shown.delete(i);
+      }
+      for (let i = first; i < last; i++) {
+        if (this.shown.has(i)) continue;
+        const row = this.row(i);
+        const next = i + 1 < last ? this.shown.get(i + 1) : void 0;
+        this.body.insertBefore(row, next ?? null);
+        this.shown.set(i, row);
+      }
+      this.point(this.marked, false);
+      this.point(this.now, true);
+      this.marked = this.now;
+    }
+    point(i, now) {
+      const row = this.shown.get(i);
+      if (!row) return;
+      row.classList.toggle("now", now);
+      set(row, { "aria-current": now ? "true" : null });
+    }
+    row(i) {
+      const { run, store } = this;
+      const compared = run.compared(i);
+      const first = run.spec.divergence?.position === i;
+      const row = el(
+        "div",
+        {
+          class: `row${first ? " first-wrong" : ""}`,
+          role: "row",
+          "aria-rowindex": i + 2,
+          "data-row": i,
+          click: () => store.set({ i, playing: false })
+        },
+        el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
+        ...COLUMNS.map((name) => {
+          const text = run.rows.cell(name, i);
+          const due = run.wrong(name, i);
+          const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
+          return el(
+            "span",
+            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
+            text,
+            el("span", { class: "tick", title: due === void 0 ? "as the simulator says" : `the simulator says ${due}` }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            due === void 0 ? null : el("span", { class: "due" }, `≠ ${due}`)
+          );
+        })
+      );
+      row.style.top = `${i * ROW}px`;
+      return row;
+    }
+    print(printing) {
+      this.printing = printing;
+      this.fill();
+    }
+    summary() {
+      const { spec } = this.run;
+      const cells = `${spec.compared.toLocaleString("en")} cells`;
+      if (spec.agrees === null) return "not checked: there is no machine to compare with";
+      if (spec.agrees) return `✓ ${cells} compared with the simulator, all agree`;
+      return `✗ differs from the simulator at position ${spec.divergence.position}`;
+    }
+  };
+
+  // src/tape.ts
+  var MARGIN = 2;
+  var Tape = class {
+    constructor(run, machine) {
+      this.run = run;
+      this.machine = machine;
+      const tape = el("div", { class: "tape", role: "img" }, this.head, this.cells);
+      this.element = el("section", { class: "panel tape-panel", "aria-label": "The tape" }, tape, this.story, this.end);
+      let [lowest, highest] = [0, Math.max(0, run.spec.prompt - 1)];
+      for (let i = 0; i < run.count; i++) {
+        const h = run.rows.number("h", i);
+        if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
+      }
+      this.lowest = machine?.tape === "one-way" ? Math.min(0, lowest) : lowest - 1;
+      this.highest = highest + 1;
+    }
+    run;
+    machine;
+    element;
+    cells = el("div", { class: "cells" });
+    head = el("div", { class: "head" });
+    story = el("p", { class: "story", "aria-live": "polite" });
+    end = el("p", { class: "ended" });
+    lowest;
+    highest;
+    first = null;
+    size = 0;
+    room = 5;
+    /** Take note of how many cells there is room for. */
+    measure() {
+      const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
+      this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / cell));
+    }
+    draw(position, playing) {
+      const { run } = this;
+      set(this.story, { "aria-live": playing ? "off" : "polite" });
+      const i = Math.min(position, run.count - 1);
+      const h = run.rows.number("h", i);
+      const known = Number.isInteger(h);
+      this.fit(known ? h : 0);
+      const { written, fresh } = this.contents(i);
+      const blank = this.machine?.blank ?? "_";
+      const one = this.machine?.tape === "one-way";
+      const start2 = this.first;
+      const cells = [];
+      for (let cell = start2; cell < start2 + this.size; cell++) {
+        const symbol = written.get(cell);
+        const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
+        cells.push(
+          el(
+            "div",
+            {
+              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              "data-cell": cell
+            },
+            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "index" }, String(cell).replace("-", "−"))
+          )
+        );
+      }
+      this.cells.replaceChildren(...cells);
+      const open = !one || start2 > 0;
+      set(this.cells, { class: `cells${open ? " open-left" : ""}` });
+      const state = run.rows.text("q", i);
+      this.head.hidden = !known;
+      this.head.replaceChildren(el("span", { class: "state mono" }, state ?? "start"));
+      this.head.style.setProperty("--at", String(h - start2));
+      const shown = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
+      set(this.cells.parentElement, {
+        "aria-label": `Tape from cell ${start2}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
+      });
+      this.story.replaceChildren(...story(run, this.machine, i));
+      this.end.hidden = position < run.count;
+      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+    }
+    /** What is in the cells before step i, and the cell that the token at i has just written. */
+    contents(i) {
+      const { rows, spec } = this.run;
+      const written = /* @__PURE__ */ new Map();
+      for (let n = 0; n < spec.prompt; n++) written.set(n, rows.text("x", n));
+      let fresh = null;
+      for (let n = spec.prompt + 1; n <= i; n++) {
+        const symbol = rows.text("b", n);
+        const cell = rows.number("h", n - 1);
+        if (symbol === null || !Number.isInteger(cell)) continue;
+        written.set(cell, symbol);
+        if (n === i && n > spec.prompt + 1) fresh = cell;
+      }
+      return { written, fresh };
+    }
+    /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
+    fit(h) {
+      const { room } = this;
+      const all = this.highest - this.lowest + 1;
+      if (room >= all) {
+        this.first = this.machine?.tape === "one-way" ? this.lowest : this.lowest - Math.floor((room - all) / 2);
+        this.size = room;
+        return;
+      }
+      this.size = room;
+      let first = this.first ?? h - Math.floor(room / 2);
+      first = Math.min(Math.max(first, h + MARGIN + 1 - room), h - MARGIN);
+      this.first = Math.max(this.lowest, Math.min(first, this.highest + 1 - room));
+    }
+  };
+
+  // src/main.ts
+  var data = JSON.parse(document.querySelector("#data").textContent);
+  async function start() {
+    const buffers = await unpacked(document.querySelector("#columns").textContent);
+    const runs = data.runs.map((spec) => new Run(spec, buffers));
+    const last = Math.max(...runs.map((run) => run.count)) - 1;
+    const parts = runs.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts.length ? Math.min(...parts) : null;
+    const first = Math.min(last, runs[0].spec.prompt + 1);
+    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() });
+    const controls = new Controls(store, divergence);
+    const main = document.querySelector("main");
+    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store))));
+    document.body.append(controls.element, controls.help);
+    document.querySelector("#help").addEventListener("click", () => controls.help.showModal());
+    document.querySelector(".verdict").replaceChildren(...verdict(runs));
+    theme();
+    addEventListener("resize", () => store.set({}));
+    addEventListener("mousedown", (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    });
+    store.set({});
+    store.draw();
+    document.documentElement.dataset["ready"] = "true";
+  }
+  function view(run, several, store) {
+    const tape = new Tape(run, data.machine);
+    const strip = new Strip(run, store);
+    const layers = new Layers(run, store);
+    const stream = new Stream(run, store);
+    const table = new Table(run, store);
+    const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
+    let width = 0;
+    store.subscribe(({ i, layer, raw, playing }) => {
+      if (width !== innerWidth) {
+        width = innerWidth;
+        for (const part of [tape, strip, table]) part.measure();
+        graph?.fit();
+      }
+      tape.draw(i, playing);
+      strip.draw(i, layer);
+      layers.draw(i, layer);
+      stream.draw(i, layer, raw);
+      graph?.draw(i);
+      graph?.follow();
+      table.draw(i);
+    });
+    const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
+    const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
+    return el(
+      "article",
+      { class: "run", "data-boundary": run.spec.boundary },
+      el(
+        "div",
+        { class: "inside" },
+        title,
+        el("div", { class: "side" }, tape.element, strip.element, layers.element),
+        el("div", { class: "side" }, graph ? graph.element : null, table.element, stream.element)
+      )
+    );
+  }
+  function notices(runs, store) {
+    const wrong = runs.filter((run) => run.spec.divergence);
+    if (runs.length > 1 && !wrong.length)
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+    return wrong.map((run) => {
+      const { position, column: column2, expected, found, cause } = run.spec.divergence;
+      const whose = runs.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
+      const [what, ...why] = cause;
+      return el(
+        "aside",
+        { class: "notice", role: "note", "data-position": position },
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), ", is ", el("b", { class: "mono" }, found), ". "),
+        el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
+        ...why.map((line) => el("p", { class: "cause" }, line))
+      );
+    });
+  }
+  function verdict(runs) {
+    return runs.map((run) => {
+      const { answer, agrees, T } = run.spec;
+      const said = answer === "limit" ? "no verdict within the limit" : `${VERDICTS[answer]} after T = ${T.toLocaleString("en")}`;
+      const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
+      const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
+      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
+    });
+  }
+  function theme() {
+    const button = document.querySelector("#theme");
+    const modes = ["auto", "light", "dark"];
+    const apply = (mode2) => {
+      set(document.documentElement, { "data-theme": mode2 });
+      button.textContent = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" }[mode2];
+      set(button, { "aria-label": `Colours: ${mode2}` });
+    };
+    let mode = "auto";
+    try {
+      mode = localStorage.getItem("tm2tfr-theme") ?? "auto";
+    } catch {
+    }
+    apply(modes.includes(mode) ? mode : "auto");
+    button.addEventListener("click", () => {
+      mode = modes[(modes.indexOf(mode) + 1) % modes.length];
+      apply(mode);
+      try {
+        localStorage.setItem("tm2tfr-theme", mode);
+      } catch {
+      }
+    });
+  }
+  start().catch((error) => {
+    document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    throw error;
+  });
+})();

@@ -1,0 +1,141 @@
+"""Recordings as the plain data that the page reads: texts and small things as JSON, columns in one buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from tm2tfr.explorer.columns import Columns
+from tm2tfr.explorer.record import PER_POSITION, Attended, Column, Recording
+from tm2tfr.explorer.words import EQUATIONS, moves, score
+from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.check import Divergence
+from tm2tfr.trace.rows import Row
+from tm2tfr.trace.sheet import plain, shower
+from tm2tfr.transformer.listing import listing
+from tm2tfr.transformer.weights import Head, Layer
+
+MOST_STATES = 100
+"""Nobody could read the graph of more; Graphviz would take minutes for it."""
+
+Show = Callable[[str], str]
+
+
+def document(title: str, machine: Machine | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
+    """Return the data of a page, and the buffer that its columns are in, as base64."""
+    columns = Columns()
+    show = shower([row for recording in recordings for row in recording.trace.rows])
+    data = {
+        "title": title,
+        "machine": machine and _machine(machine, show),
+        "runs": [_run(recording, columns, show) for recording in recordings],
+    }
+    return data, columns.packed()
+
+
+def _machine(machine: Machine, show: Show) -> dict[str, Any]:
+    lines = rule_lines(machine)
+    states = {q: n for n, q in enumerate(machine.states)}
+    rules = [[states[q], show(a), states[r], show(b), m, lines[q, a]] for (q, a), (r, b, m) in machine.transitions.items()]
+    return {
+        "name": show(machine.name),
+        "description": machine.description,
+        "tape": machine.tape,
+        "blank": show(machine.blank),
+        "missing": machine.missing_outcome,
+        "states": [{"name": show(q), "end": machine.outcome_of(q)} for q in machine.states],
+        "rules": rules,
+        "graph": _graph(machine),
+    }
+
+
+def _graph(machine: Machine) -> dict[str, str]:
+    """Return the drawing, or what the page has to draw itself, or why there is none."""
+    if len(machine.states) > MOST_STATES:
+        return {"none": f"{len(machine.states):,} states are too many for a drawing that could be read"}
+    svg = svg_or_none(machine, large=True)
+    if svg is None:
+        return {"dot": to_dot(machine, large=True)}
+    return {"svg": svg[svg.index("<svg") :]}  # without the address of a document type
+
+
+def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
+    trace, decoder = recording.trace, recording.decoder
+    texts: dict[str, int] = {}
+
+    def sheet(rows: Sequence[Row]) -> dict[str, Any]:
+        found = {c: columns.add(_interned([getattr(row, c) for row in rows], texts, show)) for c in "xqbay"}
+        return found | {c: columns.add([float(getattr(row, c)) for row in rows]) for c in "mh"}
+
+    summary = trace.as_dict()
+    summary = {k: summary[k] for k in ("outcome", "steps", "T", "agrees", "compared", "engine", "dtype")}
+    return {
+        **summary,
+        "answer": trace.answer,
+        "boundary": decoder.provenance.get("left_boundary", ""),
+        "input": "".join(map(show, trace.input)),
+        "prompt": len(trace.input),
+        "count": len(trace.rows),
+        "final": "".join(map(show, trace.result.tape)) if trace.result else None,
+        "rows": sheet(trace.rows),
+        "expected": sheet(trace.expected) if trace.divergence else None,
+        "checked": len(trace.expected),
+        "divergence": trace.divergence and _divergence(trace.divergence),
+        "vocabulary": [show(token) for token in decoder.vocabulary],
+        "stop": [show(token) for token in decoder.stop],
+        "nonzero": decoder.nonzero,
+        "layers": [
+            _layer(recording, n, layer, heads, columns)
+            for n, (layer, heads) in enumerate(zip(decoder.layers, recording.heads, strict=True), start=1)
+        ],
+        "subspaces": [
+            {"name": s.name, "labels": None if s.labels is None else list(map(show, s.labels))}
+            for s in decoder.layout.subspaces
+        ],
+        "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
+        "texts": list(texts),
+    }
+
+
+def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: Columns) -> dict[str, Any]:
+    decoder = recording.decoder
+    return {
+        "name": layer.name,
+        "meaning": layer.meaning,
+        "source": layer.source,
+        "equation": EQUATIONS.get(layer.name, ""),
+        "units": len(layer.feed_forward.units) if layer.feed_forward else 0,
+        "weights": listing(decoder, str(number)),
+        "heads": [_head(recording, head, seen, columns) for head, seen in zip(layer.heads, heads, strict=True)],
+    }
+
+
+def _head(recording: Recording, head: Head, seen: Attended, columns: Columns) -> dict[str, Any]:
+    layout = recording.decoder.layout
+    about = {"name": head.name, "source": head.source, "score": score(layout, head), "moves": list(moves(layout, head))}
+    if seen.uniform:
+        return about | {"seen": None}
+    return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
+
+
+def _column(column: Column, columns: Columns) -> dict[str, Any]:
+    others = {i: [v if isfinite(v) else str(v).replace("inf", "Infinity") for v in row] for i, row in column.others.items()}
+    return {"values": columns.add(column.values)} | ({"others": others} if others else {})
+
+
+def _divergence(found: Divergence) -> dict[str, Any]:
+    cause = found.cause
+    return {
+        "position": found.position,
+        "column": found.column,
+        "expected": plain(found.column, found.expected),
+        "found": plain(found.column, found.found),
+        "cause": str(cause).split("\n") if cause else [],
+    }
+
+
+def _interned(values: Iterable[str | None], texts: dict[str, int], show: Show) -> list[int]:
+    """Return the number of each text in `texts`, counted from 1; 0 is ⊥."""
+    return [0 if value is None else texts.setdefault(show(value), len(texts)) + 1 for value in values]

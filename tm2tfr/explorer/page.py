@@ -1,0 +1,78 @@
+"""The page itself: one HTML file with everything in it, which asks nothing of any network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.explorer.document import document
+from tm2tfr.explorer.record import Recording
+from tm2tfr.export.files import write_text
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.check import Trace
+
+HEIGHT = 820
+"""The height of the page in a notebook's output cell, in pixels."""
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """A page, made. In a notebook it shows itself, in a frame that may run its script and do nothing else.
+
+    Args:
+        html: the whole page.
+        traces: the run that it shows, and the one beside it if there is one.
+    """
+
+    html: str = field(repr=False)
+    traces: tuple[Trace, ...]
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to `path`, whole or not at all.
+
+        Raises:
+            OutputError: if it cannot be written.
+        """
+        write_text(path, self.html)
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{HEIGHT}px;border:0"
+        return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
+
+
+def explorer(machine: Machine | None, recordings: Sequence[Recording]) -> Explorer:
+    """Return the page that shows `recordings`, one or two runs of the same machine on the same word."""
+    first = recordings[0].trace
+    title = f"{first.machine} on {first.input!r}"
+    data, columns = document(title, machine, recordings)
+    draws = "dot" in ((data["machine"] or {}).get("graph") or {})
+    parts = {
+        "title": escape(title),
+        "name": escape(first.machine),
+        "input": escape(data["runs"][0]["input"] or "(empty)"),
+        "about": escape(machine.description if machine else ""),
+        "style": _asset("explorer.css"),
+        "data": _embedded(data),
+        "columns": columns,
+        "viz": f"<script>\n{_asset('viz.js')}</script>" if draws else "",
+        "script": _asset("explorer.js"),
+    }
+    html = _asset("page.html")
+    for name, text in parts.items():
+        before, _, after = html.partition(f"<!--{name}-->")
+        html = f"{before}{text}{after}"
+    return Explorer(html, tuple(recording.trace for recording in recordings))
+
+
+def _asset(name: str) -> str:
+    return files("tm2tfr.explorer").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _embedded(data: Any) -> str:
+    """Return `data` as JSON that no text in it can break out of a ``<script>`` with."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

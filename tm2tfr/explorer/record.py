@@ -1,0 +1,242 @@
+"""A run of the dense engine, watched from the inside: every residual stream, every head's choice, every check.
+
+The numbers are those of the forward pass that generated the tokens; nothing is computed a second time. The simulator
+takes part in the check alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.decode import Engine, Session, Watch
+from tm2tfr.machine.spec import Machine
+from tm2tfr.trace import check as checking
+from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.weights import Decoder
+
+_BLOCK = 256  # positions that are held as they are before they are put into columns
+_MOST_SHARERS = 64
+
+
+@dataclass
+class Column:
+    """What one subspace held after one stage, a value a position.
+
+    `values` are numbers; of a labelled subspace 0 for the zero vector, k + 1 for its k-th label, and -1 where it is
+    neither: then `others` has the coordinates by position.
+    """
+
+    values: NDArray[Any]
+    others: dict[int, list[float]] = field(default_factory=dict)
+
+    def upto(self, count: int) -> Column:
+        """Return the first `count` positions of it."""
+        return Column(self.values[:count], {i: row for i, row in self.others.items() if i < count})
+
+
+PER_POSITION = ("winner", "count", "score", "runner", "runner_score")
+"""What of `Attended` is a list with a value a position."""
+
+
+@dataclass
+class Attended:
+    """Where one head looked, a value a position.
+
+    Args:
+        uniform: the scores are all 0 by construction: the head takes the mean over all positions j ≤ i.
+        winner: the first position attended to.
+        count: how many positions share the weight.
+        score: the scores of those.
+        runner, runner_score: the best of the other positions, -1 and 0 where there are none.
+        sharers: position -> the first positions that share the weight, where that is several but not all.
+    """
+
+    uniform: bool
+    winner: list[int] = field(default_factory=list)
+    count: list[int] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+    runner: list[int] = field(default_factory=list)
+    runner_score: list[float] = field(default_factory=list)
+    sharers: dict[int, list[int]] = field(default_factory=dict)
+
+    def upto(self, count: int) -> Attended:
+        """Return the first `count` positions of it."""
+        lists = {name: getattr(self, name)[:count] for name in PER_POSITION}
+        return replace(self, **lists, sharers={i: places for i, places in self.sharers.items() if i < count})
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run: its trace, its heads by layer, and what each stage of the computation changed.
+
+    `written` has a dictionary a stage (the embedding, then attention and feed-forward of each layer in turn): the
+    number of a subspace -> its column, for those that this stage changes anywhere in the run.
+    """
+
+    decoder: Decoder
+    trace: Trace
+    heads: Sequence[Sequence[Attended]]
+    written: Sequence[dict[int, Column]]
+
+
+def record(
+    decoder: Decoder,
+    word: str,
+    *,
+    machine: Machine | None,
+    engine: Engine,
+    max_steps: int,
+    progress: Progress | None = None,
+) -> Recording:
+    """Run `decoder` on `word`, check it against `machine` if there is one, and return all that there was to see.
+
+    Raises:
+        InputError: if `word` is not over the machine's input alphabet.
+        EngineError: if the decoder's vocabulary lacks one of its symbols.
+    """
+    recorder = _Recorder(decoder)
+    watched: Any = _Watched(engine, recorder)
+    options: dict[str, Any] = {"engine": watched, "max_steps": max_steps, "keep_rows": True, "progress": progress}
+    if machine is None:
+        trace = checking.run(decoder, word, **options)
+    else:
+        trace = checking.check(decoder, word, machine=machine, **options)
+    return recorder.recording(decoder, trace)
+
+
+class _Recorder:
+    """Takes what an engine shows, a position at a time; see `tm2tfr.engines.decode.Watch`."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._subspaces = decoder.layout.subspaces
+        self._places = [decoder.layout[s.name] for s in self._subspaces]
+        self._stages = 1 + 2 * len(decoder.layers)
+        self.heads = [[Attended(_uniform(head.query, head.key)) for head in layer.heads] for layer in decoder.layers]
+        self._streams: list[Any] = []
+        self._blocks: list[list[dict[int, Column]]] = [[] for _ in range(self._stages)]
+        self._start = 0
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        """Keep the residual stream after a stage."""
+        self._streams.append(residual)
+        if len(self._streams) == self._stages * _BLOCK:
+            self._put_away()
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        """Keep where a head looked, and what came second."""
+        kept, first, count = self.heads[layer][head], int(attended[0]), len(attended)
+        if kept.uniform:
+            return
+        here = len(kept.winner)
+        kept.winner.append(first)
+        kept.count.append(count)
+        kept.score.append(float(scores[first]))
+        others = count < len(scores)
+        if others:
+            rest = scores.copy()
+            rest[attended] = -np.inf
+        runner = int(rest.argmax()) if others else -1
+        kept.runner.append(runner)
+        kept.runner_score.append(float(scores[runner]) if others else 0.0)
+        if others and count > 1:
+            kept.sharers[here] = attended[:_MOST_SHARERS].tolist()
+
+    def recording(self, decoder: Decoder, trace: Trace) -> Recording:
+        """Return what was seen at the positions of `trace`: the engine may have gone on further than was looked at."""
+        written = [{n: column.upto(trace.tokens) for n, column in stage.items()} for stage in self._finished()]
+        heads = [[seen.upto(trace.tokens) for seen in layer] for layer in self.heads]
+        return Recording(decoder, trace, heads, written)
+
+    def _finished(self) -> list[dict[int, Column]]:
+        """Return the columns of each stage."""
+        if self._streams:
+            self._put_away()
+        first, *rest = self._blocks
+        standing = [[block[n] for block in first] for n in range(len(self._subspaces))]
+        whole = [{n: _joined(columns) for n, columns in enumerate(standing)}]
+        for blocks in rest:
+            changed = sorted({n for block in blocks for n in block})
+            for n in changed:
+                standing[n] = [block.get(n, old) for block, old in zip(blocks, standing[n], strict=True)]
+            whole.append({n: _joined(standing[n]) for n in changed})
+        return whole
+
+    def _put_away(self) -> None:
+        """Turn the residual streams held so far into columns, leaving out what a stage did not change."""
+        block = np.array(self._streams, dtype=np.float64).reshape(-1, self._stages, self._streams[0].shape[0])
+        self._streams.clear()
+        before: NDArray[Any] | None = None
+        for number in range(self._stages):
+            stream, found = block[:, number], dict[int, Column]()
+            for n, (subspace, place) in enumerate(zip(self._subspaces, self._places, strict=True)):
+                part = stream[:, place]
+                if before is None or not np.array_equal(part, before[:, place]):
+                    found[n] = _column(subspace, part, self._start)
+            self._blocks[number].append(found)
+            before = stream
+        self._start += len(block)
+
+
+def _column(subspace: Subspace, part: NDArray[Any], start: int) -> Column:
+    """part: (n_positions, width of the subspace), from position `start` on."""
+    if subspace.labels is None:
+        return Column(part[:, 0].copy())
+    if not subspace.labels:
+        return Column(np.zeros(len(part)))
+    best, sizes = part.argmax(axis=1), np.abs(part).sum(axis=1)
+    clean = (sizes == 1.0) & (part[np.arange(len(part)), best] == 1.0)
+    values = np.where(clean, best + 1, np.where(sizes == 0.0, 0, -1))
+    return Column(values, {start + int(n): part[n].tolist() for n in np.flatnonzero(values == -1)})
+
+
+def _joined(columns: Sequence[Column]) -> Column:
+    others = {i: row for column in columns for i, row in column.others.items()}
+    return Column(np.concatenate([column.values for column in columns]), others)
+
+
+def _uniform(query: Any, key: Any) -> bool:
+    """Return whether no component is there in both, so that every score is 0 whatever the stream holds."""
+    return not len(np.intersect1d(query.rows, key.rows))
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """An engine whose sessions show what they do to a recorder."""
+
+    stand_in: Engine
+    recorder: Watch
+
+    @property
+    def name(self) -> str:
+        return self.stand_in.name
+
+    @property
+    def dtype(self) -> str:
+        return self.stand_in.dtype
+
+    def start(self, decoder: Decoder) -> _Session:
+        return _Session(self.stand_in.start(decoder), self.recorder)
+
+
+class _Session:
+    """A session, watched."""
+
+    def __init__(self, session: Session, recorder: Watch) -> None:
+        self._session, self._recorder = session, recorder
+
+    @property
+    def residual(self) -> Any:
+        return self._session.residual
+
+    @property
+    def logits(self) -> Any:
+        return self._session.logits
+
+    def feed(self, token: int, watch: Watch | None = None) -> int:
+        return self._session.feed(token, self._recorder)

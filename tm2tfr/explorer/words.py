@@ -1,0 +1,43 @@
+"""The construction in words for the page: the equation of each layer, and a head's score as its weights say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tm2tfr.transformer.listing import form
+from tm2tfr.transformer.residual import Residual
+from tm2tfr.transformer.weights import Head
+
+EQUATIONS: Mapping[str, str] = {
+    "unpack": "x_i = (q, b, m)",
+    "head position": "h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
+    "read input": "h = argmax_j (2h·j − j^2)/(i+1)",
+    "read tape": "j* = argmax_j 2h·h_{j-1} − h_{j-1}^2 + j/(2(i+1))",
+    "symbol": "a = b_{j*-1} if h_{j*-1} = h, else x_h, else blank",
+    "transition": "y = δ(q, a)",
+}
+"""Layer -> what the chapter says it computes, Eqs. 8.5-8.18; ``_{…}`` is set low and ``^`` high."""
+
+
+def score(layout: Residual, head: Head) -> str:
+    """Return the score of position j seen from i as a head's query and key matrices say it: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    terms = [_product(form(layout, q), form(layout, k)) for q, k in pairs if q and k]
+    return " + ".join(terms).replace("+ −", "− ") or "0"
+
+
+def moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
+    """Yield what a head carries: (read where it attends, added here), each as text by names."""
+    targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
+    for row, column, value in head.output.entries():
+        targets[column][row] = value
+    for read, write in zip(head.value.by_row(), targets, strict=True):
+        if read and write:
+            yield form(layout, read), form(layout, write)
+
+
+def _product(here: str, there: str) -> str:
+    sign, here = ("−", here[1:]) if here.startswith("-") and " " not in here else ("", here)
+    if here in ("1", "1.0"):
+        return f"{sign}⟨{there}⟩_j"
+    return f"{sign}⟨{here}⟩_i·⟨{there}⟩_j"
