@@ -24,7 +24,7 @@ from tm2tfr.dataset import shard
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.spec import fingerprint
-from tm2tfr.errors import DatasetError, OutputError
+from tm2tfr.errors import DatasetError, EngineError, OutputError
 from tm2tfr.machine.library import load, shipped_text
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
@@ -399,6 +399,8 @@ def test_without_numba_the_dense_engine_makes_the_same_data(
 
     monkeypatch.setattr(runs, "available", lambda: False)
     making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
+    with pytest.raises(EngineError, match="the fast engine needs Numba: install it with: pip install numba"):
+        making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "other", workers=1, engine="fast")
     assert document(tmp_path / "data")["engine"] == "dense"
     same = {name: digest for name, digest in contents(words).items() if name != "manifest.json"}
     assert {name: digest for name, digest in contents(tmp_path / "data").items() if name != "manifest.json"} == same

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from tm2tfr._version import __version__
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.fast import Fast, available
+from tm2tfr.engines.fast import MISSING, Fast, available
+from tm2tfr.errors import EngineError
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import RowBlock
@@ -109,7 +110,13 @@ def _numbers(vocabulary: Sequence[str]) -> dict[str, int]:
 
 
 def chosen(engine: str) -> str:
-    """Return the engine that ``auto`` means here: fast where it is installed."""
+    """Return the engine that ``auto`` means here: fast where it is installed.
+
+    Raises:
+        EngineError: if fast is wanted and Numba is not installed.
+    """
+    if engine == "fast" and not available():
+        raise EngineError(MISSING)
     return ("fast" if available() else "dense") if engine == "auto" else engine
 
 
