@@ -4,7 +4,7 @@ import type { Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
 import { sample } from "./strip";
-import { count, digits, math, symbolOf, words } from "./words";
+import { apart, count, digits, math, symbolOf, words } from "./words";
 
 export class Layers {
   readonly element: HTMLElement;
@@ -85,15 +85,16 @@ export class Layers {
           ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight`
           : `${i} → ${look.winner}`;
       const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner)!);
+      const [score, runner] = apart(look.score, look.runnerScore);
       const facts =
         look.uniform || i === 0
           ? []
           : [
-              fact("score", digits(look.score), look.score),
+              fact("score", score, look.score),
               ...(look.runner < 0
                 ? []
                 : [
-                    fact(`runner-up ${look.runner}:`, digits(look.runnerScore), look.runnerScore),
+                    fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
                     fact("gap", digits(look.score - look.runnerScore), look.score - look.runnerScore),
                   ]),
             ];

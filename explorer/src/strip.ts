@@ -3,7 +3,7 @@
 import type { Look, Run } from "./data";
 import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
-import { digits, math } from "./words";
+import { apart, digits, math } from "./words";
 
 /** So many positions are tried whether they all fit. */
 const MOST = 60;
@@ -230,7 +230,8 @@ export function described(look: Look, i: number): string {
   if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
   const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
   if (look.runner < 0) return `${where}, the only one there is`;
-  return `${where}, score ${digits(look.score)}, runner-up ${look.runner} with ${digits(look.runnerScore)}, gap ${digits(look.score - look.runnerScore)}`;
+  const [score, runner] = apart(look.score, look.runnerScore);
+  return `${where}, score ${score}, runner-up ${look.runner} with ${runner}, gap ${digits(look.score - look.runnerScore)}`;
 }
 
 /** A line as the head's arc has it. */

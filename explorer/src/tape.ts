@@ -17,6 +17,7 @@ export class Tape {
   private first: number | null = null;
   private size = 0;
   private room = 5;
+  private cell = 64;
 
   constructor(
     private readonly run: Run,
@@ -35,8 +36,8 @@ export class Tape {
 
   /** Take note of how many cells there is room for. */
   measure(): void {
-    const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
-    this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / cell));
+    this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
+    this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / this.cell));
   }
 
   draw(position: number, playing: boolean): void {
@@ -71,8 +72,10 @@ export class Tape {
     set(this.cells, { class: `cells${open ? " open-left" : ""}` });
     const state = run.rows.text("q", i);
     this.head.hidden = !known;
-    this.head.replaceChildren(el("span", { class: "state mono" }, state ?? "start"));
+    const bubble = el("span", { class: "state mono" }, state ?? "start");
+    this.head.replaceChildren(bubble);
     this.head.style.setProperty("--at", String(h - start));
+    this.keepInside(bubble, (h - start + 0.5) * this.cell);
     const shown = [...cells].map((cell) => cell.firstChild!.textContent).join(" ");
     set(this.cells.parentElement!, {
       "aria-label": `Tape from cell ${start}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`,
@@ -80,6 +83,14 @@ export class Tape {
     this.story.replaceChildren(...story(run, this.machine, i));
     this.end.hidden = position < run.count;
     this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+  }
+
+  /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
+  private keepInside(bubble: HTMLElement, middle: number): void {
+    const width = this.cells.parentElement!.clientWidth;
+    bubble.style.maxWidth = `${width}px`;
+    const half = bubble.offsetWidth / 2;
+    bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
   }
 
   /** What is in the cells before step i, and the cell that the token at i has just written. */

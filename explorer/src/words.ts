@@ -31,10 +31,17 @@ export function number(value: number, i: number): string {
   return digits(value);
 }
 
-/** A number to six digits. */
-export function digits(value: number): string {
+/** A number to six digits, or so many as are asked for. */
+export function digits(value: number, precision = 6): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
-  return String(Number(value.toPrecision(6))).replace("-", "−");
+  return String(Number(value.toPrecision(precision))).replace("-", "−");
+}
+
+/** A score and the runner-up's: six digits, or as many as it takes to see that they differ. */
+export function apart(score: number, runner: number): [string, string] {
+  let precision = 6;
+  while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
+  return [digits(score, precision), digits(runner, precision)];
 }
 
 /** What a subspace holds, in words: `q2`, `3`, `⊥`, or a combination of labels. */
@@ -84,7 +91,11 @@ export function story(run: Run, machine: MachineSpec | null, i: number): (Node |
   if (machine && rule) {
     const [, , r, b, m] = rule;
     const why = `δ(${q}, ${a}) = (${machine.states[r]!.name}, ${b}, ${MOVES[String(m)]})`;
-    return [...said, ": ", token(why), end ? ", and the answer is " : ", so the next token is ", token(answer), "."];
+    const triple = (move: number) => `(${machine.states[r]!.name},${b},${move > 0 ? "+" : ""}${move})`;
+    let link = answer === triple(m) ? ", so the next token is " : ", but the next token is ";
+    if (end) link = ", and the answer is ";
+    else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple(0)) link = "; at the left end the head stays, so the next token is ";
+    return [...said, ": ", token(why), link, token(answer), "."];
   }
   return [...said, end ? ": the answer is " : ": the next token is ", token(answer), "."];
 }

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -349,9 +350,7 @@ def test_rows_without_a_check_have_no_marks(opened: Open) -> None:
 
 
 def weights_alone(machine: str) -> Decoder:
-    import dataclasses
-
-    return dataclasses.replace(tm2tfr.compile(machine), provenance={})
+    return replace(tm2tfr.compile(machine), provenance={})
 
 
 def test_the_tape_is_what_the_tokens_say(opened: Open) -> None:
@@ -370,6 +369,49 @@ def test_the_tape_is_what_the_tokens_say(opened: Open) -> None:
         if i > 1:
             assert cells[here] == row.a
     assert page.locator(".cell.fresh").count() == 1
+
+
+def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: Open) -> None:
+    repaired = opened(tm2tfr.explore("left-edge", "11"), "#i=3").locator(".story").inner_text()
+    assert repaired.endswith(
+        "δ(rewind, 1) = (rewind, I, L); at the left end the head stays, so the next token is (rewind,I,0)."
+    )
+    chapter = opened(tm2tfr.explore("left-edge", "11", left_boundary="chapter"), "#i=3").locator(".story").inner_text()
+    assert chapter.endswith("δ(rewind, 1) = (rewind, I, L), so the next token is (rewind,I,-1).")
+    decoder = tm2tfr.compile("chapter")
+    output = matrices(decoder)["layers.6.feed_forward.output"]
+    wanted = decoder.layout.directions.index("e_y[(q1,_,+1)]")
+    for row, column, _ in tuple(output.entries()):
+        output = output.with_entry(row, column, 0.0) if row == wanted else output  # so that the first token wins
+    page = opened(tm2tfr.explore(replaced(decoder, {"layers.6.feed_forward.output": output}), "11", max_steps=5), "#i=3")
+    assert page.locator(".story").inner_text().endswith("δ(q0, 1) = (q1, _, R), but the next token is 1.")
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_name_of_the_state_is_not_cut_off(opened: Open, width: int) -> None:
+    """Neither at the left end of the tape, nor where it is wider than that."""
+    for explorer, i in ((tm2tfr.explore("left-edge", "11"), 4), (tm2tfr.explore(LONG_NAME, "1"), 2)):
+        page = opened(explorer, f"#i={i}", viewport={"width": width, "height": 800}, reduced_motion="reduce")
+        settled(page)
+        tape, name = (page.locator(where).bounding_box() for where in (".tape", ".head .state"))
+        assert tape["x"] - 0.5 <= name["x"] < name["x"] + name["width"] <= tape["x"] + tape["width"] + 0.5
+
+
+LONG_NAME = tm2tfr.Machine.from_yaml(f"""
+blank: _
+start state: {"a-very-long-name-" * 5}
+table:
+  {"a-very-long-name-" * 5}:
+    [1, _]: R
+""")
+
+
+def test_scores_that_differ_look_different(opened: Open) -> None:
+    page = opened(tm2tfr.explore("never-halts", "", max_steps=2_000), "#i=1900")
+    text = page.locator(".look[data-head='3.2']").inner_text()
+    score, runner = re.findall(r"(?:score|runner-up \d+:) ([\d.]+)", text)
+    assert score[:7] == runner[:7]
+    assert float(score) > float(runner)
 
 
 @pytest.mark.parametrize("dot", [True, False])

@@ -349,9 +349,14 @@
     if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
     return digits(value);
   }
-  function digits(value) {
+  function digits(value, precision = 6) {
     if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
-    return String(Number(value.toPrecision(6))).replace("-", "−");
+    return String(Number(value.toPrecision(precision))).replace("-", "−");
+  }
+  function apart(score, runner) {
+    let precision = 6;
+    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
+    return [digits(score, precision), digits(runner, precision)];
   }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
@@ -395,7 +400,11 @@
     if (machine && rule) {
       const [, , r, b, m] = rule;
       const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
-      return [...said, ": ", token(why), end2 ? ", and the answer is " : ", so the next token is ", token(answer), "."];
+      const triple = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
+      let link = answer === triple(m) ? ", so the next token is " : ", but the next token is ";
+      if (end2) link = ", and the answer is ";
+      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple(0)) link = "; at the left end the head stays, so the next token is ";
+      return [...said, ": ", token(why), link, token(answer), "."];
     }
     return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
   }
@@ -710,7 +719,8 @@
     if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
-    return `${where}, score ${digits(look.score)}, runner-up ${look.runner} with ${digits(look.runnerScore)}, gap ${digits(look.score - look.runnerScore)}`;
+    const [score, runner] = apart(look.score, look.runnerScore);
+    return `${where}, score ${score}, runner-up ${look.runner} with ${runner}, gap ${digits(look.score - look.runnerScore)}`;
   }
   function sample(n) {
     const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
@@ -792,10 +802,11 @@
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const where = look.uniform ? `every score is 0: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner));
+        const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || i === 0 ? [] : [
-          fact("score", digits(look.score), look.score),
+          fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
-            fact(`runner-up ${look.runner}:`, digits(look.runnerScore), look.runnerScore),
+            fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
             fact("gap", digits(look.score - look.runnerScore), look.score - look.runnerScore)
           ]
         ];
@@ -1103,10 +1114,11 @@
     first = null;
     size = 0;
     room = 5;
+    cell = 64;
     /** Take note of how many cells there is room for. */
     measure() {
-      const cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
-      this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / cell));
+      this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
+      this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
     draw(position, playing) {
       const { run } = this;
@@ -1140,8 +1152,10 @@
       set(this.cells, { class: `cells${open ? " open-left" : ""}` });
       const state = run.rows.text("q", i);
       this.head.hidden = !known;
-      this.head.replaceChildren(el("span", { class: "state mono" }, state ?? "start"));
+      const bubble = el("span", { class: "state mono" }, state ?? "start");
+      this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start2));
+      this.keepInside(bubble, (h - start2 + 0.5) * this.cell);
       const shown = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
       set(this.cells.parentElement, {
         "aria-label": `Tape from cell ${start2}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
@@ -1149,6 +1163,13 @@
       this.story.replaceChildren(...story(run, this.machine, i));
       this.end.hidden = position < run.count;
       this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+    }
+    /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
+    keepInside(bubble, middle) {
+      const width = this.cells.parentElement.clientWidth;
+      bubble.style.maxWidth = `${width}px`;
+      const half = bubble.offsetWidth / 2;
+      bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
     }
     /** What is in the cells before step i, and the cell that the token at i has just written. */
     contents(i) {
