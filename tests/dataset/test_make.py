@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 import tm2tfr
+from tests import readme
 from tests.test_cli import tm2tfr as command
 from tm2tfr.dataset import make as making
 from tm2tfr.dataset import shard
@@ -159,6 +161,20 @@ def test_datasets_loads_a_folder_as_it_is(words: Path, tmp_path: Path) -> None:
     parquet, plain, alone = map(json.loads, done.stdout.splitlines())
     assert parquet == plain == {split: lines(words, split) for split in ("train", "validation", "test")}
     assert alone == lines(tmp_path / "plain", "rest")
+
+
+def test_the_python_of_the_documentation(tmp_path: Path) -> None:
+    pytest.importorskip("datasets", reason="datasets is not installed: pip install datasets")
+    text = (readme.ROOT / "docs" / "how-to" / "datasets.md").read_text(encoding="utf-8")
+    commands = [command for block in readme.BLOCK.findall(text) for command, _ in readme.shown(block)]
+    readme.run("\n".join(commands[:2]), tmp_path)
+    (script,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    env = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    script += "\nprint({split: len(data[split]) for split in data}, len(strong), {min(e['loss_mask']) for e in strong})"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "{'train': 21, 'test': 12} 7 {1}\n"), done.stderr
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────

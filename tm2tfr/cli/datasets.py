@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tm2tfr.options import Boundary, Engine, EngineName
+from tm2tfr.options import Boundary, EngineName
 from tm2tfr.progress import counting
 
 SPEC = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
@@ -16,6 +16,9 @@ Workers = Annotated[
 ]
 Scheduler = Annotated[
     str | None, typer.Option(metavar="tcp://HOST:PORT", help="Use this Dask cluster instead of this machine.")
+]
+Engine = Annotated[
+    EngineName, typer.Option(help="What runs the weights. auto: fast where Numba is installed, else dense (numpy).")
 ]
 
 

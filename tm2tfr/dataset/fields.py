@@ -10,6 +10,9 @@ from typing import Any
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
 
+MOST = 10**15 - 1
+"""Numbers have at most 15 digits."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -49,14 +52,14 @@ class Section:
             return default
         return value.text
 
-    def number(self, key: str, default: int, *, least: int, most: int = 10**15 - 1) -> int:
+    def number(self, key: str, default: int, *, least: int, most: int = MOST) -> int:
         """Return a whole number from `least` to `most`."""
         if key not in self.found:
             return default
         value = self.found[key][1]
         shown = value.text if isinstance(value, Scalar) else kind(value)
         if not isinstance(value, Scalar) or not re.fullmatch("[0-9]{1,15}", shown) or not least <= int(shown) <= most:
-            bounds = f"of at least {least}" if most == 10**15 - 1 else f"from {least} to {most:,}"
+            bounds = f"of at least {least}" if most == MOST and not shown.isdigit() else f"from {least} to {most:,}"
             what = f"{key} is {shown!r}, not a number {bounds}"
             self.draft.error(self.place(key), what, f"write a whole number {bounds}, without signs")
             return default

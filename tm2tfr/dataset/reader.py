@@ -38,7 +38,7 @@ KEYS = (
 FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
 MOST_MACHINES = 10**9
 _SPLIT = re.compile(r"\w{1,60}", re.ASCII)
-_SHARE = re.compile(r"[01](\.[0-9]{1,15})?")
+_SHARE = re.compile(r"[01]|[01]?\.[0-9]{1,15}")
 _LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")
 
 
@@ -70,6 +70,8 @@ class _Reader:
     folder: Path | None
     listed: dict[str, Scalar] = field(default_factory=dict)
     """The words that are listed, each where it stands first."""
+    sources: dict[Random, Map] = field(default_factory=dict)
+    """The sources of random words, each where it stands."""
 
     def spec(self, text: str, name: str) -> Spec:
         """Return the spec of the whole document."""
@@ -219,7 +221,9 @@ class _Reader:
         if shortest > longest:
             self.draft.error(section.place("length"), f"the length is {shown!r}", "write a number, or two, as in '1 to 10'")
             return None
-        return Random(count, shortest, longest, f"inputs {place}, seed {seed}")
+        source = Random(count, shortest, longest, f"inputs {place}, seed {seed}")
+        self.sources[source] = section.node
+        return source
 
     def check_words(self, spec: Spec) -> None:
         """Report listed words that a machine cannot take, and more words than there are, or than can be held."""
@@ -234,13 +238,13 @@ class _Reader:
                     what = f"{word[wrong]!r} is not in the input alphabet of {name}"
                     remedy = f"use only {', '.join(alphabet)}" if alphabet else "its only input is ''"
                     self.draft.log.add(self.draft.span(node, wrong), what, remedy)
-            place = self.top.place("inputs") if "inputs" in self.top else None
             for source in spec.inputs.random:
                 most = number_of(len(alphabet), source.shortest, source.longest)
                 if source.count > most:
                     what = f"{source.count:,} different inputs are wanted, and {name} has {most:,} of that length"
-                    self.draft.error(place, what, f"ask for {most:,} at most, or use 'up to'")
+                    self.draft.error(self.sources[source], what, f"ask for {most:,} at most, or use 'up to'")
             if spec.inputs.number(len(alphabet)) > MOST_WORDS:
+                place = self.top.place("inputs")
                 self.draft.error(place, f"that is more than {MOST_WORDS:,} inputs for {name}", "ask for fewer")
 
     # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────
