@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from html import escape, unescape
@@ -11,6 +12,7 @@ from typing import Any
 import latex2mathml.converter
 import typer
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -22,6 +24,7 @@ from tm2tfr.cli import app
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)
 DOLLARS = re.compile(r"(\$\$?)([^$]+)\1")
+LINK = re.compile(r'href="(?!\w+:)([^"#]+\.(?:md|ipynb))((?:#[^"]*)?)"')
 COMMANDS = "<!-- commands -->"
 
 
@@ -35,10 +38,19 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace(COMMANDS, commands()) if COMMANDS in markdown else markdown
 
 
-def on_page_content(html: str, page: Page, **_: Any) -> str:
+def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
     if page.file.src_uri.endswith(".ipynb"):  # there formulas stand between dollar signs, in paragraphs
         html = PARAGRAPH.sub(lambda p: DOLLARS.sub(r'<span class="arithmatex">\\(\2\\)</span>', p[0]), html)
+        html = LINK.sub(lambda link: linked(link, page, files), html)
     return FORMULA.sub(mathml, html)
+
+
+def linked(link: re.Match[str], page: Page, files: Files) -> str:
+    """Return a link of a notebook to a file of the documentation as one to its page, as MkDocs does for other pages."""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link[1]))
+    if (target := files.get_file_from_path(path)) is None:
+        raise PluginError(f"{page.file.src_uri} links to {link[1]}, which is not there")
+    return f'href="{target.url_relative_to(page.file)}{link[2]}"'
 
 
 def mathml(match: re.Match[str]) -> str:
@@ -57,7 +69,7 @@ def command(name: str, found: Any) -> str:
     context = typer.Context(found, info_name=f"tm2tfr {name}")
     records = [parameter.get_help_record(context) for parameter in found.params]
     cells = [(escape(left), escape(right)) for left, right in filter(None, records)]
-    rows = [f"<tr><td><code>{left}</code></td><td>{right}</td></tr>" for left, right in cells]
+    rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
     usage = " ".join(found.collect_usage_pieces(context))
-    table = ["<table>", *rows, "</table>"]
-    return "\n".join([f"## {name}", "", found.help or "", "", "```text", f"tm2tfr {name} {usage}", "```", "", *table, ""])
+    listed = ["<dl>", *rows, "</dl>"]
+    return "\n".join([f"## {name}", "", found.help or "", "", "```text", f"tm2tfr {name} {usage}", "```", "", *listed, ""])
