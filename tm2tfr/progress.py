@@ -66,9 +66,10 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
     bar = None
     if sys.stderr.isatty():
         bar = _line(
-            "{task.completed:,} of {task.total} shards, {task.fields[rows]:,} rows, {task.fields[rate]:,.0f} a second"
+            "{task.completed:,} of {task.fields[shards]} shards, "
+            "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} a second"
         )
-        task = bar.add_task("", total=None, rows=0, rate=0.0)
+        task = bar.add_task("", total=None, shards="…", rows=0, rate=0.0)
         bar.start()
 
     def show(done: int, shards: int, rows: int) -> None:
@@ -76,7 +77,7 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
         standing = (done, shards)
         if bar is not None:
             rate = rows / max(time.monotonic() - began, 1e-9)
-            bar.update(task, completed=done, total=shards, rows=rows, rate=rate)
+            bar.update(task, completed=done, shards=f"{shards:,}", rows=rows, rate=rate)
 
     try:
         yield show

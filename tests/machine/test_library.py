@@ -58,11 +58,11 @@ def test_an_installed_package_has_its_own_shelf(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "_machines").mkdir()
     (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE)
     monkeypatch.setattr(library, "files", lambda package: tmp_path)
-    library._shelf.cache_clear()
+    library.shelf.cache_clear()
     try:
         assert library.shipped() == ("mine",)
     finally:
-        library._shelf.cache_clear()
+        library.shelf.cache_clear()
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────

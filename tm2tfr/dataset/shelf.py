@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.errors import NotFoundError, ReadError, did_you_mean
-
-
-@cache
-def _shelf() -> dict[str, Traversable]:
-    """The shipped specs: within the package if it is installed, beside it in a checkout."""
-    package = files("tm2tfr")
-    folder: Traversable = package / "_specs"
-    if not folder.is_dir():
-        folder = Path(str(package)).parent / "specs"
-    found = (f for f in folder.iterdir() if f.name.endswith(".yaml")) if folder.is_dir() else ()
-    return {f.name.removesuffix(".yaml"): f for f in sorted(found, key=lambda f: f.name)}
+from tm2tfr.machine.library import shelf
 
 
 def shipped_specs() -> tuple[str, ...]:
     """Return the names of the shipped specs, sorted."""
-    return tuple(_shelf())
+    return tuple(shelf("specs"))
 
 
 def load_spec(where: str | Path) -> Spec:
@@ -36,14 +23,14 @@ def load_spec(where: str | Path) -> Spec:
         ReadError: if it cannot be read.
         SpecError: with every error of the document.
     """
-    path, name = Path(where), str(where)
-    if name in _shelf() and not path.is_file():
-        return read(_shelf()[name].read_bytes(), file=_shelf()[name].name)
+    path, name, specs = Path(where), str(where), shelf("specs")
+    if name in specs and not path.is_file():
+        return read(specs[name].read_bytes(), file=specs[name].name)
     try:
         text = path.read_bytes()
     except FileNotFoundError:
-        what = f"{name}: there is no such file, and no such spec is shipped{did_you_mean(name, _shelf())}"
-        raise NotFoundError(f"{what}: shipped are {', '.join(_shelf())}") from None
+        what = f"{name}: there is no such file, and no such spec is shipped{did_you_mean(name, specs)}"
+        raise NotFoundError(f"{what}: shipped are {', '.join(specs)}") from None
     except (OSError, ValueError) as error:
         raise ReadError(f"{name}: this file cannot be read ({error}): choose another one") from None
     return read(text, file=name, folder=path.parent)

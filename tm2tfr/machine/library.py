@@ -20,19 +20,19 @@ STDIN = "-"
 
 
 @cache
-def _shelf() -> dict[str, Traversable]:
-    """The shipped machines: within the package if it is installed, beside it in a checkout."""
+def shelf(kind: str = "machines") -> dict[str, Traversable]:
+    """Return the shipped files of a kind by name: within the package if it is installed, beside it in a checkout."""
     package = files("tm2tfr")
-    folder: Traversable = package / "_machines"
+    folder: Traversable = package / f"_{kind}"
     if not folder.is_dir():
-        folder = Path(str(package)).parent / "machines"
+        folder = Path(str(package)).parent / kind
     found = (f for f in folder.iterdir() if f.name.endswith(".yaml")) if folder.is_dir() else ()
     return {f.name.removesuffix(".yaml"): f for f in sorted(found, key=lambda f: f.name.removesuffix(".yaml"))}
 
 
 def shipped() -> tuple[str, ...]:
     """Return the names of the shipped machines, sorted."""
-    return tuple(_shelf())
+    return tuple(shelf())
 
 
 def shipped_text(name: str) -> str:
@@ -41,11 +41,11 @@ def shipped_text(name: str) -> str:
     Raises:
         NotFoundError: if there is none of that name.
     """
-    if name not in _shelf():
+    if name not in shelf():
         raise NotFoundError(
             f"{name!r}: no such machine is shipped{did_you_mean(name, shipped())}: 'tm2tfr machines' lists them"
         )
-    return _shelf()[name].read_text(encoding="utf-8")
+    return shelf()[name].read_text(encoding="utf-8")
 
 
 def load(where: str | Path, *, format: str | None = None) -> Machine:
@@ -74,8 +74,8 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
     Raises:
         NotFoundError, ReadError, ConversionError, SpecError: as `load`.
     """
-    if isinstance(where, str) and where in _shelf() and not Path(where).is_file():
-        return native.read(shipped_text(where), file=_shelf()[where].name)
+    if isinstance(where, str) and where in shelf() and not Path(where).is_file():
+        return native.read(shipped_text(where), file=shelf()[where].name)
     if where == STDIN:
         return registry.read(_standard_input(), file="<stdin>", format=format)
     name = str(where)
@@ -116,12 +116,11 @@ def _not_found(name: str) -> str:
     path = Path(name)
     is_path = bool(path.suffix) or path.name != name
     close = did_you_mean(path.name, _names_in(path.parent)) if is_path else ""
-    close = (
-        close or did_you_mean(path.stem, shipped()) or (f" (did you mean {path.stem!r}?)" if path.stem in _shelf() else "")
-    )
+    close = close or did_you_mean(path.stem, shipped())
+    close = close or (f" (did you mean {path.stem!r}?)" if path.stem in shipped() else "")
     missing = "there is no such file" if path.parent.is_dir() else f"there is no folder {str(path.parent)!r}"
-    shelf = "" if is_path else ", and no machine of that name is shipped"
-    return f"{missing}{shelf}{close}: name a file, or a machine that 'tm2tfr machines' lists"
+    unknown = "" if is_path else ", and no machine of that name is shipped"
+    return f"{missing}{unknown}{close}: name a file, or a machine that 'tm2tfr machines' lists"
 
 
 def _names_in(folder: Path) -> list[str]:
