@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import matplotlib as mpl
@@ -56,7 +57,7 @@ def head_position() -> bytes:
     figure = Figure(figsize=(7.5, 3))
     left, right = figure.subplots(1, 2)
     steps = range(len(rows))
-    left.plot(steps, [row.h / (row.i + 1) for row in rows], color=OTHER)
+    left.plot(steps, [total / (i + 1) for i, total in enumerate(accumulate(row.m for row in rows))], color=OTHER)
     left.set(xlabel="position i", title="h/(i+1), the mean of the moves so far")
     right.step(steps, [row.h for row in rows], where="post", color=BEST)
     right.set(xlabel="position i", title="h, the head position")

@@ -20,10 +20,21 @@ with showing(50_000) as show:
 """
 
 
-def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
+COUNT = """
+import time
+from tm2tfr.progress import counting
+with counting() as show:
+    time.sleep(0.3)
+    show(1, 1200, 5000)
+    time.sleep(0.3)
+"""
+
+
+def on_a_terminal(script: str) -> str:
+    """Return what a script writes to a standard error that is a terminal."""
     main, terminal = pty.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
-    process = subprocess.Popen([sys.executable, "-c", RUN], stdout=subprocess.DEVNULL, stderr=terminal, env=env)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=terminal, env=env)
     os.close(terminal)
     seen = b""
     try:
@@ -34,7 +45,20 @@ def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
     finally:
         os.close(main)
     assert process.wait() == 0
-    shown = re.findall(r"([\d,]+) tokens, ([\d,]+) a second, ([\d,]+) steps of at most 50,000", seen.decode())
+    return seen.decode()
+
+
+def test_shards_rows_and_rows_a_second_are_shown() -> None:
+    shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) a second", on_a_terminal(COUNT))
+    assert shown[0] == ("0 of … shards", "0", "0")
+    shards, rows, rate = shown[-1]
+    assert (shards, rows) == ("1 of 1,200 shards", "5,000")
+    assert int(rate.replace(",", "")) > 0
+
+
+def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
+    written = on_a_terminal(RUN)
+    shown = re.findall(r"([\d,]+) tokens, ([\d,]+) a second, ([\d,]+) steps of at most 50,000", written)
     assert shown
     tokens, rate, steps = (int(cell.replace(",", "")) for cell in shown[-1])
     assert tokens == steps + 10
