@@ -28,6 +28,7 @@ async function start(): Promise<void> {
   document.body.append(controls.element, controls.help);
   document.querySelector("#help")!.addEventListener("click", () => controls.help.showModal());
   document.querySelector(".verdict")!.replaceChildren(...verdict(runs));
+  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input, .bar .about")) cut.title = cut.textContent!;
   theme();
   addEventListener("resize", () => store.set({}));
   // a button that is clicked leaves the keys where they are, so that Space still plays

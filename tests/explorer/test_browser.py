@@ -512,6 +512,14 @@ def test_light_and_dark(opened: Open, chapter: Explorer) -> None:
     assert page.locator("#theme").inner_text() == "☾ dark"
 
 
+def test_a_long_input_leaves_room_for_the_run(opened: Open) -> None:
+    word = "1" * 3_000
+    page = opened(tm2tfr.explore("chapter", word, max_steps=10), viewport={"width": 400, "height": 800})
+    assert page.locator("header.bar").bounding_box()["height"] < 250
+    assert page.locator(".bar .input").get_attribute("title") == f"input {word}"
+    assert page.locator(".bar .about").get_attribute("title") == tm2tfr.load("chapter").description
+
+
 @pytest.mark.parametrize("width", [320, 400, 768])
 def test_a_narrow_screen(opened: Open, width: int) -> None:
     page = opened(tm2tfr.explore("left-edge", "11", compare="chapter"), viewport={"width": width, "height": 800})

@@ -1218,6 +1218,7 @@
     document.body.append(controls.element, controls.help);
     document.querySelector("#help").addEventListener("click", () => controls.help.showModal());
     document.querySelector(".verdict").replaceChildren(...verdict(runs));
+    for (const cut of document.querySelectorAll(".bar .input, .bar .about")) cut.title = cut.textContent;
     theme();
     addEventListener("resize", () => store.set({}));
     addEventListener("mousedown", (event) => {
