@@ -39,6 +39,12 @@ def test_the_example_of_the_library() -> None:
     assert found.failed == 0
 
 
+def test_the_site_says_the_set_up_that_ci_runs() -> None:
+    setups = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md")]
+    readme, site = (re.findall(r"^```sh(?: setup)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0] for text in setups)
+    assert site == readme
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_file_that_is_linked_to_is_there(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
