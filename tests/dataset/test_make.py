@@ -24,6 +24,7 @@ from tests.test_cli import tm2tfr as command
 from tm2tfr.dataset import make as making
 from tm2tfr.dataset import shard
 from tm2tfr.dataset.reader import read
+from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.spec import fingerprint
 from tm2tfr.errors import DatasetError, EngineError, OutputError
@@ -161,6 +162,14 @@ def test_datasets_loads_a_folder_as_it_is(words: Path, tmp_path: Path) -> None:
     parquet, plain, alone = map(json.loads, done.stdout.splitlines())
     assert parquet == plain == {split: lines(words, split) for split in ("train", "validation", "test")}
     assert alone == lines(tmp_path / "plain", "rest")
+
+
+def test_a_split_without_an_example_is_told_of(tmp_path: Path) -> None:
+    spec = "machines: [chapter]\ninputs: [1, 11]\nsupervision: answer\nsplits: {few: 0, all: 1}"
+    found = making.make(read(spec, file="spec.yaml"), tmp_path / "made", workers=1)
+    assert found.examples == {"few": {}, "all": {"answer": 2}}
+    assert dataset_report(found).splitlines()[1:3] == ["few: no example", "all: 2 examples (2 answer)"]
+    assert "split: few" not in (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_of_the_documentation(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ COLUMNS = {
 
 def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
     """Return the text; formats: a folder is read in one of them, Parquet if it is there."""
-    splits = [split for split, _ in spec.splits if split in examples]
+    splits = [split for split, _ in spec.splits if examples[split]]
     format = max(formats)
     head = ["---", "configs:", "- config_name: default", "  data_files:"]
     for split in splits:

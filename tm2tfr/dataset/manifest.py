@@ -88,7 +88,7 @@ def totals(records: list[Record], spec: Spec) -> tuple[Tally, dict[str, dict[str
     examples: dict[str, dict[str, int]] = {
         split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits
     }
-    return tally, {k: v for k, v in examples.items() if v}, sum(record.left_out for record in records)
+    return tally, examples, sum(record.left_out for record in records)
 
 
 def written(folder: Path, head: dict[str, Any], spec: Spec, records: list[Record]) -> None:

@@ -22,7 +22,7 @@ def dataset_report(found: Dataset) -> str:
     lines = [f"{found.name}: {counted(found.tally)}, all agree"]
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" for form, number in forms.items())
-        lines.append(f"{split}: {_count(sum(forms.values()), 'example')} ({shown})")
+        lines.append(f"{split}: {_count(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no example")
     if found.left_out:
         lines.append(f"left out: {_count(found.left_out, 'run')} that did not end within the limit")
     if found.reused:
