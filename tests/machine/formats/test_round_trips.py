@@ -60,13 +60,17 @@ def agree(machine: Machine, other: Machine, word: str, format: str) -> None:
 @pytest.mark.parametrize("format", [*WRITTEN, "automata-lib"])
 @given(case=machines_with_inputs())
 def test_a_random_machine_comes_back(format: str, case: tuple[Machine, str]) -> None:
-    machine, word = case
+    comes_back(format, *case)
+
+
+def comes_back(format: str, machine: Machine, word: str) -> None:
+    """Hold a machine that is written and read again against itself, or the refusal against what it says."""
     try:
         other = again(machine, format)
     except ConversionError as refusal:
         refused_rightly(machine, str(refusal))
-        return
-    agree(machine, other, word, format)
+    else:
+        agree(machine, other, word, format)
 
 
 def refused_rightly(machine: Machine, said: str) -> None:
@@ -115,13 +119,7 @@ def awkward(draw: st.DrawFn) -> tuple[Machine, str]:
 @pytest.mark.parametrize("format", [*WRITTEN, "automata-lib"])
 @given(case=awkward())
 def test_a_machine_with_awkward_names_comes_back(format: str, case: tuple[Machine, str]) -> None:
-    machine, word = case
-    try:
-        other = again(machine, format)
-    except ConversionError as refusal:
-        refused_rightly(machine, str(refusal))
-        return
-    agree(machine, other, word, format)
+    comes_back(format, *case)
 
 
 def test_a_left_end_that_no_run_moves_off_is_no_obstacle() -> None:
