@@ -60,3 +60,9 @@ def test_a_decoder_shows_its_layers() -> None:
     assert caption.text == "chapter: residual width 63, vocabulary 16, 281 weights not 0, the largest 2"
     hostile = replace(decoder, provenance={"name": "<b>"})
     assert "&lt;b&gt;: residual width" in hostile._repr_html_()
+
+
+def test_a_proof_shows_what_is_certified() -> None:
+    shown = tm2tfr.certify("chapter")._repr_html_()
+    assert shown.startswith("<pre>chapter, weights ")
+    assert "dense   float32   ≤ N - 1         161  latest write: 2·u·N·(H² + 1/2) &lt; 1/2" in shown

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,12 @@ class Proof:
     sums: tuple[Sums, ...]
     lookups: Lookups | None
     retrieval: Retrieval | None
+
+    def _repr_html_(self) -> str:
+        """Return what ``certify`` prints, for notebooks."""
+        from tm2tfr.certificate.report import report  # noqa: PLC0415
+
+        return f"<pre>{escape(report(self).text())}</pre>"
 
     def largest(self, engine: str, dtype: str | None = None, max_head: int | None = None) -> int | None:
         """Return the largest N certified for |h| ≤ `max_head`; None: without limit; 0: none at all.
