@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tm2tfr.cli import main
 from tm2tfr.export.weight_file import load as load_weights
 from tm2tfr.export.weight_file import save
 from tm2tfr.transformer.weights import matrices, replaced
@@ -22,6 +23,15 @@ def tm2tfr(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.C
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "tm2tfr", *arguments]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, input=stdin, check=False)
+
+
+def tm2tfr_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
+    """Run the command line in this process, where what it imports may be imported already; its exit code and lines."""
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    return int(end.value.code or 0), printed.out.splitlines()
 
 
 def failed(code: int, done: subprocess.CompletedProcess[str]) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError
+from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted
 
 if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
@@ -122,7 +122,7 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     most = certified(trace, subject)
     if most is None or trace.tokens <= most:
         return
-    what = f"{trace.engine} in {trace.dtype} is certified for {count(most, 'position')} with |h| ≤ {trace.reach:,}"
+    what = f"{trace.engine} in {trace.dtype} is certified for {counted(most, 'position')} with |h| ≤ {trace.reach:,}"
     if most == 0:
         what = "these weights cannot be certified"
     how = f"tm2tfr certify {subject.argument}" if subject.argument != "-" else "tm2tfr certify"
@@ -199,24 +199,24 @@ def verdict(trace: Trace, subject: Subject) -> str:
     if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
         lines = [f"stopped at position {trace.divergence.position:,}, the first that differs"]
     elif trace.answer == "limit":
-        lines = [f"no verdict within the limit of --max-steps, {count(trace.tokens, 'position')} processed"]
+        lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
     else:
         lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
     if trace.result is not None:
         truth = trace.result
         lines.append(
-            f"simulator: {truth.outcome} after {count(truth.steps, 'step')}, "
-            f"{count(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
+            f"simulator: {truth.outcome} after {counted(truth.steps, 'step')}, "
+            f"{counted(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
         )
     soft = f"; softmax at temperature {trace.temperature or '?'}" if trace.soft else ""
-    lines.append(f"engine: {trace.engine}, {trace.dtype}, {count(trace.tokens, 'position')}{soft}")
+    lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
         lines.append("check: none, the weights come without a machine to compare with")
     elif trace.divergence is None:
-        lines.append(f"check: {count(trace.compared, 'cell')} compared with the simulator, all agree")
+        lines.append(f"check: {counted(trace.compared, 'cell')} compared with the simulator, all agree")
     else:
-        lines.append(f"check: FAILED after {count(trace.compared, 'cell')}: {trace.divergence}")
+        lines.append(f"check: FAILED after {counted(trace.compared, 'cell')}: {trace.divergence}")
     return "\n".join(lines)
 
 
@@ -233,11 +233,6 @@ def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str 
         lines.append(f"  {name:<7}{', '.join(new)}")
         known |= set(vector)
     return "\n".join(lines)
-
-
-def count(number: int, noun: str) -> str:
-    """Return ``1 step`` or ``1,234 steps``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def shown(symbol: str) -> str:
@@ -279,7 +274,7 @@ class Report:
             return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
         truth = trace.as_dict()
         good = "ok  " if trace.agrees and not unmet else "FAIL"
-        counts = f"{count(truth['steps'], 'step')}, {count(trace.tokens, 'token')}"
+        counts = f"{counted(truth['steps'], 'step')}, {counted(trace.tokens, 'token')}"
         text = f"{good}  {shortened(trace.input):<14} {truth['outcome']:<6}  {counts}, {trace.compared:,} cells "
         text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"
         notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
@@ -287,8 +282,8 @@ class Report:
 
     def summary(self) -> str:
         """Return the last line."""
-        told = f"{self._name}: {count(self._runs, 'run')}, {count(self._compared, 'cell')} compared"
-        return f"{told}, all agree" if self.passed else f"{told}, {count(self._failed, 'run')} FAILED"
+        told = f"{self._name}: {counted(self._runs, 'run')}, {counted(self._compared, 'cell')} compared"
+        return f"{told}, all agree" if self.passed else f"{told}, {counted(self._failed, 'run')} FAILED"
 
 
 def _unmet(trace: Trace, example: Example) -> list[str]:
@@ -296,7 +291,7 @@ def _unmet(trace: Trace, example: Example) -> list[str]:
     if truth is None:
         return []
     if truth.outcome == "limit" != example.outcome:
-        return [f"{example.outcome}, and the run was cut off after {count(truth.steps, 'step')}: raise --max-steps"]
+        return [f"{example.outcome}, and the run was cut off after {counted(truth.steps, 'step')}: raise --max-steps"]
     wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}
     got = {"outcome": truth.outcome, "steps": truth.steps, "tape": truth.tape}
     return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]

@@ -134,6 +134,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close and close[0] != name else ""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return ``1 run`` or ``1,024 runs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def listing(names: Sequence[str], *, most: int = 8) -> str:
     """Return ``'a', 'b', … and 5 more``: a list of names that stays readable when it is long."""
     shown = ", ".join(repr(n) for n in names[:most])

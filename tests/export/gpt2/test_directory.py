@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_names_of_directions_heads_and_layers_go_along(tmp_path: Path) -> None:
 def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: Path) -> None:
     card = (exported(GPT2, MACHINE, tmp_path / "x") / "README.md").read_text(encoding="utf-8")
     assert "For every input and every run with at most 32 positions, greedy generation in float64" in card
-    assert "tm2tfr verify-checkpoint . --input '11'" in card
+    assert "tm2tfr verify-checkpoint . --input 11`" in card
 
 
 def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
@@ -125,6 +126,15 @@ def test_what_is_not_good_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="it is wrong"):
         exported(GPT2, MACHINE, tmp_path / "x", look=look)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(Path, "exists", refused)
+    with pytest.raises(OutputError, match="x: no permission to write there: choose another place"):
+        exported(GPT2, MACHINE, tmp_path / "x")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
@@ -168,7 +178,7 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="its tensors are neither float32 nor float64"):
         load(folder)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ExportError, match="cannot be read: give a directory made by"):
+    with pytest.raises(ExportError, match="x: model.safetensors cannot be read: give a directory made by"):
         load(folder)
     damaged(folder, {"recipe": {"positions": "many", "max_head": 1}})
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):

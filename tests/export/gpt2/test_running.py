@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,8 @@ import pytest
 from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
+from tests.export.plain.programs import rewritten
+from tests.test_cli import tm2tfr_here
 from tm2tfr.errors import ExportError, InputError
 from tm2tfr.exchange import export_gpt2, verify_checkpoint
 from tm2tfr.export.checkpoints import comparison
@@ -23,7 +22,6 @@ from tm2tfr.export.gpt2.running import Running
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
 
-ROOT = Path(__file__).parents[3]
 pytestmark = [
     pytest.mark.skipif(
         find_spec("torch") is None or find_spec("transformers") is None,
@@ -186,6 +184,43 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
     assert verdict.weights == ("config.json: activation_function is 'gelu_new', should be 'relu'",)
 
 
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        (
+            "config.json",
+            {"scale_attn_by_inverse_layer_idx": True},
+            "scale_attn_by_inverse_layer_idx is True, should be False",
+        ),
+        ("config.json", {"eos_token_id": None}, "eos_token_id is None, should be [2, 3]"),
+        ("generation_config.json", {"max_length": 20}, "max_length is 20, should be 65"),
+        ("generation_config.json", {"eos_token_id": [0]}, "eos_token_id is [0], should be [2, 3]"),
+        ("tokenizer_config.json", {"padding_side": "right"}, "padding_side is 'right', should be 'left'"),
+        ("tm2tfr.json", {"directions": []}, "'directions' is not what it is of the machine"),
+    ],
+)
+def test_another_setting(file: str, change: dict[str, Any], said: str, folder: Path, tmp_path: Path) -> None:
+    copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
+    rewritten(copy, file, lambda settings: settings.update(change))
+    verdict = verify_checkpoint(copy, word="11")
+    assert (verdict.same, verdict.weights[0]) == (False, f"{file}: {said}")
+
+
+def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> None:
+    copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
+    (copy / "generation_config.json").unlink()
+    said = "generation_config.json: max_length is None, should be 65"
+    assert verify_checkpoint(copy, word="11").weights[-1] == said
+
+
+def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
+    model = Running(folder)
+    model.model.generation_config.eos_token_id = None
+    vocabulary = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["vocabulary"]
+    difference = compared(model, vocabulary, load("chapter"), "11", 64).difference
+    assert str(difference) == "position 9, generated: the token should be nothing, is 1"
+
+
 def test_another_machine(folder: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
     assert not verdict.same
@@ -213,19 +248,12 @@ def test_what_transformers_cannot_load(tmp_path: Path) -> None:
         Running(tmp_path)
 
 
-def test_the_commands(tmp_path: Path) -> None:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-
-    def command(*arguments: str) -> tuple[int, list[str]]:
-        done = subprocess.run(
-            [sys.executable, "-m", "tm2tfr", *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout.splitlines()
-
-    code, lines = command("export", "chapter", "--to", "gpt2", "-o", "x", "--positions", "64", "--stock")
+def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, lines = tm2tfr_here(capsys, "export", "chapter", "--to", "gpt2", "-o", "x", "--positions", "64", "--stock")
     assert (code, lines[-1]) == (0, "wrote x")
     assert lines[-2].startswith("verified: loaded and run in transformers ")
-    code, lines = command("verify-checkpoint", "x", "--machine", "chapter", "--input", "11")
+    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x", "--machine", "chapter", "--input", "11")
     assert (code, lines[-1]) == (0, "yes: this checkpoint is chapter")
-    code, lines = command("verify-checkpoint", "x", "--machine", "power-of-two", "--input", "11")
+    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x", "--machine", "power-of-two", "--input", "11")
     assert (code, lines[-1]) == (1, "NO: this checkpoint is not power-of-two")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
+from tests.export.plain.programs import rewritten
 from tests.test_cli import failed, tm2tfr
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
@@ -109,22 +108,6 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 
 
 # ── with it ─────────────────────────────────────────────────────────────────────────────────────────────────
-@there
-def test_the_model_card_is_true(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    blocks = re.findall(r"```python\n(.*?)```", Path("README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
-    variables: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        for block in blocks:
-            exec(block, variables)
-    run, h = printed.getvalue().splitlines()
-    table = ["1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)", "(q2,x,+1)", "(q4,_,-1)", "(q4,x,-1)", "(q1,_,+1)", "ACC"]
-    assert run == str(table)
-    assert h.replace(" ", "") == "tensor([0.,0.,0.,0.,1.,2.,1.,0.,1.,1.],dtype=torch.float64)"
-    assert variables["model"].generate("1", max_new_tokens=9, do_sample=False, verbose=False) == "1 (q0,1,0) (q1,_,+1) ACC"
-
-
 @there
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("name", "word"), WORDS)
@@ -240,6 +223,15 @@ def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path)
     verdict = verify_checkpoint(copy, machine="chapter", word="11")
     assert verdict.weights == ("lens.json: act_fn is 'gelu', should be 'relu'",)
     assert not verdict.same
+    rewritten(copy, "lens.json", lambda settings: settings.update(config, attn_scale=3.0))
+    assert verify_checkpoint(copy, word="11").weights == ("lens.json: attn_scale is 3.0, should be missing",)
+    rewritten(copy, "tm2tfr.json", lambda names: names["directions"].reverse())
+    assert verify_checkpoint(copy, word="11").weights[1] == "tm2tfr.json: 'directions' is not what it is of the machine"
+
+
+@there
+def test_a_name_decides_nothing(folder: Path) -> None:
+    assert verify_checkpoint(folder, machine=replace(load("chapter"), name="another name"), word="11").same
 
 
 @there

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
-import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.machines import large
 from tests.export.plain.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, tokens_of
-from tests.test_cli import failed, tm2tfr
+from tests.test_cli import failed, tm2tfr, tm2tfr_here
 from tm2tfr.certificate import prove
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
@@ -29,9 +29,9 @@ from tm2tfr.export.torch.target import code
 from tm2tfr.machine.library import load
 from tm2tfr.transformer.soft import softened
 
-ROOT = Path(__file__).parents[3]
 CHAPTER = compile_machine(load("chapter"))
 TOKENS = ["1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)", "(q2,x,+1)", "(q4,_,-1)", "(q4,x,-1)", "(q1,_,+1)"]
+RUN = " ".join([*TOKENS, "ACC"]) + "\n"
 FILES = {
     "torch": ["README.md", "model.py", "tm2tfr.json", "weights.safetensors"],
     "onnx": ["README.md", "model.onnx", "tm2tfr.json"],
@@ -91,46 +91,40 @@ def test_named_directions_are_where_a_probe_looks_for_them(name: str, folders: d
     assert streams[5][:, where["e_a[x]"]].tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 1]
 
 
-# ── as the cards say ────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("name", BOTH)
-def test_the_python_of_the_card_prints_the_run(name: str, folders: dict[str, Path]) -> None:
-    card = (folders[name] / "README.md").read_text(encoding="utf-8")
-    assert "For every input and every run with at most 64 positions, greedy generation in float64 gives exactly" in card
-    assert "tm2tfr verify-checkpoint . --input '11'" in card
-    (text,) = re.findall(r"^```python\n(.*?)^```$", card, re.MULTILINE | re.DOTALL)
-    done = python("-c", text, folder=folders[name])
-    assert (done.returncode, done.stdout.split()[-2:]) == (0, ["(q1,_,+1)", "ACC"]), done.stderr
-
-
+# ── model.py ────────────────────────────────────────────────────────────────────────────────────────────────
+@needs_torch
 @pytest.mark.parametrize(
-    ("name", "heading", "more", "printed"),
+    ("arguments", "printed"),
     [
-        pytest.param("torch", "Plain PyTorch", "\nprint(*patterns[0].shape)", "3 3\n", marks=needs_torch),
-        pytest.param("onnx", "ONNX", "", "(q0,1,0)\n", marks=needs_onnx),
+        ("11 --attention softmax --temperature 1", None),
+        ("", "BOS (q0,_,0) REJ\n"),
+        ("12", "'2' is no token: a word is made of those before BOS in the vocabulary"),
     ],
 )
-def test_the_python_of_the_documentation(
-    name: str, heading: str, more: str, printed: str, folders: dict[str, Path], tmp_path: Path
+def test_model_py_prints_the_run(
+    arguments: str,
+    printed: str | None,
+    folders: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    section = (ROOT / "docs" / "how-to" / "exports.md").read_text(encoding="utf-8").split(f"\n## {heading}\n")[1]
-    text = re.findall(r"^```py\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
-    (tmp_path / "chapter-onnx").symlink_to(folders[name])
-    done = python("-c", text + more, folder=folders[name] if name == "torch" else tmp_path)
-    assert (done.returncode, done.stdout) == (0, printed), done.stderr
+    """Beside what the model card shows, which is run in tests/export/test_documents.py."""
+    monkeypatch.setattr(sys, "argv", ["model.py", *arguments.split()])
+    said = ""
+    try:
+        runpy.run_path(str(folders["torch"] / "model.py"), run_name="__main__")
+    except SystemExit as end:
+        said = str(end.code).strip()
+    found = capsys.readouterr().out + said
+    assert found == printed if printed is not None else found != RUN and found.startswith("1 1 BOS ")
 
 
 @needs_torch
-def test_model_py_prints_the_run(folders: dict[str, Path]) -> None:
-    run = "1 1 BOS (q0,1,0) (q1,_,+1) (q2,x,+1) (q4,_,-1) (q4,x,-1) (q1,_,+1) ACC\n"
-    assert python("model.py", "11", folder=folders["torch"]).stdout == run
-    assert python("model.py", "11", "--attention", "softmax", folder=folders["torch"]).stdout == run
-    assert python("model.py", "11", "--attention", "softmax", "--temperature", "1", folder=folders["torch"]).stdout != run
-    assert python("model.py", folder=folders["torch"]).stdout == "BOS (q0,_,0) REJ\n"
-    done = python("model.py", "12", folder=folders["torch"])
-    assert (done.returncode, done.stderr.strip()) == (
-        1,
-        "'2' is no token: a word is made of those before BOS in the vocabulary",
-    )
+def test_model_py_runs_without_this_package(folders: dict[str, Path], tmp_path: Path) -> None:
+    alone = copied(folders["torch"], tmp_path / "x")
+    text = "import runpy, sys; sys.modules['tm2tfr'] = None; runpy.run_path('model.py', run_name='__main__')"
+    done = python("-c", text, "11", folder=alone)
+    assert (done.returncode, done.stdout) == (0, RUN), done.stderr
 
 
 def test_model_py_needs_nothing_of_this_package() -> None:
@@ -452,13 +446,29 @@ def test_tensors_that_are_missing_or_of_another_shape_or_dtype(folders: dict[str
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_the_commands(name: str, tmp_path: Path) -> None:
-    done = tm2tfr("export", "busy-beaver-4", "--to", name, "-o", "x", "--positions", "200", cwd=tmp_path)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "wrote x")
-    assert done.stdout.splitlines()[-2].startswith("verified: loaded and run in ")
-    done = tm2tfr("verify-checkpoint", "x", cwd=tmp_path)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "yes: this checkpoint is busy-beaver-4")
+def test_the_commands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, lines = tm2tfr_here(capsys, "export", "busy-beaver-4", "--to", name, "-o", "x", "--positions", "200")
+    assert (code, lines[-1]) == (0, "wrote x")
+    assert lines[-2].startswith("verified: loaded and run in ")
+    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x")
+    assert (code, lines[-1]) == (0, "yes: this checkpoint is busy-beaver-4")
     changed(name, tmp_path / "x", "layers.4.heads.0.key")
-    done = tm2tfr("verify-checkpoint", "x", "--machine", "busy-beaver-4", cwd=tmp_path)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "NO: this checkpoint is not busy-beaver-4")
-    assert done.stderr == ""
+    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x", "--machine", "busy-beaver-4")
+    assert (code, lines[-1]) == (1, "NO: this checkpoint is not busy-beaver-4")
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_run_that_is_cut_off_is_said_to_be(name: str, tmp_path: Path) -> None:
+    assert (
+        str(export_to(name, "busy-beaver-4", tmp_path / "x", positions=20))
+        .splitlines()[-2]
+        .endswith("all the simulator's; 3 cut off at the last position")
+    )
+    verdict = verify_checkpoint(tmp_path / "x")
+    assert verdict.same
+    assert "20 positions, teacher-forced and generated: the simulator's tokens; the run goes on, and there is no" in str(
+        verdict
+    )

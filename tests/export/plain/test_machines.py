@@ -60,7 +60,7 @@ def test_every_shipped_machine_verifies_itself(program: str, name: str, tmp_path
     for dtype in ("float64", "float32"):
         said = str(export_to(program, name, tmp_path / "x", positions=100, dtype=dtype)).splitlines()
         assert said[1].startswith("certified: for every input and every run with at most 100 positions, greedy")
-        assert said[2].endswith(" tokens, all the simulator's")
+        assert " tokens, all the simulator's" in said[2]
 
 
 @needs_torch

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, counted
 from tm2tfr.machine.simulator import Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.reference import reference_rows
@@ -60,6 +60,7 @@ class Run:
         tokens: the simulator's tokens, one a position; `answers`: what follows each.
         generated: how many positions of it were generated as well.
         difference: the first; None if there is none.
+        cut: whether the machine goes on beyond these positions.
     """
 
     word: str
@@ -67,6 +68,7 @@ class Run:
     answers: tuple[str, ...]
     generated: int
     difference: Difference | None
+    cut: bool
 
     @property
     def how(self) -> str:
@@ -87,8 +89,8 @@ def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: st
     if len(word) >= positions:
         what = f"the word has {len(word):,} symbols, which with BOS is more than {positions:,} positions"
         raise ExportError(f"{what}: give a shorter one, or export with --positions {len(word) + 1} or more")
-    simulation = Simulation(machine, word, max_steps=positions)
-    rows = list(islice(reference_rows(machine, word, simulation), positions))
+    rows = list(islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions + 1))
+    cut, rows = len(rows) > positions, rows[:positions]
     tokens, answers = [str(row.x) for row in rows], [row.y for row in rows]
     number = {token: n for n, token in enumerate(vocabulary)}
     difference = first_difference(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
@@ -98,9 +100,10 @@ def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: st
     generated, start = 0, len(word)
     if difference is None and start + 1 < model.longest_generated:
         generated = min(len(tokens), model.longest_generated)
-        made = model.generated(prompt, most=generated + 1)
+        ended = generated == len(tokens) < positions and not cut
+        made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
-    return Run(word, tuple(tokens), tuple(answers), generated, difference)
+    return Run(word, tuple(tokens), tuple(answers), generated, difference, cut)
 
 
 def first_difference(
@@ -111,13 +114,6 @@ def first_difference(
     named += ["nothing"] * (len(wanted) - len(named))
     pairs = enumerate(zip([*wanted, *["nothing"] * (len(named) - len(wanted))], named, strict=True), start)
     return next((Difference(i, want, got, how) for i, (want, got) in pairs if want != got), None)
-
-
-def example(machine: Machine) -> str:
-    """Return the word that a model card shows: the machine's own, its first example's, or none."""
-    if machine.input is not None:
-        return machine.input
-    return machine.examples[0].input if machine.examples else ""
 
 
 def words(machine: Machine, positions: int) -> list[str]:
@@ -145,6 +141,7 @@ def told(runs: Sequence[Run], versions: str) -> str:
     """Return in a line how an export was verified, or that it was not."""
     if not runs:
         return "not verified: see tm2tfr verify-checkpoint"
-    many = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
-    tokens = sum(len(run.tokens) for run in runs)
-    return f"verified: loaded and run in {versions}: {many}, {tokens:,} tokens, all the simulator's"
+    many, tokens = counted(len(runs), "run"), counted(sum(len(run.tokens) for run in runs), "token")
+    cut = sum(run.cut for run in runs)
+    rest = f"; {cut:,} cut off at the last position" if cut else ""
+    return f"verified: loaded and run in {versions}: {many}, {tokens}, all the simulator's{rest}"

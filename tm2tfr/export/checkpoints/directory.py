@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,10 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
         OutputError: if it cannot be written, or is a directory with anything else in it.
     """
     folder = Path(folder)
-    _refuse_foreign(folder, files)
     target = Path(os.path.realpath(folder))
     beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
     try:
+        _refuse_foreign(folder, files)
         beside.mkdir()
         try:
             for name, content in files.items():
@@ -74,6 +74,13 @@ def document(folder: str | Path) -> dict[str, Any]:
         raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
+
+
+def renamed(said: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an export says of itself that is not right; where it comes from, and by which version, is not compared."""
+    for name, value in right.items():
+        if name not in ("tm2tfr", "provenance") and said.get(name) != json.loads(json.dumps(value)):
+            yield f"{NAMES}: {name!r} is not what it is of the machine"
 
 
 def _refuse_foreign(folder: Path, files: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tm2tfr.certificate import Proof
 from tm2tfr.certificate.attention import Lookups, Retrieval
 from tm2tfr.certificate.rounding import DIGITS, Condition, largest
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, counted
 
 USUAL = 1024
 """The positions of an export where nothing is said, if they fit."""
@@ -62,7 +62,7 @@ def fitting(
 def statement(positions: int, max_head: int, dtype: str) -> str:
     """Return what the bounds on rounding say of an export, in words."""
     head = "" if max_head >= positions - 1 else f" and |h| ≤ {max_head:,}"
-    what = f"for every input and every run with at most {positions:,} positions{head}"
+    what = f"for every input and every run with at most {counted(positions, 'position')}{head}"
     return f"{what}, greedy generation in {dtype} gives exactly the machine's run"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense import Dense
+from tm2tfr.errors import counted
 from tm2tfr.export.checkpoints.comparison import Model, Run
 from tm2tfr.transformer.weights import Decoder
 
@@ -45,15 +46,15 @@ class Verdict:
 
     def __str__(self) -> str:
         """Return the verdict in a few lines."""
-        differ = f"{len(self.weights):,} difference{'' if len(self.weights) == 1 else 's'}"
+        differ = counted(len(self.weights), "difference")
         lines = [f"weights: {differ if self.weights else f'all {self.tensors} tensors are those of {self.machine}'}"]
         lines += [f"  {line}" for line in self.weights[:_SHOWN]]
         if self.run is None:
             lines.append(f"run: none, {self.unrun}")
         elif self.run.difference is None:
-            lines.append(
-                f"run: {self.run.word!r}, {len(self.run.tokens):,} positions, {self.run.how}: the simulator's tokens"
-            )
+            run, rest = self.run, "; the run goes on, and there is no position for it" if self.run.cut else ""
+            positions = counted(len(run.tokens), "position")
+            lines.append(f"run: {run.word!r}, {positions}, {run.how}: the simulator's tokens{rest}")
         else:
             lines.append(f"run: {self.run.word!r}: {self.run.difference}")
         lines += [f"  {self.cause}"] if self.cause else []

@@ -72,7 +72,7 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
         provenance = {str(k): str(v) for k, v in document["provenance"].items()}
         tensors = safetensors.load_file(folder / TENSORS)
     except OSError as error:
-        raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
+        raise ExportError(f"{folder}: {Path(error.filename or TENSORS).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
     if any(tensor.dtype not in (np.float32, np.float64) for tensor in tensors.values()):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints import card
 from tm2tfr.export.checkpoints.directory import KEY, NAMES
 from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.machine.spec import Machine
@@ -24,7 +24,7 @@ def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
         "tokenizer_config.json": tokenizer_config(gpt2),
         NAMES: names(gpt2, statement),
     }
-    return dumped(found) | {"README.md": card(gpt2, machine, statement)}
+    return dumped(found) | {"README.md": model_card(gpt2, machine, statement)}
 
 
 def dumped(found: Mapping[str, Any]) -> dict[str, str]:
@@ -47,6 +47,8 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "activation_function": gpt2.recipe.activation,
         "layer_norm_epsilon": gpt2.recipe.epsilon,
         "scale_attn_weights": True,
+        "scale_attn_by_inverse_layer_idx": False,
+        "reorder_and_upcast_attn": False,
         "tie_word_embeddings": False,
         "attn_pdrop": 0.0,
         "embd_pdrop": 0.0,
@@ -166,9 +168,9 @@ def _numbers(gpt2: Gpt2) -> dict[str, int]:
     return {token: n for n, token in enumerate(gpt2.vocabulary)}
 
 
-def card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
+def model_card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
     """Return the model card."""
-    word = example(machine)
+    word = card.typed(card.example(machine), gpt2.vocabulary)
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -186,7 +188,7 @@ run = model.generate(**tokenizer({word!r}, return_tensors="pt"))
 print(tokenizer.decode(run[0]))
 ```
 
-{assurance(gpt2, machine, statement)}
+{assurance(gpt2, machine, statement, "a longer run ends there, a longer prompt is an error")}
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. The
 stream holds every value twice, as x and -x: the value of a direction is scale Â· (x[index] - x[mirror]) / 2.
@@ -201,23 +203,20 @@ stream holds every value twice, as x and -x: the value of a direction is scale Â
 
 
 def introduction(gpt2: Gpt2, machine: Machine) -> str:
-    """Return the paragraphs of a model card that say what the model is."""
-    about, bos, verdicts = " ".join(machine.description.split()), gpt2.decoder.bos, ", ".join(gpt2.decoder.stop)
-    return f"""{about or "A Turing machine."}
+    """Return the paragraphs of a model card that say what the model is, and how it is given a word."""
+    symbols = {token for token in gpt2.vocabulary if len(token) == 1}
+    between = ", with or without\nspaces between its symbols."
+    if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
+        between = ". Put spaces\nbetween its symbols where they would spell another token."
+    told = f"The tokenizer puts `{gpt2.decoder.bos}`, which starts the run, after the word"
+    return f"{card.introduction(gpt2.decoder, machine, 'an input word')} {told}{'.' if ' ' in symbols else between}"
 
-This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given an input word
-it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
-({verdicts}). The tokenizer puts `{bos}`, which starts the run, after the word, with or without
-spaces between its symbols."""
 
-
-def assurance(gpt2: Gpt2, machine: Machine, statement: str) -> str:
-    """Return the paragraphs of a model card that say how far the model is right, and how to check it."""
-    word = example(machine)
+def assurance(gpt2: Gpt2, machine: Machine, statement: str, beyond: str) -> str:
+    """Return the paragraphs of a model card that say how far the model is right, what is `beyond`, and how to check it."""
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
 That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
-`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: a longer run ends
-there, a longer prompt is an error. Load it in {gpt2.recipe.dtype}, as its configuration says: in fewer digits it is wrong.
+`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: {beyond}.
+Load it in {gpt2.recipe.dtype}, as its configuration says: for fewer digits nothing was shown.
 
-**How to check it.** `tm2tfr verify-checkpoint . --input {word!r}` compares the weights with the machine's, runs them, and
-compares every token with a simulator's."""
+{card.checking(machine)}"""

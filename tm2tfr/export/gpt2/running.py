@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.card import typed
 
 NEEDS = "pip install 'tm2tfr[hf]', or export with --no-verify"
 
@@ -58,12 +59,8 @@ class Running:
         return f"transformers {importlib.import_module('transformers').__version__}, torch {self._torch.__version__}"
 
     def prompt(self, word: str) -> list[int]:
-        """Return the token numbers of `word` and BOS, as the tokenizer has them.
-
-        With spaces between its symbols, so that they are not taken for a token that they spell; none if a symbol is one.
-        """
-        between = "" if " " in self.tokenizer.get_vocab() else " "
-        return list(self.tokenizer(between.join(word))["input_ids"])
+        """Return the token numbers of `word` and BOS, as the tokenizer has them."""
+        return list(self.tokenizer(typed(word, self.tokenizer.get_vocab()))["input_ids"])
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token of maximal logit at every position of a given sequence."""

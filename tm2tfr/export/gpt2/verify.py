@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.export.checkpoints.comparison import Model, compared
-from tm2tfr.export.checkpoints.directory import KEY
+from tm2tfr.export.checkpoints.directory import KEY, NAMES, document, renamed
 from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
-from tm2tfr.export.gpt2.directory import Checkpoint, load
-from tm2tfr.export.gpt2.documents import config
+from tm2tfr.export.gpt2.directory import load, statement
+from tm2tfr.export.gpt2.documents import config, generation, names, tokenizer_config
 from tm2tfr.export.gpt2.running import Running
 from tm2tfr.export.gpt2.tensors import PAD, SLOTS, UNK, Gpt2, translated
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
+
+_UNSEEN = {KEY, "torch_dtype", "tokenizer_class"}
+"""Settings that decide nothing once a checkpoint is loaded."""
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
@@ -32,8 +35,13 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     checkpoint = load(folder)
     gpt2 = translated(decoder, checkpoint.recipe)
     right, running = gpt2.tensors(), Running(checkpoint.folder)
-    weights = differing(checkpoint.tensors, right, partial(described, gpt2))
-    found = [*configured(checkpoint, "config.json", config(gpt2)), *weights]
+    found = [
+        *_loaded("config.json", running.model.config, config(gpt2)),
+        *_loaded("generation_config.json", running.model.generation_config, generation(gpt2)),
+        *_loaded("tokenizer_config.json", running.tokenizer, tokenizer_config(gpt2)),
+        *(renamed(document(folder), names(gpt2, statement(gpt2.recipe))) if (checkpoint.folder / NAMES).exists() else ()),
+        *differing(checkpoint.tensors, right, partial(described, gpt2)),
+    ]
     return judged(running, found, len(right), gpt2, machine, word, _read(gpt2))
 
 
@@ -67,12 +75,19 @@ def judged(
     return Verdict(machine.name, tuple(weights), run, why, tensors, model.versions)
 
 
-def configured(checkpoint: Checkpoint, file: str, right: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings, in `file`, that are not the recipe's."""
-    found = checkpoint.settings
-    for name, value in right.items():
-        if name != KEY and name in found and found[name] != value:
-            yield f"{file}: {name} is {found[name]!r}, should be {value!r}"
+def configured(file: str, found: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings, in `file`, that are not the recipe's: others, missing ones, further ones."""
+    for name in sorted({*found, *right}):
+        have, want = (repr(settings[name]) if name in settings else "missing" for settings in (found, right))
+        if have != want:
+            yield f"{file}: {name} is {have}, should be {want}"
+
+
+def _loaded(file: str, given: object, right: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what `transformers` took from `file`, or where there is nothing from its defaults, that is not the recipe's."""
+    wanted = {name: value for name, value in right.items() if name not in _UNSEEN}
+    found = {name: getattr(given, name, None) for name in wanted}
+    yield from configured(file, {name: str(x)[6:] if name == "dtype" else x for name, x in found.items()}, wanted)
 
 
 def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:

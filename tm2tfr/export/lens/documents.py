@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.card import example, typed
 from tm2tfr.export.checkpoints.directory import KEY, NAMES
 from tm2tfr.export.gpt2.documents import (
     assurance,
@@ -34,7 +34,7 @@ def documents(native: Native, machine: Machine, statement: str) -> dict[str, str
         "tokenizer_config.json": told,
         NAMES: names(native, statement),
     }
-    return dumped(found) | {"README.md": card(native, machine, statement)}
+    return dumped(found) | {"README.md": model_card(native, machine, statement)}
 
 
 def config(native: Native) -> dict[str, Any]:
@@ -69,9 +69,9 @@ def names(native: Native, statement: str) -> dict[str, Any]:
     }
 
 
-def card(native: Native, machine: Machine, statement: str) -> str:
+def model_card(native: Native, machine: Machine, statement: str) -> str:
     """Return the model card."""
-    gpt2, word = native.gpt2, example(machine)
+    gpt2 = native.gpt2
     return f"""---
 library_name: transformer_lens
 tags: [turing-machine, tm2tfr, interpretability]
@@ -84,7 +84,8 @@ With TransformerLens 4.3 or later:
 
 ```python
 {loading(gpt2.recipe.dtype)}
-run = model.generate(model.to_tokens({word!r}), max_new_tokens=50, do_sample=False, verbose=False)
+word = model.to_tokens({typed(example(machine), gpt2.vocabulary)!r})
+run = model.generate(word, max_new_tokens=config["n_ctx"] - word.shape[1], do_sample=False, verbose=False)
 print(model.to_str_tokens(run[0]))
 ```
 
@@ -95,7 +96,7 @@ value itself. `{NAMES}` names the directions, the attention heads and the hidden
 {reading()}
 ```
 
-{assurance(gpt2, machine, statement)}
+{assurance(gpt2, machine, statement, "a longer run or prompt is an error")}
 
 | | |
 |---|---|

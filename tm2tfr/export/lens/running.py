@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.card import typed
 from tm2tfr.export.gpt2.directory import TENSORS
 from tm2tfr.export.lens.documents import CONFIGURATION
 
@@ -67,9 +68,8 @@ class Running:
         return f"TransformerLens {version('transformer-lens')}, torch {self._torch.__version__}"
 
     def prompt(self, word: str) -> list[int]:
-        """Return the tokens of `word` and BOS, as the model has them; see `tm2tfr.export.gpt2.running`."""
-        between = "" if " " in self.tokenizer.get_vocab() else " "
-        return [int(n) for n in self.model.to_tokens(between.join(word))[0]]
+        """Return the tokens of `word` and BOS, as the model has them."""
+        return [int(n) for n in self.model.to_tokens(typed(word, self.tokenizer.get_vocab()))[0]]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token of maximal logit at every position of a given sequence."""

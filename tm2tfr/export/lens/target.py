@@ -11,13 +11,13 @@ from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.comparison import Run, told, tried
-from tm2tfr.export.checkpoints.directory import written
+from tm2tfr.export.checkpoints.directory import KEY, document, renamed, written
 from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
 from tm2tfr.export.gpt2.directory import TENSORS, load, statement
 from tm2tfr.export.gpt2.limits import fitted
 from tm2tfr.export.gpt2.tensors import translated
 from tm2tfr.export.gpt2.verify import configured, described, judged
-from tm2tfr.export.lens.documents import CONFIGURATION, FORMAT, config, documents
+from tm2tfr.export.lens.documents import CONFIGURATION, FORMAT, config, documents, names
 from tm2tfr.export.lens.native import Native
 from tm2tfr.export.lens.running import Running, required
 from tm2tfr.machine.spec import Machine
@@ -104,6 +104,10 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     def in_words(name: str, at: Sequence[int]) -> str:
         return described(native.gpt2, *native.origin(name, at))
 
-    weights = differing(checkpoint.tensors, right, in_words)
-    found = [*configured(checkpoint, CONFIGURATION, config(native)), *weights]
+    named = {name: checkpoint.settings.get(name) for name in (KEY, "model_name")}  # no name decides anything
+    found = [
+        *configured(CONFIGURATION, checkpoint.settings, config(native) | named),
+        *renamed(document(folder), names(native, statement(checkpoint.recipe))),
+        *differing(checkpoint.tensors, right, in_words),
+    ]
     return judged(running, found, len(right), native.gpt2, machine, word, native.read)

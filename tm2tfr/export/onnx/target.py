@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.card import example
 from tm2tfr.export.checkpoints.directory import KEY
 from tm2tfr.export.onnx import graph
 from tm2tfr.export.onnx.running import FILE, Running, required

@@ -7,7 +7,7 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.compiler.turing.gaps import smallest_gap
-from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.card import checking, introduction
 from tm2tfr.export.checkpoints.directory import NAMES
 from tm2tfr.export.plain.recipe import Recipe
 from tm2tfr.machine.spec import Machine
@@ -75,18 +75,13 @@ def card(decoder: Decoder, machine: Machine, recipe: Recipe, *, title: str, use:
         title: what it is; use: how to run it; assumed: what the certificate assumes of the program that runs it.
         table: further rows of the table of sizes.
     """
-    about = " ".join(machine.description.split())
     told = recipe.statement
     return f"""---
 tags: [turing-machine, tm2tfr]
 ---
 # {machine.name} {title}
 
-{about or "A Turing machine."}
-
-This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given an input word
-and `{decoder.bos}` it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
-({", ".join(decoder.stop)}). {use}
+{introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
 
 **How far it is right.** {told[0].upper()}{told[1:]}.
 This is certified, as of tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with bounds
@@ -95,8 +90,7 @@ the tie-break last, each product and sum rounded once; a mean is a sum divided b
 order. {assumed}
 More positions are refused.
 
-**How to check it.** `tm2tfr verify-checkpoint . --input {example(machine)!r}` compares the weights with the machine's,
-runs them, and compares every token with a simulator's.
+{checking(machine)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
 subspaces, layers, attention heads with the components of their scores, and hidden units.

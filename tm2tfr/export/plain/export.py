@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.comparison import Model, Run, compared, told, tried
-from tm2tfr.export.checkpoints.directory import NAMES, document, written
+from tm2tfr.export.checkpoints.directory import NAMES, document, renamed, written
 from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
 from tm2tfr.export.plain.documents import VERSION, as_json, names
 from tm2tfr.export.plain.recipe import Recipe, fitted
@@ -107,14 +106,14 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
     said = document(folder)
     recipe = recipe_of(folder, said)
     found, right = program.read(folder), tensors(decoder, recipe.dtype)
-    renamed = list(_renamed(said, names(decoder, recipe, program.format)))
-    weights = [*renamed, *differing(found, right, partial(described, decoder)), *program.strange(folder, decoder, recipe)]
+    strange = list(renamed(said, names(decoder, recipe, program.format)))
+    weights = [*strange, *differing(found, right, partial(described, decoder)), *program.strange(folder, decoder, recipe)]
     try:
         fitted(decoder, machine, **asdict(recipe))
     except ExportError as error:
         weights.append(f"{NAMES}: its recipe: {error}")
     run, why, unrun, versions = None, "", "since its names are not the machine's", ""
-    if not renamed:
+    if not strange:
         try:
             model = program.load(folder)
             run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
@@ -138,10 +137,3 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
         return Recipe(**said["recipe"])
     except (KeyError, TypeError) as error:
         raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): make it again") from error
-
-
-def _renamed(said: Mapping[str, Any], right: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what of the names is not the machine's; where they come from, and by which version, is not compared."""
-    for name, value in right.items():
-        if name not in ("tm2tfr", "provenance") and said.get(name) != json.loads(json.dumps(value)):
-            yield f"{NAMES}: {name!r} is not what it is of the machine"

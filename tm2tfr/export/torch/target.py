@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.export.checkpoints.comparison import example
+from tm2tfr.export.checkpoints.card import argument, example
 from tm2tfr.export.plain import export as plain
 from tm2tfr.export.plain.documents import card
 from tm2tfr.export.plain.recipe import Recipe
@@ -71,13 +70,13 @@ def strange(folder: Path, _decoder: Decoder, _recipe: Recipe) -> Iterable[str]:
 
 def _card(decoder: Decoder, machine: Machine, recipe: Recipe, temperature: float) -> str:
     word = example(machine)
-    shown = f" {shlex.quote(word)}" if word else ""
+    shown = f" {argument(word)}" if word else ""
     use = f"""`{CODE}` is the whole model, in one file to be
 read; it needs torch and safetensors:
 
 ```sh
 python {CODE}{shown}
-python {CODE}{shown} --attention softmax  # at a temperature that Theorem 26 of Yang et al. guarantees: {temperature:g}
+python {CODE} --attention softmax{shown}  # at a temperature that Theorem 26 of Yang et al. guarantees: {temperature:g}
 ```
 
 ```python

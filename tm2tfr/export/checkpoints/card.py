@@ -1,0 +1,45 @@
+"""What the model cards of all exports say."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection
+
+from tm2tfr._version import __version__
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder
+
+
+def introduction(decoder: Decoder, machine: Machine, given: str) -> str:
+    """Return the paragraphs that say what the model is; `given`: what it is given."""
+    about = " ".join(machine.description.split())
+    return f"""{about or "A Turing machine."}
+
+This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given {given}
+it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
+({", ".join(decoder.stop)})."""
+
+
+def checking(machine: Machine) -> str:
+    """Return the paragraph that says how to check the model."""
+    command = f"tm2tfr verify-checkpoint . --input {shlex.quote(example(machine))}"
+    return f"""**How to check it.** `{command}` compares the weights with the machine's,
+runs them, and compares every token with a simulator's."""
+
+
+def example(machine: Machine) -> str:
+    """Return the word that a model card shows: the machine's own, its first example's, or none."""
+    if machine.input is not None:
+        return machine.input
+    return machine.examples[0].input if machine.examples else ""
+
+
+def argument(word: str) -> str:
+    """Return `word` as the last argument of a command in a shell."""
+    return f"-- {shlex.quote(word)}" if word.startswith("-") else shlex.quote(word)
+
+
+def typed(word: str, vocabulary: Collection[str]) -> str:
+    """Return `word` as it is given to a tokenizer of longest tokens: with spaces if symbols spell another one."""
+    spelled = any(len(token) > 1 and token in word for token in vocabulary)
+    return " ".join(word) if spelled and " " not in vocabulary else word
