@@ -134,6 +134,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close and close[0] != name else ""
 
 
+def first_line(error: Exception) -> str:
+    """Return the kind of an error of another program, and the first line of what it says."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return ``1 run`` or ``1,024 runs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

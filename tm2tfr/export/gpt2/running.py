@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.card import typed
 
-NEEDS = "pip install 'tm2tfr[hf]', or export with --no-verify"
+NEEDS = "pip install 'tm2tfr[hf]'; tm2tfr export --no-verify does without"
 
 
 def required() -> tuple[Any, Any]:
@@ -49,8 +49,7 @@ class Running:
             self.model = transformers.AutoModelForCausalLM.from_pretrained(str(folder))
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
         except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-            first = str(error).strip().partition("\n")[0]
-            raise ExportError(f"{folder}: transformers cannot load it ({first}): export it again") from error
+            raise ExportError(f"{folder}: transformers cannot load it ({first_line(error)}): export it again") from error
         self.model.eval()
 
     @property

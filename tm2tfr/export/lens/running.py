@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.card import typed
 from tm2tfr.export.gpt2.directory import TENSORS
 from tm2tfr.export.lens.documents import CONFIGURATION
 
-NEEDS = "pip install 'tm2tfr[lens]', or export with --no-verify"
+NEEDS = "pip install 'tm2tfr[lens]'; tm2tfr export --no-verify does without"
 
 
 def required() -> tuple[Any, Any, Any, Any]:
@@ -59,8 +59,7 @@ class Running:
             self.model.load_state_dict(tensors)
             self.model.cfg.eos_token_id = config["eos_token_id"]
         except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
-            first = str(error).strip().partition("\n")[0]
-            raise ExportError(f"{folder}: TransformerLens cannot load it ({first}): export it again") from error
+            raise ExportError(f"{folder}: TransformerLens cannot load it ({first_line(error)}): export it again") from error
 
     @property
     def versions(self) -> str:

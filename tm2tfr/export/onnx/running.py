@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.directory import KEY
 from tm2tfr.export.onnx.graph import IDS, LOGITS, stream
 
 FILE = "model.onnx"
-NEEDS = "pip install 'tm2tfr[onnx]', or export with --no-verify"
+NEEDS = "pip install 'tm2tfr[onnx]'; tm2tfr export --no-verify does without"
 
 
 def required() -> Any:
@@ -52,7 +52,7 @@ class Running:
             self._vocabulary, self._bos, self._stop = names["vocabulary"], names["bos"], names["stop"]
             self._layers = len(names["layers"])
         except Exception as error:
-            raise ExportError(f"{folder}: ONNX Runtime cannot load it ({_first(error)}): export it again") from error
+            raise ExportError(f"{folder}: ONNX Runtime cannot load it ({first_line(error)}): export it again") from error
 
     @property
     def versions(self) -> str:
@@ -84,9 +84,4 @@ class Running:
         try:
             return self.session.run(outputs, {IDS: np.array([list(tokens)], dtype=np.int64)})
         except Exception as error:
-            raise ExportError(f"ONNX Runtime cannot run this graph ({_first(error)}): export it again") from error
-
-
-def _first(error: Exception) -> str:
-    """Return the kind of an error and the first line of it."""
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            raise ExportError(f"ONNX Runtime cannot run this graph ({first_line(error)}): export it again") from error

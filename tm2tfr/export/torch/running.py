@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, first_line
 
-NEEDS = "pip install 'tm2tfr[torch]', or export with --no-verify"
+NEEDS = "pip install 'tm2tfr[torch]'; tm2tfr export --no-verify does without"
 
 
 def required() -> Any:
@@ -45,10 +45,7 @@ class Running:
         try:
             self.model = self._code.load(folder, attention).to(device)
         except (OSError, ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
-            first = str(error).strip().partition("\n")[0]
-            raise ExportError(
-                f"{folder}: model.py cannot load it ({type(error).__name__}: {first}): export it again"
-            ) from error
+            raise ExportError(f"{folder}: model.py cannot load it ({first_line(error)}): export it again") from error
 
     @property
     def versions(self) -> str:
@@ -66,7 +63,7 @@ class Running:
             with self._torch.inference_mode():
                 return [int(n) for n in self.model(given).argmax(dim=-1)]
         except (RuntimeError, IndexError, ValueError) as error:
-            raise ExportError(f"model.py cannot run these weights ({_first(error)}): export it again") from error
+            raise ExportError(f"model.py cannot run these weights ({first_line(error)}): export it again") from error
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
@@ -88,8 +85,3 @@ class Running:
         word = [self.model.vocabulary[n] for n in prompt[:-1]]
         made = islice(self.model.generate(word), most - len(prompt))
         return [*prompt, *map(self.model.vocabulary.index, made)]
-
-
-def _first(error: Exception) -> str:
-    """Return the kind of an error and the first line of it."""
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
