@@ -266,6 +266,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(pool, "PATIENCE", 1.0)
     with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: give the address that"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", scheduler="tcp://127.0.0.1:1")
+    assert not (tmp_path / "data").exists()
 
 
 # ── going on ────────────────────────────────────────────────────────────────────────────────────────────────

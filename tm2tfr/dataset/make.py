@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tm2tfr.dataset.card import card
 from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.jobs import Job, jobs
 from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
-from tm2tfr.dataset.pool import pool
+from tm2tfr.dataset.pool import Pool, pool
 from tm2tfr.dataset.runs import Failure, How, chosen, versions
 from tm2tfr.dataset.shard import Done, Making, made
 from tm2tfr.dataset.spec import Spec, Splitting
@@ -79,40 +79,34 @@ def make(
     )
     head = manifest.header(spec, versions(), making.how.engine, machines, len(every))
     records = manifest.found(folder, head) if resume else []
-    _prepared(folder, spec, resume=resume)
-    write_text(folder / MACHINES, machines)
-    manifest.begun(folder, head, records)
+    _refuse_used(folder, resume=resume)
     reused, there = len(records), {record.number for record in records}
     missing = [job for job in every if job.number not in there]
-    for done in _results(missing, making, workers, scheduler, progress, reused):
-        if done.failure is not None:
-            tally, examples, left_out = manifest.totals(records, spec)
-            tally.add(done.tally)
-            return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure)
-        records.append(_kept(folder, done, len(every)))
+    with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: there may be no such cluster
+        _prepared(folder, spec)
+        write_text(folder / MACHINES, machines)
+        manifest.begun(folder, head, records)
+        for done in _results(missing, making, crew, progress, reused):
+            if done.failure is not None:
+                tally, examples, left_out = manifest.totals(records, spec)
+                tally.add(done.tally)
+                return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure)
+            records.append(_kept(folder, done, len(every)))
     tally, examples, left_out = manifest.totals(records, spec)
     write_text(folder / CARD, card(spec, tally, examples, spec.formats))
     manifest.written(folder, head, spec, records)
     return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused)
 
 
-def _results(
-    missing: list[Job],
-    making: Making,
-    workers: int | None,
-    scheduler: str | None,
-    progress: Progress | None,
-    reused: int,
-) -> Iterator[Done]:
+def _results(missing: list[Job], making: Making, crew: Pool, progress: Progress | None, reused: int) -> Iterator[Done]:
     """Yield what comes of the jobs that are missing, telling of the progress."""
     rows, own = 0, versions()
-    with pool(workers, scheduler, len(missing)) as crew:
-        for place, done in enumerate(crew.map(made, missing, making), start=reused + 1):
-            refuse_other_versions(done.versions, own)
-            rows += done.tally.rows
-            yield done
-            if progress:
-                progress(place, reused + len(missing), rows)
+    for place, done in enumerate(crew.map(made, missing, making), start=reused + 1):
+        refuse_other_versions(done.versions, own)
+        rows += done.tally.rows
+        yield done
+        if progress:
+            progress(place, reused + len(missing), rows)
 
 
 def refuse_other_versions(theirs: dict[str, str], own: dict[str, str]) -> None:
@@ -143,21 +137,33 @@ def _machines(spec: Spec) -> str:
     return "".join(lines)
 
 
-def _prepared(folder: Path, spec: Spec, *, resume: bool) -> None:
-    """Make the folders; refuse one that is in use."""
-    try:
+def _refuse_used(folder: Path, *, resume: bool) -> None:
+    """Raise OutputError for a folder with something in it, and for what is none."""
+    with _blamed(folder):
         if not resume and folder.is_dir() and any(folder.iterdir()):
             ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
             remedy = "go on with it with --resume, or choose another folder" if ours else "choose another folder"
             raise OutputError(f"{folder}: this folder is not empty: {remedy}")
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{folder}: it is not a folder: choose another name")
+
+
+def _prepared(folder: Path, spec: Spec) -> None:
+    """Make the folders."""
+    with _blamed(folder):
         folder.mkdir(exist_ok=True)
         for split, _ in spec.splits:
             (folder / split).mkdir(exist_ok=True)
         for left in folder.glob("*/.tm2tfr-*.tmp"):  # of a process that was killed
             with suppress(OSError):
                 left.unlink()
+
+
+@contextmanager
+def _blamed(folder: Path) -> Iterator[None]:
+    """Say of which folder it is that the system complains."""
+    try:
+        yield
     except OSError as error:
         what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
         raise OutputError(f"{folder}: {what.format(folder=folder.parent)}: {remedy}") from error
