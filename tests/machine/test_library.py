@@ -225,3 +225,12 @@ def test_a_weight_file_is_no_machine(tmp_path: Path) -> None:
         SpecError, match=r"^w\.yaml:3:115: byte 128 is 0x80, which is not UTF-8: save the file as UTF-8; is it a"
     ):
         library.load("w.yaml")
+
+
+def test_a_format_that_is_named_holds_for_shipped_machines_and_texts_too() -> None:
+    with pytest.raises(SpecError, match=r"chapter.yaml:1:1: this is not XML"):
+        library.load("chapter", format="jflap")
+    with pytest.raises(NotFoundError, match=r"1RB1LB_1LA1RZ: there is no such file"):
+        library.load("1RB1LB_1LA1RZ", format="jflap")
+    assert library.load("chapter", format="yaml") == library.load("chapter")
+    assert library.load("1RB1LB_1LA1RZ", format="bbchallenge") == library.load("1RB1LB_1LA1RZ")

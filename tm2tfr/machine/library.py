@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from tm2tfr.errors import NotFoundError, ReadError, SpecWarning, did_you_mean
-from tm2tfr.machine.formats import bbchallenge, native, registry
+from tm2tfr.machine.formats import bbchallenge, registry
 from tm2tfr.machine.formats.loaded import Loaded
 from tm2tfr.machine.formats.source import MAX_BYTES
 from tm2tfr.machine.spec import Machine
@@ -75,11 +75,12 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
         NotFoundError, ReadError, ConversionError, SpecError: as `load`.
     """
     if isinstance(where, str) and where in shelf() and not Path(where).is_file():
-        return native.read(shipped_text(where), file=shelf()[where].name)
+        return registry.read(shipped_text(where), file=shelf()[where].name, format=format or "yaml")
     if where == STDIN:
         return registry.read(_standard_input(), file="<stdin>", format=format)
     name = str(where)
-    if isinstance(where, str) and bbchallenge.is_argument(name) and not Path(name).exists():
+    text = format in (None, "bbchallenge") and isinstance(where, str) and bbchallenge.is_argument(name)
+    if text and not Path(name).exists():
         return registry.read(name, file=name, format="bbchallenge")
     shown = name if name and name.isprintable() else repr(name)
     return registry.read(_contents(name, shown), file=shown, format=format)

@@ -123,7 +123,7 @@ class _Composer:
             if isinstance(event, yaml.SequenceStartEvent):
                 return List(start, end, items)
             return Map(start, end, tuple(zip(items[::2], items[1::2], strict=True)))
-        self.refuse(event, "{!r} is an alias of YAML, which no machine needs", "quote it if it is a symbol: '*'")
+        self.refuse(event, "{!r} is an alias of YAML, which is not needed here", "quote it if it is a symbol: '*'")
         return Scalar(start, end, "", plain=True)
 
     def items(self, start: Mark) -> tuple[tuple[Node, ...], Mark]:
@@ -138,9 +138,9 @@ class _Composer:
 
     def check(self, event: yaml.NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
-            self.refuse(event, "{!r} is an anchor of YAML, which no machine needs", "quote it if it is a symbol: '&'")
+            self.refuse(event, "{!r} is an anchor of YAML, which is not needed here", "quote it if it is a symbol: '&'")
         if tag not in (None, _STR):
-            self.refuse(event, "{!r} is a tag of YAML, which no machine needs", "quote it if it is a symbol: '!'")
+            self.refuse(event, "{!r} is a tag of YAML, which is not needed here", "quote it if it is a symbol: '!'")
         if isinstance(event, yaml.ScalarEvent) and not event.value.isascii() and _SURROGATE.search(event.value):
             self.refuse(event, "a surrogate (U+D800 to U+DFFF) is no character", "write the character itself")
 
