@@ -440,6 +440,11 @@ def test_tensors_that_are_missing_or_of_another_shape_or_dtype(folders: dict[str
     verdict = verify_checkpoint(folder, word="1")
     assert verdict.weights == ("unembedding: has shape (16, 62), should have (16, 63)",)
     assert "model.py cannot run these weights (RuntimeError: " in str(verdict)
+    single = {name: array.astype(np.float32) for name, array in right.items()}  # the same, rounded more
+    safetensors.save_file(single, folder / "weights.safetensors")
+    verdict = verify_checkpoint(folder, word="1")
+    assert (verdict.same, len(verdict.weights)) == (False, 40)
+    assert verdict.weights[0] == "layers.1.feed_forward.input: its numbers are float32, should be float64"
     safetensors.save_file({"unembedding": right["unembedding"].astype(np.float16)}, folder / "weights.safetensors")
     with pytest.raises(ExportError, match="its tensors are neither float32 nor float64: export it again"):
         verify_checkpoint(folder, word="1")
