@@ -165,6 +165,18 @@ def test_softmax_is_that_of_the_dense_engine(temperature: float, folders: dict[s
         assert np.allclose(session.logits, row.numpy(), atol=1e-9)
 
 
+@needs_torch
+def test_softmax_is_at_the_temperature_that_is_recommended(folders: dict[str, Path]) -> None:
+    from tm2tfr.export.torch.model import load as load_model
+
+    heads = [head for layer in load_model(folders["torch"], "softmax").layers.values() for head in layer.heads]
+    assert [head.temperature for head in heads] == [2.0**-15] * 4
+    heads = [head for layer in load_model(folders["torch"]).layers.values() for head in layer.heads]
+    assert [head.temperature for head in heads] == [None] * 4
+    with pytest.raises(ValueError, match="attention is average-hard or softmax, not 'hard'"):
+        load_model(folders["torch"], "hard")
+
+
 @needs_onnx
 def test_batches_and_metadata(folders: dict[str, Path]) -> None:
     import onnxruntime
