@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,15 @@ def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_pat
     (said,) = reader.shell(command, tmp_path / "x")
     assert said.splitlines()[-1] == f"yes: this checkpoint is {machine.name}"
     assert said.splitlines()[1].startswith(f"run: {machine.input!r}, ")
+
+
+def test_how_far_runs_are_generated_is_what_the_page_says() -> None:
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    longest = {to: import_module(f"tm2tfr.export.{to}.running").Running.longest_generated for to in NEEDED}
+    assert f"runs are generated up to position {longest['lens']}, and given the simulator's tokens beyond" in text
+    assert f"1,024 in ONNX Runtime, of which the first {longest['onnx']} were generated" in text
+    assert "all shipped machines on their examples to 2,048 positions, generated" in text
+    assert (longest["gpt2"], longest["torch"]) == (2048, 20_000)
 
 
 @there(*NEEDED)

@@ -96,6 +96,9 @@ def test_a_run_that_is_longer_than_the_positions_ends_there(tmp_path: Path) -> N
     model = Running(tmp_path / "x")
     made = model.model.generate(model._torch.tensor([model.prompt("")]))
     assert made.shape == (1, 21)
+    assert len(model.answers([0] * 20)) == 20
+    with pytest.raises(IndexError, match="index out of range"):
+        model.answers([0] * 21)
 
 
 def test_named_directions_are_where_a_probe_looks_for_them(folder: Path) -> None:

@@ -153,6 +153,16 @@ def test_hooks_show_the_attention_of_the_latest_write(folder: Path) -> None:
 
 
 @there
+def test_a_run_or_a_prompt_that_is_longer_than_the_positions_is_an_error(tmp_path: Path) -> None:
+    export_to("lens", "never-halts", tmp_path / "x", positions=20, verify=False)
+    model = Running(tmp_path / "x")
+    assert (len(model.answers([0] * 20)), len(model.generated(model.prompt(""), most=21))) == (20, 21)
+    for run in (lambda: model.answers([0] * 21), lambda: model.generated(model.prompt(""), most=22)):
+        with pytest.raises(ValueError, match="input length 21 exceeds n_ctx=20"):
+            run()
+
+
+@there
 def test_batches_of_words(folder: Path) -> None:
     model = Running(folder).model
     texts = model.generate(["11", "", "1"], max_new_tokens=20, do_sample=False, verbose=False)

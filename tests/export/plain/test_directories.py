@@ -165,6 +165,18 @@ def test_softmax_is_that_of_the_dense_engine(temperature: float, folders: dict[s
         assert np.allclose(session.logits, row.numpy(), atol=1e-9)
 
 
+@needs_torch
+def test_softmax_is_at_the_temperature_that_is_recommended(folders: dict[str, Path]) -> None:
+    from tm2tfr.export.torch.model import load as load_model
+
+    heads = [head for layer in load_model(folders["torch"], "softmax").layers.values() for head in layer.heads]
+    assert [head.temperature for head in heads] == [2.0**-15] * 4
+    heads = [head for layer in load_model(folders["torch"]).layers.values() for head in layer.heads]
+    assert [head.temperature for head in heads] == [None] * 4
+    with pytest.raises(ValueError, match="attention is average-hard or softmax, not 'hard'"):
+        load_model(folders["torch"], "hard")
+
+
 @needs_onnx
 def test_batches_and_metadata(folders: dict[str, Path]) -> None:
     import onnxruntime
@@ -440,6 +452,11 @@ def test_tensors_that_are_missing_or_of_another_shape_or_dtype(folders: dict[str
     verdict = verify_checkpoint(folder, word="1")
     assert verdict.weights == ("unembedding: has shape (16, 62), should have (16, 63)",)
     assert "model.py cannot run these weights (RuntimeError: " in str(verdict)
+    single = {name: array.astype(np.float32) for name, array in right.items()}  # the same, rounded more
+    safetensors.save_file(single, folder / "weights.safetensors")
+    verdict = verify_checkpoint(folder, word="1")
+    assert (verdict.same, len(verdict.weights)) == (False, 40)
+    assert verdict.weights[0] == "layers.1.feed_forward.input: its numbers are float32, should be float64"
     safetensors.save_file({"unembedding": right["unembedding"].astype(np.float16)}, folder / "weights.safetensors")
     with pytest.raises(ExportError, match="its tensors are neither float32 nor float64: export it again"):
         verify_checkpoint(folder, word="1")

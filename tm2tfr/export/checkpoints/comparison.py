@@ -100,7 +100,7 @@ def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: st
     generated, start = 0, len(word)
     if difference is None and start + 1 < model.longest_generated:
         generated = min(len(tokens), model.longest_generated)
-        ended = generated == len(tokens) < positions and not cut
+        ended = generated == len(tokens) < positions
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
     return Run(word, tuple(tokens), tuple(answers), generated, difference, cut)

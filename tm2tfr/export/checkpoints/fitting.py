@@ -45,12 +45,13 @@ def fitting(
         ExportError: if it does not fit, with what would.
     """
     most = largest(found, 2 ** DIGITS[dtype], max_head)
-    wanted = min(USUAL, most) if positions is None else positions
+    wanted = min(USUAL, max(most, 1)) if positions is None else positions
     head = wanted - 1 if max_head is None else min(max_head, wanted - 1)
-    if wanted <= most and most >= 1:
+    if wanted <= most:
         return wanted, head
     tight = max(found, key=lambda c: c.use(wanted, head))
-    what = f"{name}: {wanted:,} positions with |h| ≤ {head:,} do not fit into {dtype}{kind}"
+    do = "does" if wanted == 1 else "do"
+    what = f"{name}: {counted(wanted, 'position')} with |h| ≤ {head:,} {do} not fit into {dtype}{kind}"
     lower = _largest_head(found, wanted, head)
     options = [f"--positions {most}"] if most else []
     options += [f"--max-head {lower}"] if lower is not None else []

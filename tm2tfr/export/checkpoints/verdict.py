@@ -77,6 +77,8 @@ def differing(
             yield f"{name}: {'missing' if have is None else 'is not the machine’s'}"
         elif have.shape != want.shape:
             yield f"{name}: has shape {have.shape}, should have {want.shape}"
+        elif have.dtype != want.dtype:  # float32 may hold the same weights, but computes less exactly
+            yield f"{name}: its numbers are {have.dtype}, should be {want.dtype}"
         else:
             places = np.argwhere(have != want)
             if len(places):
