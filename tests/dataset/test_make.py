@@ -197,6 +197,14 @@ def test_runs_that_do_not_end_are_counted_and_left_out(tmp_path: Path) -> None:
     assert (again.reused, again.left_out) == (2, 1)
 
 
+def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> None:
+    text, counts = (words / "README.md").read_text(encoding="utf-8"), document(words)["examples"]
+    for split in ("train", "validation", "test"):
+        assert f'  - split: {split}\n    path: "{split}/*.parquet"\n' in text
+        assert f"| {split} | {sum(counts[split].values())} |" in text
+    assert text.endswith("`datasets.load_dataset` reads this folder, in the parquet files.\n")
+
+
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
 @with_dask
 def test_two_workers_make_the_bytes_that_one_makes(words: Path, tmp_path: Path) -> None:
@@ -341,6 +349,13 @@ def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_pat
     cut_short(tmp_path / "data", after=1)
     with pytest.raises(DatasetError, match=said):
         making.make(read(PALINDROMES.replace(before, after), file="spec.yaml"), tmp_path / "data", workers=1, resume=True)
+
+
+def test_resume_refuses_another_engine(tmp_path: Path) -> None:
+    spec = read("machines: [chapter]\ninputs: [1]\nformats: jsonl", file="spec.yaml")
+    making.make(spec, tmp_path / "data", workers=1, engine="dense")
+    with pytest.raises(DatasetError, match=r"was made with another engine \(dense, now exact\): make this one in"):
+        making.make(spec, tmp_path / "data", workers=1, engine="exact", resume=True)
 
 
 def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,8 +111,8 @@ def test_a_fingerprint_is_of_what_a_machine_does_not_of_its_name() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"transitions": {("p", "a"): ("no", "a", 1), ("p", "_"): ("no", "_", 0)}},
-        {"blank": "a", "input_alphabet": ("_",)},
+        {"transitions": {("p", "a"): ("no", "a", 1), ("p", "_"): ("no", "x", 0)}},
+        {"blank": "x"},
         {"start": "no"},
         {"accept": ("no",), "reject": ("yes",)},
         {"tape": "one-way"},

@@ -145,6 +145,22 @@ def test_a_sabotaged_run_that_is_begun_again_goes_wrong_in_the_same_way(name: st
     assert scanned > 0
 
 
+def test_a_run_that_is_begun_again_finds_no_key_of_the_run_before() -> None:
+    """With a head that leaps two cells to the right keys have gaps, where older ones could be left."""
+    decoder = compile_machine(load("palindromes"))
+    path, row = "layers.1.feed_forward.output", decoder.layout["m"].start
+    leaping = matrices(decoder)[path]
+    for r, column, value in tuple(leaping.entries()):
+        leaping = leaping.with_entry(r, column, 2.0) if (r, value) == (row, 1.0) else leaping
+    broken = replaced(decoder, {path: leaping})
+    again = LongRun(broken, "", machine=None, max_steps=60)
+    for word in ("abbaab", "abababab", "aabbaa", "abababab", "abbaab"):
+        again.restart(word)
+        (got, blocks), (want, wanted) = carried_out(again), carried_out(LongRun(broken, word, machine=None, max_steps=60))
+        assert got == want
+        assert [list(map(list, b)) for b in blocks] == [list(map(list, b)) for b in wanted]
+
+
 def test_a_run_that_is_begun_again_forgets_that_a_head_had_to_be_scanned() -> None:
     machine = load("binary-increment")
     run = LongRun(compile_machine(machine), "1", machine=machine, max_steps=60)
