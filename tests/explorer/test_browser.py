@@ -429,16 +429,23 @@ CELLS = """() => [...document.querySelectorAll(".cell")].map(cell =>
 
 
 def test_the_tape_as_it_looks(opened: Open) -> None:
-    """Seven cells of a long tape, around the head; what is read, fresh, blank, and where a one-way tape begins."""
-    page = opened(tm2tfr.explore("left-edge", "11"), "#i=0", viewport={"width": 400, "height": 800})
-    assert page.evaluate(CELLS) == []
-    page = opened(tm2tfr.explore("busy-beaver-4", ""), "#i=1", viewport={"width": 400, "height": 800})
-    found = []
-    for i in (1, 60):
-        page.evaluate(f"location.hash = '#i={i}'")
-        assert position(page) == i
-        found.append((page.evaluate(CELLS), page.locator(".tape").get_attribute("aria-label")))
-    assert found == []
+    """Seven cells around the head: which are still to be read, fresh or blank, and where a one-way tape begins."""
+    small = {"viewport": {"width": 400, "height": 800}}
+    page = opened(tm2tfr.explore("left-edge", "11"), "#i=0", **small)
+    assert page.evaluate(CELLS) == ["here wall 0 1", "unread 1 1", *(f"blank {k} _" for k in range(2, 7))]
+    page = opened(tm2tfr.explore("busy-beaver-4", ""), "#i=1", **small)
+    assert page.evaluate(CELLS) == [
+        "blank -3 0",
+        "blank -2 0",
+        "blank -1 0",
+        "here 0 0",
+        *(f"blank {k} 0" for k in (1, 2, 3)),
+    ]
+    page.evaluate("location.hash = '#i=60'")
+    assert position(page) == 60
+    assert page.evaluate(CELLS) == ["blank -7 0", "blank -6 0", "here blank -5 0", "fresh -4 1", "-3 1", "-2 1", "-1 0"]
+    said = "Tape from cell -7: 0 0 0 1 1 1 0. The head is at cell -5, in state B."
+    assert page.locator(".tape").get_attribute("aria-label") == said
 
 
 def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: Open) -> None:
