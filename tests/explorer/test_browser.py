@@ -126,8 +126,14 @@ def test_keys(opened: Open, chapter: Explorer) -> None:
     page.keyboard.press("-")
     settled(page)
     assert page.get_by_label("Speed").input_value() == "2"
+    page.keyboard.press("=")
+    page.keyboard.press("Control+ArrowLeft")  # is the browser's
+    settled(page)
+    assert (page.get_by_label("Speed").input_value(), position(page)) == ("4", 0)
     page.keyboard.press("?")
     assert page.locator("dialog").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert position(page) == 0
     page.keyboard.press("Escape")
     assert not page.locator("dialog").is_visible()
 
@@ -563,8 +569,15 @@ def test_the_unrepaired_run_beside_the_repaired_one(opened: Open) -> None:
     assert position(page) == 5
     assert {mark for cells in marks(page, 0).values() for mark, _ in cells.values()} == {"right"}
     assert marks(page, 1)[5]["h"] == ("wrong", "0✗\n≠ 1")
+    assert page.locator(".badge").evaluate_all("badges => badges.map(badge => badge.className)") == [
+        "badge good",
+        "badge bad",
+    ]
     page.keyboard.press("Home")
     page.keyboard.press("d")
+    assert position(page) == 5
+    page.keyboard.press("Home")
+    page.get_by_role("button", name="go to position 5").click()
     assert position(page) == 5
     page.keyboard.press("End")
     settled(page)
@@ -628,6 +641,18 @@ def test_on_paper(opened: Open, chapter: Explorer) -> None:
     assert page.locator(".rows .row").count() == 9
     assert page.locator(".rows .row").evaluate_all("rows => new Set(rows.map(row => row.offsetTop)).size") == 9
     assert len(page.pdf()) > 20_000
+
+
+def test_of_a_long_run_the_rows_around_the_position_are_printed(opened: Open) -> None:
+    page = opened(tm2tfr.explore("busy-beaver-5", "", max_steps=300), "#i=150")
+    rows = "[...document.querySelectorAll('.rows .row')].map(row => Number(row.dataset.row))"
+    for i, first in ((150, 130), (300, 261), (2, 0)):
+        page.evaluate(f"location.hash = '#i={i}'")
+        assert position(page) == i
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(rows) == list(range(first, first + 40))
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate(rows) != list(range(first, first + 40))
 
 
 def test_a_long_run_has_few_rows_at_a_time(opened: Open) -> None:
