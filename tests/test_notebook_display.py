@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -29,12 +30,37 @@ def test_a_long_trace_is_cut_and_the_blank_is_the_machines() -> None:
     assert shown.count("<tr>") == 42
     assert "⋮ (69 rows)" in shown
     assert trace.tokens == 109
+    assert "<td>…1<u>0</u>111111111111…</td><td>(Z,1,+1)</td>" in shown
 
 
 def test_a_wrong_trace_says_so() -> None:
     shown = traced(chapter(), "11", broken())._repr_html_()
     assert "<mark>" in shown
     assert "✗ check failed: position " in shown
+
+
+def test_a_wrong_cell_says_what_it_is_and_what_it_should_be() -> None:
+    shown = tm2tfr.check(tm2tfr.compile("left-edge", left_boundary="chapter"), "11", keep_rows=True)._repr_html_()
+    rows = re.findall(r"<tr( title=.*?)?><th scope=\"row\">(.*?)</th>(.*?)</tr>", shown)
+    title, place, cells = rows[5]
+    assert (title, place) == (' title="the first difference"', "▸ 5")
+    assert cells.split("</td>")[5] == "<td><mark>0 ≠ 1</mark>"
+    assert [title for title, _, _ in rows].count(title) == 1
+    assert rows[6][2].startswith("<td>x<u>1</u>_…</td><td>(even,x,+1)</td>")
+
+
+def test_nothing_in_a_machine_is_taken_for_html() -> None:
+    rules = {("<b>", "<"): ("<i>", "&", "R"), ("<i>", "_"): ("<b>", "<", "L")}
+    machine, other = (
+        tm2tfr.Machine(transitions={**rules, ("<b>", "<"): ("<i>", b, "R")}, start="<b>", blank="_", name="<u>")
+        for b in ("&", "<")
+    )
+    for checked, differs in ((machine, False), (other, True)):
+        shown = traced(checked, "<", tm2tfr.compile(machine), 8)._repr_html_()
+        assert ("<mark>" in shown) == differs
+        text = "".join(ET.fromstring(f"<div>{shown}</div>").itertext())
+        assert "<u> on <: " in text
+        assert ("(<i>,&,+1) ≠ (<i>,<,+1)" if differs else "(<i>,&,+1)") in text
 
 
 def test_a_trace_without_rows_and_one_without_a_simulator() -> None:

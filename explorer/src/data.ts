@@ -64,8 +64,6 @@ export interface DivergenceSpec {
 }
 
 export interface RunSpec {
-  outcome: string;
-  steps: number | null;
   T: number | null;
   agrees: boolean | null;
   compared: number;
@@ -76,14 +74,11 @@ export interface RunSpec {
   input: string;
   prompt: number;
   count: number;
-  final: string | null;
   rows: SheetSpec;
   expected: SheetSpec | null;
   checked: number;
   divergence: DivergenceSpec | null;
-  vocabulary: string[];
   stop: string[];
-  nonzero: number;
   layers: LayerSpec[];
   subspaces: SubspaceSpec[];
   stages: [number, ColumnSpec][][];
@@ -95,7 +90,6 @@ export interface MachineSpec {
   description: string;
   tape: "one-way" | "two-way";
   blank: string;
-  missing: string;
   states: { name: string; end: string | null }[];
   /** [state, symbol read, new state, symbol written, move, line of the arrow's label] */
   rules: [number, string, number, string, number, number][];

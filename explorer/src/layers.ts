@@ -80,7 +80,7 @@ export class Layers {
       const fact = (name: string, value: string, full: number) =>
         el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
       const where = look.uniform
-        ? `every score is 0: the mean of all ${count(i + 1, "position")}`
+        ? `every score is ${digits(look.score)}: the mean of all ${count(i + 1, "position")}`
         : look.count > 1
           ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight`
           : `${i} → ${look.winner}`;

@@ -129,7 +129,7 @@ export class Table {
           "span",
           { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
           text,
-          el("span", { class: "tick", title: due === undefined ? "as the simulator says" : `the simulator says ${due}` }, due !== undefined ? "✗" : compared ? "✓" : ""),
+          el("span", { class: "tick", title: due !== undefined ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== undefined ? "✗" : compared ? "✓" : ""),
           due === undefined ? null : el("span", { class: "due" }, `≠ ${due}`),
         );
       }),

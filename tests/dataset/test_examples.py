@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -176,6 +177,19 @@ def test_a_compiled_simulator_that_lies_about_the_end_is_found_out(lie: str, mon
     found = Runs(load("chapter"), How("fast", 100)).on("11")
     assert isinstance(found, Failure)
     assert found.why == f"9 tokens, {honest}; the simulator: {told}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("lost", ["answer", "comparison"])
+def test_a_run_of_which_something_is_missing_is_no_example(engine: str, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs(load("chapter"), How(engine, 100))
+    name = "_fast" if engine == "fast" else "_plain"
+    trace, answers = getattr(runs, name)("11")
+    told = (trace, answers[:-1]) if lost == "answer" else (replace(trace, compared=0), answers)
+    monkeypatch.setattr(runs, name, lambda _: told)
+    found = runs.on("11")
+    assert isinstance(found, Failure)
+    assert found.why == f"9 tokens, {trace.result}; the simulator: {trace.result}"
 
 
 @pytest.mark.parametrize("engine", ENGINES)

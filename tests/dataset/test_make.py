@@ -186,6 +186,25 @@ def test_the_python_of_the_documentation(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "{'train': 21, 'test': 12} 7 {1}\n"), done.stderr
 
 
+def test_runs_that_do_not_end_are_counted_and_left_out(tmp_path: Path) -> None:
+    text = "machines: [chapter, never-halts]\ninputs: [1]\nmax steps: 9\nshard size: 1\nsplits: {all: 1}\nformats: jsonl"
+    found = making.make(read(text, file="spec.yaml"), tmp_path / "data", workers=1)
+    assert (found.left_out, found.examples) == (1, {"all": {"answer": 1, "steps shown": 1, "steps scored": 1}})
+    assert "left out: 1 run that did not end within the limit" in dataset_report(found).splitlines()
+    assert document(tmp_path / "data")["counts"]["left_out"] == 1
+    assert {e["machine"] for e in lines(tmp_path / "data", "all")} == {"chapter"}
+    again = making.make(read(text, file="spec.yaml"), tmp_path / "data", workers=1, resume=True)
+    assert (again.reused, again.left_out) == (2, 1)
+
+
+def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> None:
+    text, counts = (words / "README.md").read_text(encoding="utf-8"), document(words)["examples"]
+    for split in ("train", "validation", "test"):
+        assert f'  - split: {split}\n    path: "{split}/*.parquet"\n' in text
+        assert f"| {split} | {sum(counts[split].values())} |" in text
+    assert text.endswith("`datasets.load_dataset` reads this folder, in the parquet files.\n")
+
+
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
 @with_dask
 def test_two_workers_make_the_bytes_that_one_makes(words: Path, tmp_path: Path) -> None:
@@ -250,10 +269,10 @@ def test_a_worker_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> N
 def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tm2tfr.dataset import pool
 
-    monkeypatch.setattr(pool, "PATIENCE", 0.1)
+    monkeypatch.setattr(pool, "PATIENCE", 3.0)  # to reach the scheduler takes a part of a second
     with (
         cluster(tmp_path, workers=0) as (address, _),
-        pytest.raises(DatasetError, match="has had no worker for 0 seconds: start some with: dask worker ADDRESS"),
+        pytest.raises(DatasetError, match="has had no worker for 3 seconds: start some with: dask worker ADDRESS"),
     ):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", scheduler=address)
 
@@ -330,6 +349,13 @@ def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_pat
     cut_short(tmp_path / "data", after=1)
     with pytest.raises(DatasetError, match=said):
         making.make(read(PALINDROMES.replace(before, after), file="spec.yaml"), tmp_path / "data", workers=1, resume=True)
+
+
+def test_resume_refuses_another_engine(tmp_path: Path) -> None:
+    spec = read("machines: [chapter]\ninputs: [1]\nformats: jsonl", file="spec.yaml")
+    making.make(spec, tmp_path / "data", workers=1, engine="dense")
+    with pytest.raises(DatasetError, match=r"was made with another engine \(dense, now exact\): make this one in"):
+        making.make(spec, tmp_path / "data", workers=1, engine="exact", resume=True)
 
 
 def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

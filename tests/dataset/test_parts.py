@@ -6,6 +6,7 @@ import math
 import pickle
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -63,6 +64,25 @@ def test_the_name_of_a_plain_one_is_an_argument_that_loads_it() -> None:
         assert (again.input_alphabet, again.tape, again.decides) == (("1",), "two-way", False)
 
 
+def test_the_seed_of_a_spec_says_which_machines_and_words_are_drawn() -> None:
+    """The same ones in every version: a data set is known by its spec."""
+    some, words = "states: 2, symbols: 3, count: 2", "count: 2, length: 8"
+    text = (
+        f"seed: 5\nmachines: {{random: [{{{some}}}, {{{some}}}, {{{some}, seed: 6}}]}}\n"
+        f"inputs: {{random: [{{{words}}}, {{{words}}}, {{{words}, seed: 6}}]}}"
+    )
+    spec = read(text, file="spec.yaml")
+    assert [[machine.name for machine in members] for members in spec.families] == [
+        ["1RZ0RB2RZ_2LA0RZ0LA", "1RB1LB1LZ_0LZ2LB1RA"],
+        ["1RB0RB2RB_2LA1LZ1LB", "2RB2RA1LZ_2RB1RA2LZ"],
+        ["0LZ1LZ2LB_0LZ0RB0RZ", "2RZ0RB0LZ_1RB2RA1LZ"],
+    ]
+    assert spec.inputs.over("12") == ("22222112", "22121112", "11122112", "21121222", "11221122", "21212221")
+    other = read(text.replace("seed: 5", "seed: 7"), file="spec.yaml")
+    same = [a == b for a, b in zip(spec.families, other.families, strict=True)]
+    assert same == [a == b for a, b in zip(spec.inputs.random, other.inputs.random, strict=True)] == [False, False, True]
+
+
 def test_drawn_machines_are_different_and_the_same_for_one_seed() -> None:
     some = drawn(Family(1, 2), 32, "a seed")
     assert len(set(some.numbers)) == len(some) == 32
@@ -84,9 +104,33 @@ def test_a_fingerprint_is_of_what_a_machine_does_not_of_its_name() -> None:
     copy = Machine.from_yaml(native.write(machine).replace("name: palindromes", "name: copy"))
     assert copy.name == "copy"
     assert fingerprint(copy) == fingerprint(machine)
-    rules = {**machine.transitions, ("first", "a"): ("first", "a", 1)}
-    assert fingerprint(replace(machine, transitions=rules)) != fingerprint(machine)
-    assert fingerprint(replace(machine, tape="one-way" if machine.tape == "two-way" else "two-way")) != fingerprint(machine)
+    rules = dict(reversed(list(machine.transitions.items())))
+    assert fingerprint(replace(machine, transitions=rules)) == fingerprint(machine)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"transitions": {("p", "a"): ("no", "a", 1), ("p", "_"): ("no", "x", 0)}},
+        {"blank": "x"},
+        {"start": "no"},
+        {"accept": ("no",), "reject": ("yes",)},
+        {"tape": "one-way"},
+        {"input_alphabet": ()},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_fingerprint_is_of_all_that_a_machine_does(change: dict[str, Any]) -> None:
+    rules = {("p", "a"): ("yes", "a", 1), ("p", "_"): ("no", "_", 0)}
+    facts = {
+        "transitions": rules,
+        "start": "p",
+        "blank": "_",
+        "input_alphabet": ("a",),
+        "accept": ("yes",),
+        "reject": ("no",),
+    }
+    assert fingerprint(Machine(**{**facts, **change})) != fingerprint(Machine(**facts))
 
 
 ALPHABETS = st.sampled_from(["", "1", "ab", "xyz"])
@@ -171,6 +215,11 @@ def test_what_decides_on_a_split() -> None:
     assert len({splitting("run").of("m", w) for w in names}) == 2
     assert splitting("run", 1).of("m", "w") == splitting("run", 1).of("m", "w")
     assert any(splitting("run", 1).of(m, "w") != splitting("run", 2).of(m, "w") for m in names)
+
+
+def test_the_split_of_a_run_is_the_same_in_every_version() -> None:
+    found = ["".join(splitting(by, 5).of("m", "1" * n)[1] for n in range(20)) for by in ("run", "input")]
+    assert found == ["errerrrrrrrrrrrrrrre", "rrrrreeerrerrrerrrre"]  # t(r)ain, t(e)st
 
 
 def test_a_split_without_a_share_stays_empty() -> None:

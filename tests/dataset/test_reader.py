@@ -67,6 +67,19 @@ def test_words_are_what_is_written() -> None:
     assert spec.inputs.over(("0", "1")) == ("0011", "", "010")
 
 
+@pytest.mark.parametrize(
+    ("machines", "word", "name"),
+    [
+        ("[chapter, palindromes]", "1", "palindromes"),
+        ("[palindromes, chapter]", "a", "chapter"),
+        ("{named: chapter, all: {states: 1, symbols: 3}}", "12", "chapter"),
+        ("{named: binary-increment, all: {states: 1, symbols: 2}}", "10", "0LA0LA"),
+    ],
+)
+def test_a_word_has_to_suit_every_machine(machines: str, word: str, name: str) -> None:
+    assert f"is not in the input alphabet of {name}: use only" in said(f"machines: {machines}\ninputs: ['{word}']")
+
+
 def test_machine_files_stand_beside_the_spec(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("blank: _\nstart state: a\ntable: {a: {1: R}}\n", encoding="utf-8")
     (tmp_path / "spec.yaml").write_text("machines: [mine.yaml]\ninputs: [1]\n", encoding="utf-8")

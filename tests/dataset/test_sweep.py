@@ -64,6 +64,12 @@ def test_every_one_way_machine_with_one_state(engine: str) -> None:
     assert set(found.tally.outcomes) == {"accept", "reject", "limit"}
 
 
+def test_a_machine_whose_words_are_in_several_jobs_is_counted_once() -> None:
+    spec = read(ONE_WAY, file="spec.yaml")
+    found = sweep(replace(spec, families=(spec.families[0][:3],), shard_size=2), workers=1)
+    assert (found.tally.machines, found.tally.runs) == (3, 9)
+
+
 def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = some_two_states()
     machines = list(spec.families[0])

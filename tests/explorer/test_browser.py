@@ -126,8 +126,14 @@ def test_keys(opened: Open, chapter: Explorer) -> None:
     page.keyboard.press("-")
     settled(page)
     assert page.get_by_label("Speed").input_value() == "2"
+    page.keyboard.press("=")
+    page.keyboard.press("Control+ArrowLeft")  # is the browser's
+    settled(page)
+    assert (page.get_by_label("Speed").input_value(), position(page)) == ("4", 0)
     page.keyboard.press("?")
     assert page.locator("dialog").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert position(page) == 0
     page.keyboard.press("Escape")
     assert not page.locator("dialog").is_visible()
 
@@ -200,7 +206,7 @@ def test_an_address_that_makes_no_sense_is_mended(opened: Open, chapter: Explore
 def test_every_arc_is_that_of_the_engine(opened: Open, machine: str, word: str) -> None:
     decoder = tm2tfr.compile(machine)
     explorer = tm2tfr.explore(decoder, word)
-    page = opened(explorer)
+    page, tokens = opened(explorer), [row.x for row in explorer.traces[0].rows]
     for i, row in enumerate(explorer.traces[0].rows):
         page.evaluate(f"location.hash = '#i={i}'")
         assert position(page) == i
@@ -219,6 +225,7 @@ def test_every_arc_is_that_of_the_engine(opened: Open, machine: str, word: str) 
             assert (arc["from"], arc["to"], float(arc["score"])) == (str(i), str(j), scores[j])
             assert (arc["begins"], arc["ends"]) == (i, j)
             assert f"{i} → {j}" in text
+            assert page.locator(f".look[data-head='{layer + 1}.{head + 1}'] .token").inner_text() == tokens[j]
             if i > 0:
                 best, place = max((float(score), -k) for k, score in enumerate(scores) if k != j)
                 assert (float(arc["runner_score"]), int(arc["runner"])) == (best, -place)
@@ -227,6 +234,36 @@ def test_every_arc_is_that_of_the_engine(opened: Open, machine: str, word: str) 
                 assert f"gap {shown(scores[j] - best)}" in text
         assert page.locator(".chip.now").inner_text() == row.x
         assert page.locator(".chip.next").inner_text() == row.y
+
+
+def test_a_head_is_told_of_in_words(opened: Open, chapter: Explorer) -> None:
+    page = opened(chapter, "#i=6")
+    said = [
+        "every score is the same: the mean of all 7 positions",
+        "position 1, score 0.142857, runner-up 0 with 0, gap 0.142857",
+        "position 2, score 0.571429, runner-up 3 with 0.428571, gap 0.142857",
+        "position 5, score 1.35714, runner-up 6 with 0.428571, gap 0.928571",
+    ]
+    told = page.locator(".arcs").get_attribute("aria-label")
+    assert told == "; ".join(
+        f"head {name}: {words}" for name, words in zip(("2.1", "3.1", "3.2", "4.1"), said, strict=True)
+    )
+    titles = page.locator(".arc title").evaluate_all("titles => titles.map(title => title.textContent)")
+    assert sorted(re.sub(", .*?:", ":", title, count=1) for title in titles) == told.split("; ")
+    facts = page.locator(".look[data-head='4.1'] .fact").evaluate_all("facts => facts.map(fact => Number(fact.title))")
+    assert facts == [pytest.approx(number) for number in (19 / 14, 3 / 7, 13 / 14)]
+
+
+def test_scores_that_are_all_the_same(opened: Open) -> None:
+    """A head the key of which is a constant, so that it cannot choose."""
+    decoder = tm2tfr.compile("chapter")
+    key = matrices(decoder)["layers.4.heads.0.key"]
+    constant = type(key).from_entries(key.shape, {(1, decoder.layout["1"].start): 2.5})  # the query has -1 there
+    broken = replaced(decoder, {"layers.4.heads.0.key": constant})
+    page = opened(tm2tfr.explore(broken, "11", max_steps=20), "#i=5")
+    text = " ".join(page.locator(".look[data-head='4.1']").inner_text().split())
+    assert text.endswith("every score is −2.5: the mean of all 6 positions")
+    assert page.locator(".arc[data-head='4.1']").get_attribute("data-to") == "0..5"
 
 
 ARCS = """() => Object.fromEntries([...document.querySelectorAll(".arc")].map(arc => {
@@ -344,9 +381,31 @@ def test_wrong_cells_are_marked_in_a_sabotaged_run(opened: Open) -> None:
 
 def test_rows_without_a_check_have_no_marks(opened: Open) -> None:
     page = opened(tm2tfr.explore(weights_alone("chapter"), "11"))
-    assert {mark for cells in marks(page).values() for mark, _ in cells.values()} == {"unchecked"}
+    assert {(mark, text[-1] in "✓✗") for cells in marks(page).values() for mark, text in cells.values()} == {
+        ("unchecked", False)
+    }
+    assert page.locator(".badge").inner_text() == "accepts after T = 6"
     assert "not checked" in page.locator(".table-panel h2").inner_text().lower()
     assert page.locator(".graph-panel").count() == 0
+
+
+def test_rows_after_the_end_are_wrong_by_their_token_alone(opened: Open) -> None:
+    """The decoder cannot say ACC, and goes on where the simulator has ended."""
+    decoder = tm2tfr.compile("chapter")
+    output, wanted = matrices(decoder)["layers.6.feed_forward.output"], decoder.layout.directions.index("e_y[ACC]")
+    for row, column, _ in tuple(output.entries()):
+        output = output.with_entry(row, column, 0.0) if row == wanted else output
+    broken = replaced(decoder, {"layers.6.feed_forward.output": output})
+    page = opened(tm2tfr.explore(broken, "11", max_steps=9))
+    found = marks(page)
+    assert found[8]["y"] == ("wrong", "1✗\n≠ ACC")
+    assert [mark for mark, _ in found[9].values()] == ["wrong", *["unchecked"] * 6]
+    assert found[9]["x"] == ("wrong", "1✗\n≠ ⊥")
+    titles = "row => [...row.querySelectorAll('.tick')].map(tick => tick.title)"
+    assert [page.locator(f"[data-row='{i}']").evaluate(titles) for i in (8, 9)] == [
+        [*["as the simulator says"] * 6, "the simulator says ACC"],
+        ["the simulator says ⊥", *[""] * 6],
+    ]
 
 
 def weights_alone(machine: str) -> Decoder:
@@ -369,6 +428,30 @@ def test_the_tape_is_what_the_tokens_say(opened: Open) -> None:
         if i > 1:
             assert cells[here] == row.a
     assert page.locator(".cell.fresh").count() == 1
+
+
+CELLS = """() => [...document.querySelectorAll(".cell")].map(cell =>
+  [cell.className.slice(5), cell.dataset.cell, cell.firstChild.textContent].join(" ").trim())"""
+
+
+def test_the_tape_as_it_looks(opened: Open) -> None:
+    """Seven cells around the head: which are still to be read, fresh or blank, and where a one-way tape begins."""
+    small = {"viewport": {"width": 400, "height": 800}}
+    page = opened(tm2tfr.explore("left-edge", "11"), "#i=0", **small)
+    assert page.evaluate(CELLS) == ["here wall 0 1", "unread 1 1", *(f"blank {k} _" for k in range(2, 7))]
+    page = opened(tm2tfr.explore("busy-beaver-4", ""), "#i=1", **small)
+    assert page.evaluate(CELLS) == [
+        "blank -3 0",
+        "blank -2 0",
+        "blank -1 0",
+        "here 0 0",
+        *(f"blank {k} 0" for k in (1, 2, 3)),
+    ]
+    page.evaluate("location.hash = '#i=60'")
+    assert position(page) == 60
+    assert page.evaluate(CELLS) == ["blank -7 0", "blank -6 0", "here blank -5 0", "fresh -4 1", "-3 1", "-2 1", "-1 0"]
+    said = "Tape from cell -7: 0 0 0 1 1 1 0. The head is at cell -5, in state B."
+    assert page.locator(".tape").get_attribute("aria-label") == said
 
 
 def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: Open) -> None:
@@ -441,6 +524,17 @@ def test_the_state_graph_follows(opened: Open, monkeypatch: pytest.MonkeyPatch, 
     assert page.locator(".rule").inner_text() == "δ(q1, x) = (q_accept, x, R)"
 
 
+def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
+    explorer = tm2tfr.explore("busy-beaver-2", "")
+    page, rules = opened(explorer), []
+    page.wait_for_selector(".graph .node.now")
+    for row in explorer.traces[0].rows[1:]:
+        page.evaluate(f"location.hash = '#i={row.i}'")
+        settled(page)
+        rules += page.locator(".graph .edge text.now").evaluate_all("texts => texts.map(text => text.textContent.trim())")
+    assert rules == ["0 → 1, R", "0 → 1, L", "1 → L", "0 → 1, L", "0 → 1, R", "1 → R"]
+
+
 def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=6")
     layers = page.locator(".layer").all_inner_texts()
@@ -475,8 +569,15 @@ def test_the_unrepaired_run_beside_the_repaired_one(opened: Open) -> None:
     assert position(page) == 5
     assert {mark for cells in marks(page, 0).values() for mark, _ in cells.values()} == {"right"}
     assert marks(page, 1)[5]["h"] == ("wrong", "0✗\n≠ 1")
+    assert page.locator(".badge").evaluate_all("badges => badges.map(badge => badge.className)") == [
+        "badge good",
+        "badge bad",
+    ]
     page.keyboard.press("Home")
     page.keyboard.press("d")
+    assert position(page) == 5
+    page.keyboard.press("Home")
+    page.get_by_role("button", name="go to position 5").click()
     assert position(page) == 5
     page.keyboard.press("End")
     settled(page)
@@ -540,6 +641,18 @@ def test_on_paper(opened: Open, chapter: Explorer) -> None:
     assert page.locator(".rows .row").count() == 9
     assert page.locator(".rows .row").evaluate_all("rows => new Set(rows.map(row => row.offsetTop)).size") == 9
     assert len(page.pdf()) > 20_000
+
+
+def test_of_a_long_run_the_rows_around_the_position_are_printed(opened: Open) -> None:
+    page = opened(tm2tfr.explore("busy-beaver-5", "", max_steps=300), "#i=150")
+    rows = "[...document.querySelectorAll('.rows .row')].map(row => Number(row.dataset.row))"
+    for i, first in ((150, 130), (300, 261), (2, 0)):
+        page.evaluate(f"location.hash = '#i={i}'")
+        assert position(page) == i
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(rows) == list(range(first, first + 40))
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate(rows) != list(range(first, first + 40))
 
 
 def test_a_long_run_has_few_rows_at_a_time(opened: Open) -> None:

@@ -12,9 +12,11 @@ import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
 from tests.strategies import machines
 from tm2tfr.engines.dense import Dense
+from tm2tfr.explorer import document
 from tm2tfr.explorer.columns import Columns
-from tm2tfr.explorer.record import Recording, record
+from tm2tfr.explorer.record import Column, Recording, _column, record
 from tm2tfr.trace.cause import Observation, observe
+from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
@@ -70,6 +72,7 @@ def test_it_is_recorded_across_blocks() -> None:
         assert_heads(decoder, recording, i)
         assert_stream(decoder, recording, i)
     assert len(recording.heads[2][0].score) == recording.trace.tokens == 601
+    assert {len(column.values) for stage in recording.written for column in stage.values()} == {601}
 
 
 def test_broken_weights_are_recorded_as_they_are() -> None:
@@ -162,3 +165,15 @@ def test_the_page_holds_the_rows_and_only_what_changes() -> None:
         [],
         ["e_y"],
     ]
+
+
+def test_what_is_no_label_is_kept_by_its_position() -> None:
+    part = np.array([[0, 0], [0, 1], [1, 1], [1, 0.5], [-1, 0], [1, 0]])
+    found = _column(Subspace("e_q", ("p", "q")), part, 256)
+    assert found.values.tolist() == [0, 2, -1, -1, -1, 1]
+    assert found.others == {258: [1, 1], 259: [1, 0.5], 260: [-1, 0]}
+
+
+def test_numbers_that_are_infinite_are_those_of_the_page() -> None:
+    column = Column(np.array([-1]), {0: [np.inf, -np.inf, 0.5]})
+    assert document._column(column, Columns())["others"] == {0: ["Infinity", "-Infinity", 0.5]}

@@ -14,6 +14,7 @@ from tests.trace.test_sabotage import CASES, sabotages
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.errors import EngineError, InputError
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import Simulation
@@ -143,6 +144,36 @@ def test_a_sabotaged_run_that_is_begun_again_goes_wrong_in_the_same_way(name: st
             caught, scanned = caught + (want.divergence is not None), scanned + bool(want.scanned)
     assert caught > 20
     assert scanned > 0
+
+
+@pytest.mark.parametrize("move", [-1.0, 1.0])
+def test_a_run_that_is_begun_again_finds_no_key_of_the_run_before(move: float) -> None:
+    """With a head that leaps two cells to one side keys have gaps, where older ones could be left."""
+    decoder = compile_machine(load("palindromes"))
+    path, row = "layers.1.feed_forward.output", decoder.layout["m"].start
+    leaping = matrices(decoder)[path]
+    for r, column, value in tuple(leaping.entries()):
+        leaping = leaping.with_entry(r, column, 2 * move) if (r, value) == (row, move) else leaping
+    broken = replaced(decoder, {path: leaping})
+    again = LongRun(broken, "", machine=None, max_steps=60)
+    for word in ("abbaab", "abababab", "a", "aabbaa", "aba", "abababab", "abbaab", "b", "abba"):
+        again.restart(word)
+        (got, blocks), (want, wanted) = carried_out(again), carried_out(LongRun(broken, word, machine=None, max_steps=60))
+        assert got == want
+        assert [list(map(list, b)) for b in blocks] == [list(map(list, b)) for b in wanted]
+
+
+def test_a_run_that_is_begun_again_goes_on_filling_the_memo() -> None:
+    """Were its entries counted anew, its slots would run out, and a search for a free one would not end."""
+    run = LongRun(compile_machine(load("palindromes")), "", machine=None, max_steps=60)
+    filled = []
+    for word in ("", "ab", "abba", "ab", "babaab"):
+        run.restart(word)
+        carried_out(run)
+        filled.append(int((run._session._state.memo_slot >= 0).sum()))
+        assert run._session._control[ENTRIES] == filled[-1]
+    assert filled == sorted(filled)
+    assert filled[2] == filled[3] < filled[4]
 
 
 def test_a_run_that_is_begun_again_forgets_that_a_head_had_to_be_scanned() -> None:

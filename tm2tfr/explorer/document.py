@@ -44,7 +44,6 @@ def _machine(machine: Machine, show: Show) -> dict[str, Any]:
         "description": machine.description,
         "tape": machine.tape,
         "blank": show(machine.blank),
-        "missing": machine.missing_outcome,
         "states": [{"name": show(q), "end": machine.outcome_of(q)} for q in machine.states],
         "rules": rules,
         "graph": _graph(machine),
@@ -70,7 +69,7 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
         return found | {c: columns.add([float(getattr(row, c)) for row in rows]) for c in "mh"}
 
     summary = trace.as_dict()
-    summary = {k: summary[k] for k in ("outcome", "steps", "T", "agrees", "compared", "engine", "dtype")}
+    summary = {k: summary[k] for k in ("T", "agrees", "compared", "engine", "dtype")}
     return {
         **summary,
         "answer": trace.answer,
@@ -78,14 +77,11 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
         "input": "".join(map(show, trace.input)),
         "prompt": len(trace.input),
         "count": len(trace.rows),
-        "final": "".join(map(show, trace.result.tape)) if trace.result else None,
         "rows": sheet(trace.rows),
         "expected": sheet(trace.expected) if trace.divergence else None,
         "checked": len(trace.expected),
         "divergence": trace.divergence and _divergence(trace.divergence),
-        "vocabulary": [show(token) for token in decoder.vocabulary],
         "stop": [show(token) for token in decoder.stop],
-        "nonzero": decoder.nonzero,
         "layers": [
             _layer(recording, n, layer, heads, columns)
             for n, (layer, heads) in enumerate(zip(decoder.layers, recording.heads, strict=True), start=1)

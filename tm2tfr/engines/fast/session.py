@@ -119,7 +119,6 @@ class FastSession:
         """
         self._stopped = False
         self._given = np.zeros(0, dtype=np.int32)
-        self.hurried = 0
         if self._found is not self._recognised:  # a head had to be scanned: that belongs to the run before
             self._found = self._recognised
             self._build()

@@ -800,7 +800,7 @@
       return this.run.spec.layers[l].heads.map((head, k) => {
         const look = this.run.look(l, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `every score is 0: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `every score is ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || i === 0 ? [] : [
@@ -1065,7 +1065,7 @@
             "span",
             { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
             text,
-            el("span", { class: "tick", title: due === void 0 ? "as the simulator says" : `the simulator says ${due}` }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            el("span", { class: "tick", title: due !== void 0 ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${due}`)
           );
         })
