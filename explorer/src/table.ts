@@ -88,11 +88,11 @@ export class Table {
       row.remove();
       this.shown.delete(i);
     }
-    for (let i = first; i < last; i++) {
+    // from the last row back, so that the one after is there, and readers and paper have them in order
+    for (let i = last - 1; i >= first; i--) {
       if (this.shown.has(i)) continue;
       const row = this.row(i);
-      const next = i + 1 < last ? this.shown.get(i + 1) : undefined;
-      this.body.insertBefore(row, next ?? null);
+      this.body.insertBefore(row, this.shown.get(i + 1) ?? null);
       this.shown.set(i, row);
     }
     this.point(this.marked, false);

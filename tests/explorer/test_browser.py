@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -470,6 +471,60 @@ def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: 
     assert page.locator(".story").inner_text().endswith("δ(q0, 1) = (q1, _, R), but the next token is 1.")
 
 
+@pytest.mark.parametrize(
+    ("machine", "word", "i", "story", "rule"),
+    [
+        ("chapter", "11", 1, "The prompt: 1 is in cell 1 of the tape.", "not started"),
+        (
+            "chapter",
+            "11",
+            2,
+            "BOS ends the prompt. The decoder answers with how the machine starts: (q0,1,0).",
+            "not started",
+        ),
+        ("accept-all", "", 0, "BOS ends the prompt. The decoder answers with the verdict: ACC.", "not started"),
+        (
+            "chapter",
+            "11",
+            8,
+            "The machine went to q1, wrote _ and moved right. It reads x in cell 1: δ(q1, x) = (q_accept, x, R), "
+            "and the answer is ACC.",
+            "δ(q1, x) = (q_accept, x, R)",
+        ),
+        (
+            "busy-beaver-2",
+            "",
+            4,
+            "The machine went to B, wrote 1 and moved left. It reads 0 in cell −1: δ(B, 0) = (A, 1, L), "
+            "so the next token is (A,1,-1).",
+            "δ(B, 0) = (A, 1, L)",
+        ),
+        (
+            "busy-beaver-2",
+            "",
+            7,
+            "The machine went to Z, wrote 1 and moved right. It reads 1 in cell 0: the answer is HALT.",
+            "Z: no rule for 1",
+        ),
+    ],
+)
+def test_the_story_of_each_kind_of_position(opened: Open, machine: str, word: str, i: int, story: str, rule: str) -> None:
+    page = opened(tm2tfr.explore(machine, word), f"#i={i}")
+    assert (page.locator(".story").inner_text(), page.locator(".rule").inner_text()) == (story, rule)
+
+
+def test_what_is_left_out_and_what_did_not_end(opened: Open) -> None:
+    page = opened(tm2tfr.explore("never-halts", "", max_steps=200), "#i=200")
+    assert page.locator(".badge").inner_text() == "✓ no verdict within the limit"
+    assert page.locator(".check").inner_text() == "✓ 1,407 cells compared with the simulator, all agree"
+    places = page.locator(".chip:not(.next)").evaluate_all("chips => chips.map(chip => Number(chip.dataset.position))")
+    gaps = [after - before - 1 for before, after in pairwise(places) if after > before + 1]
+    titles = page.locator(".omitted").evaluate_all("omitted => omitted.map(item => item.title)")
+    assert titles == [f"{gap} positions are not shown" for gap in gaps] != []
+    page = opened(tm2tfr.explore("left-edge", "11", left_boundary="chapter"))
+    assert page.locator(".check").inner_text() == "✗ differs from the simulator at position 5"
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 def test_the_name_of_the_state_is_not_cut_off(opened: Open, width: int) -> None:
     """Neither at the left end of the tape, nor where it is wider than that."""
@@ -664,7 +719,9 @@ def test_a_long_run_has_few_rows_at_a_time(opened: Open) -> None:
         view, box = page.locator(".table").bounding_box(), row.bounding_box()
         assert view["y"] <= box["y"]
         assert box["y"] + box["height"] <= view["y"] + view["height"]
-        assert page.locator(".rows .row").count() < 60
+        rows = page.locator(".rows .row").evaluate_all("rows => rows.map(row => Number(row.dataset.row))")
+        assert rows == sorted(rows)
+        assert len(rows) < 60
     page.locator(".table").evaluate("table => { table.scrollTop = 36 * 1500 }")
     page.wait_for_selector("[data-row='1505']")
     assert page.locator(".chip").count() < 40

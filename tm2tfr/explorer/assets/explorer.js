@@ -1026,11 +1026,10 @@
         row.remove();
         this.shown.delete(i);
       }
-      for (let i = first; i < last; i++) {
+      for (let i = last - 1; i >= first; i--) {
         if (this.shown.has(i)) continue;
         const row = this.row(i);
-        const next = i + 1 < last ? this.shown.get(i + 1) : void 0;
-        this.body.insertBefore(row, next ?? null);
+        this.body.insertBefore(row, this.shown.get(i + 1) ?? null);
         this.shown.set(i, row);
       }
       this.point(this.marked, false);
