@@ -128,7 +128,7 @@ def test_keys(opened: Open, chapter: Explorer) -> None:
     settled(page)
     assert page.get_by_label("Speed").input_value() == "2"
     page.keyboard.press("=")
-    page.keyboard.press("Control+ArrowLeft")  # is the browser's
+    page.keyboard.press("Control+ArrowRight")  # is the browser's
     settled(page)
     assert (page.get_by_label("Speed").input_value(), position(page)) == ("4", 0)
     page.keyboard.press("?")
