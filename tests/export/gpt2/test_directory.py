@@ -16,10 +16,12 @@ from safetensors import safe_open
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError
 from tm2tfr.export.gpt2.directory import exported, load
+from tm2tfr.export.gpt2.documents import introduction
 from tm2tfr.export.gpt2.export import export
 from tm2tfr.export.gpt2.recipe import Recipe
 from tm2tfr.export.gpt2.tensors import translated
 from tm2tfr.machine.library import load as machine_called
+from tm2tfr.machine.spec import Machine
 
 NAMES = [
     "README.md",
@@ -64,6 +66,8 @@ def test_the_configuration(tmp_path: Path) -> None:
     assert (config["bos_token_id"], config["eos_token_id"], config["pad_token_id"]) == (1, [2, 3], 16)
     generation = read(folder, "generation_config.json")
     assert (generation["do_sample"], generation["max_length"], generation["eos_token_id"]) == (False, 33, [2, 3])
+    settings = read(folder, "tokenizer_config.json")
+    assert (settings["padding_side"], settings["model_max_length"], settings["pad_token"]) == ("left", 32, "[PAD]")
     stock = translated(GPT2.decoder, Recipe(positions=32, max_head=31, stock=True))
     config = read(exported(stock, MACHINE, tmp_path / "y"), "config.json")
     assert (config["activation_function"], config["layer_norm_epsilon"]) == ("gelu_new", 1e-5)
@@ -71,6 +75,10 @@ def test_the_configuration(tmp_path: Path) -> None:
 
 def test_names_of_directions_heads_and_layers_go_along(tmp_path: Path) -> None:
     names = read(exported(GPT2, MACHINE, tmp_path / "x"), "tm2tfr.json")
+    assert names["rounding_bounds"] == (
+        "for every input and every run with at most 32 positions, "
+        "greedy generation in float64 gives exactly the machine's run"
+    )
     directions = {d["name"]: d for d in names["directions"]}
     h, a = GPT2.decoder.layout.index("h"), GPT2.decoder.layout.index("e_a[x]")
     assert directions["h"] == {"name": "h", "index": h, "mirror": h + 96, "scale": 32.0}
@@ -95,6 +103,21 @@ def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: P
     card = (exported(GPT2, MACHINE, tmp_path / "x") / "README.md").read_text(encoding="utf-8")
     assert "For every input and every run with at most 32 positions, greedy generation in float64" in card
     assert "tm2tfr verify-checkpoint . --input 11`" in card
+
+
+@pytest.mark.parametrize(
+    ("symbols", "words"),
+    [
+        ("1x", "after the word, with or without\nspaces between its symbols."),
+        ("BOS", "after the word. Put spaces\nbetween its symbols where they would spell another token."),
+        ("BOS ", "after the word."),
+        ("1 ", "after the word."),
+    ],
+)
+def test_the_model_card_says_how_a_word_is_given(symbols: str, words: str) -> None:
+    machine = Machine(transitions={("s", a): ("s", a, 1) for a in symbols}, start="s", blank="_", name="odd")
+    gpt2 = translated(compile_machine(machine), Recipe(positions=9, max_head=8))
+    assert introduction(gpt2, machine).endswith(f" The tokenizer puts `BOS`, which starts the run, {words}")
 
 
 def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:

@@ -40,6 +40,30 @@ def test_every_use_grows_with_positions_and_head(stock: bool) -> None:
             assert condition.use(n, 10) <= condition.use(n + 1, 10)
 
 
+def test_how_much_each_place_uses() -> None:
+    """In float32, in units of u, for N = 1,000 and H = 100, of which only some decide what fits.
+
+    By the formulas, with c = 50, G = 50 and R = 14: e is 1,100²/4 - 100²/2 + 2·14·1,000 + 8·151, the rest of a lookup
+    4G² + 2·51G + 51² + G² + 4, the tie-break N·4·(1 + 1/2)·2·8/7.
+    """
+    machine = load("chapter")
+    found = conditions(prove(compile_machine(machine), machine), "float32")
+    e, rest = 302_500 - 5_000 + 28_000 + 1_208, 10_000 + 5_100 + 2_601 + 2_500 + 4
+    assert [(c.layer, c.where, c.use(1000, 100) * 2**24) for c in found] == [
+        (1, "m/(i+1)", 4 * 25),
+        (2, "sum of moves", 1000),
+        (3, "cell h", (2 * e + Fraction(101, 100) * rest) * Fraction(16, 15)),
+        (3, "[h=0]", 4 * (1 + 100)),
+        (4, "latest write", 3 * 100 * 100),
+        (4, "latest write", Fraction(96_000, 7)),
+        (4, "[h_{j*-1}=h]", 4 * (2 + 8 * 100)),
+        (5, "e_a[_]", 4 * 17),
+        (6, "e_y[REJ]", 4 * 9),
+        (6, "bits", 1024 * 101),
+        (7, "logits", 4),
+    ]
+
+
 def test_what_does_not_fit_is_refused_with_what_would() -> None:
     machine = load("busy-beaver-4")
     decoder = compile_machine(machine)

@@ -195,6 +195,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
             {"scale_attn_by_inverse_layer_idx": True},
             "scale_attn_by_inverse_layer_idx is True, should be False",
         ),
+        ("config.json", {"dtype": "float32"}, "dtype is 'float32', should be 'float64'"),
         ("config.json", {"eos_token_id": None}, "eos_token_id is None, should be [2, 3]"),
         ("generation_config.json", {"max_length": 20}, "max_length is 20, should be 65"),
         ("generation_config.json", {"eos_token_id": [0]}, "eos_token_id is [0], should be [2, 3]"),

@@ -54,6 +54,10 @@ def test_what_is_written(folder: Path) -> None:
     names = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))
     config = json.loads((folder / "lens.json").read_text(encoding="utf-8"))
     tensors = safetensors.load_file(folder / "model.safetensors")
+    assert names["rounding_bounds"] == (
+        "for every input and every run with at most 64 positions, "
+        "greedy generation in float64 gives exactly the machine's run"
+    )
     assert (names["format"], config["tm2tfr"]["format"]) == ("tm2tfr-lens", "tm2tfr-lens")
     assert [d["index"] for d in names["directions"]] == list(range(config["d_model"]))
     assert {"h", "h_{i-1}", "e_a[x]", "m/(i+1)"} <= {d["name"] for d in names["directions"]}
@@ -73,6 +77,19 @@ def test_the_stream_holds_the_values_themselves() -> None:
     factor = gpt2.recipe.temperature * 8
     assert (query[0, at["h"]], key[0, at["h_{i-1}"]]) == (2 * factor, 1)
     assert (query[33, at["1/(i+1)"]], key[33, at["i"]]) == (factor / 2, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_all_tensors_are_of_the_dtype_that_is_asked_for(dtype: str) -> None:
+    gpt2 = translated(compile_machine(load("busy-beaver-2")), Recipe(positions=16, max_head=15, dtype=dtype))
+    assert {str(tensor.dtype) for tensor in Native(gpt2).tensors().values()} == {dtype}
+
+
+def test_as_many_positions_as_masks_may_be_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "MASKS", 6 * 40 * 40 + 5)
+    export_to("lens", "chapter", tmp_path / "x", positions=40, verify=False)
+    with pytest.raises(ExportError, match="for 41 positions TransformerLens makes 6 causal masks .*: use --positions 40,"):
+        export_to("lens", "chapter", tmp_path / "y", positions=41, verify=False)
 
 
 def test_every_weight_is_one_of_the_gpt2s() -> None:
@@ -150,6 +167,16 @@ def test_hooks_show_the_attention_of_the_latest_write(folder: Path) -> None:
     pattern = cache["pattern", 3][0, 0].numpy()
     assert pattern.argmax(axis=-1).tolist()[4:9] == [4, 5, 5, 4, 7]  # h 1 2 1 0 1; b_{i-1} was written in cell h_{i-1}
     assert pattern.max(axis=-1).tolist() == [1.0] * 10  # softmax, and yet nothing goes to the others
+
+
+@there
+def test_it_runs_in_the_dtype_of_the_weights(folder: Path, tmp_path: Path) -> None:
+    at = [d["name"] for d in json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["directions"]].index(
+        "1/(i+1)"
+    )
+    assert Running(folder).streams([0, 0, 0])[0, 2, at] == 1 / 3
+    export_to("lens", "chapter", tmp_path / "x", positions=64, dtype="float32", verify=False)
+    assert Running(tmp_path / "x").streams([0, 0, 0])[0, 2, at] == float(np.float32(1 / 3))
 
 
 @there

@@ -87,6 +87,7 @@ def test_named_directions_are_where_a_probe_looks_for_them(name: str, folders: d
     names = json.loads((folders[name] / "tm2tfr.json").read_text(encoding="utf-8"))
     streams = loaded(name, folders[name]).streams([names["vocabulary"].index(token) for token in TOKENS])
     where = {d["name"]: d["index"] for d in names["directions"]}
+    assert len(streams) == 7
     assert streams[3][:, where["h"]].tolist() == [0, 0, 0, 0, 1, 2, 1, 0, 1]
     assert streams[5][:, where["e_a[x]"]].tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 1]
 
@@ -143,9 +144,15 @@ def test_attention_patterns_can_be_hooked(folders: dict[str, Path]) -> None:
     model = loaded("torch", folders["torch"]).model  # type: ignore[attr-defined]
     seen: list[Any] = []
     model.layers["4"].heads[0].shares.register_forward_hook(lambda _module, _given, shares: seen.append(shares))
-    model(model.encode("11").new_tensor([CHAPTER.vocabulary.index(token) for token in TOKENS]))
+    tokens = model.encode("11").new_tensor([CHAPTER.vocabulary.index(token) for token in TOKENS])
+    model(tokens)
     assert seen[0].sum(dim=1).tolist() == [1.0] * 9
     assert seen[0].argmax(dim=1).tolist() == [0, 1, 2, 3, 4, 5, 5, 4, 7]  # the latest write to the cell under the head
+    right = model(tokens).argmax(dim=1).tolist()
+    hook = model.layers["4"].heads[0].shares.register_forward_hook(lambda _module, _given, shares: shares.flip(1))
+    assert model(tokens).argmax(dim=1).tolist() != right, "a pattern that a hook returns is used"
+    hook.remove()
+    assert model(tokens).argmax(dim=1).tolist() == right
 
 
 @needs_torch
@@ -171,7 +178,8 @@ def test_softmax_is_at_the_temperature_that_is_recommended(folders: dict[str, Pa
 
     heads = [head for layer in load_model(folders["torch"], "softmax").layers.values() for head in layer.heads]
     assert [head.temperature for head in heads] == [2.0**-15] * 4
-    heads = [head for layer in load_model(folders["torch"]).layers.values() for head in layer.heads]
+    running = loaded("torch", folders["torch"]).model  # type: ignore[attr-defined]
+    heads = [head for layer in running.layers.values() for head in layer.heads]
     assert [head.temperature for head in heads] == [None] * 4
     with pytest.raises(ValueError, match="attention is average-hard or softmax, not 'hard'"):
         load_model(folders["torch"], "hard")
@@ -378,9 +386,14 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
     assert "run: none, since its names are not the machine's" in str(verdict)
     folder = copied(folders[name], tmp_path / "x")
     rewritten(folder, "tm2tfr.json", lambda names: names["recipe"].update(positions=10**8, max_head=10**8 - 1))
-    verdict = verify_checkpoint(folder, word="1") if name == "torch" else None
-    if verdict is not None:
-        assert any("do not fit into float64" in line for line in verdict.weights)
+    verdict = verify_checkpoint(folder, word="1")
+    assert any("do not fit into float64" in line for line in verdict.weights)
+    if name == "onnx":
+        assert "model.onnx: its constant 'position_features' is not for 100,000,000 positions" in verdict.weights
+    for recipe in ({"positions": 20.5}, {"positions": 20, "max_head": 3.5}):
+        rewritten(folder, "tm2tfr.json", lambda names, recipe=recipe: names["recipe"].update(recipe))
+        with pytest.raises(ExportError, match=r"damaged \(TypeError: 'float' object cannot be interpreted as an integer"):
+            verify_checkpoint(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="9"))
     with pytest.raises(ExportError, match="an export of version '9', not '1': make it again"):
         verify_checkpoint(folder, word="1")
@@ -413,14 +426,70 @@ def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None
     verdict = verify_checkpoint(folder, word="11")
     assert verdict.weights == (
         "model.onnx: its graph is another from 'layers.4.heads.0.best' on",
-        "model.onnx: the vocabulary in its metadata is not the machine's",
+        "model.onnx: the names in its metadata are not the machine's",
     )
     assert "run: none, since it cannot be: " in str(verdict)
+    del model.graph.node[-1]
+    onnx.save(model, folder / "model.onnx")
+    assert verify_checkpoint(folder, word="11").weights[0] == verdict.weights[0]
+    model = onnx.load(folders["onnx"] / "model.onnx")
+    assert ([(each.domain, each.version) for each in model.opset_import], model.ir_version) == ([("", 18)], 9)
+    last = model.graph.node[-1]
+    model.graph.node.append(onnx.helper.make_node("Identity", [last.output[0]], ["further"], name="further"))
+    onnx.save(model, folder / "model.onnx")
+    assert verify_checkpoint(folder, word="11").weights == ("model.onnx: its graph is another from 'the end' on",)
     folder = copied(folders["onnx"], tmp_path / "y")
     changed("onnx", folder, "position_features", factor=2.0)
     assert verify_checkpoint(folder, word="11").weights == (
         "model.onnx: its constant 'position_features' is not what it should be",
     )
+
+
+@needs_onnx
+@pytest.mark.parametrize("constant", ["axis -1", "hidden", "0", "1"])
+def test_another_constant_is_seen(constant: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    import onnx
+
+    folder = copied(folders["onnx"], tmp_path / "x")
+    model = onnx.load(folder / "model.onnx")
+    (it,) = (each for each in model.graph.initializer if each.name == constant)
+    array = onnx.numpy_helper.to_array(it)
+    it.CopyFrom(onnx.numpy_helper.from_array(np.full_like(array, 2), constant))
+    onnx.save(model, folder / "model.onnx")
+    said = f"model.onnx: its constant {constant!r} is not what it should be"
+    assert (verify_checkpoint(folder, word="11").weights if constant == "hidden" else seen(folder)) == (said,)
+
+
+def seen(folder: Path) -> tuple[str, ...]:
+    from tm2tfr.export.onnx.target import strange
+
+    return tuple(strange(folder, CHAPTER, Recipe(positions=64, max_head=63)))
+
+
+@needs_onnx
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda names: names.update(stop=["ACC"]),
+        lambda names: names.update(bos="1"),
+        lambda names: names["directions"].reverse(),
+        lambda names: names.clear(),
+        None,
+    ],
+)
+def test_other_names_in_the_metadata_are_seen(change: Any, folders: dict[str, Path], tmp_path: Path) -> None:
+    import onnx
+
+    folder = copied(folders["onnx"], tmp_path / "x")
+    model, names = onnx.load(folder / "model.onnx"), json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))
+    if change is not None:
+        change(names)
+    onnx.helper.set_model_props(model, {"tm2tfr": json.dumps(names if change else [names])})
+    onnx.save(model, folder / "model.onnx")
+    assert seen(folder) == ("model.onnx: the names in its metadata are not the machine's",)
+    onnx.helper.set_model_props(model, {"further": "1"})
+    onnx.save(model, folder / "model.onnx")
+    assert seen(folder) == ("model.onnx: the names in its metadata are not the machine's",)
 
 
 @pytest.mark.parametrize("name", BOTH)

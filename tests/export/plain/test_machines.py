@@ -12,12 +12,16 @@ import pytest
 from benchmarks.machines import rewriter, runner
 from tests.engines.test_fast_sabotage import compiled, mutated, slow
 from tests.export.plain.programs import BOTH, LONG, answers_of, loaded, needs_torch, tokens_of
+from tests.export.plain.programs import program as program_called
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense, Float
 from tm2tfr.exchange import export_to
 from tm2tfr.export.checkpoints.comparison import compared
+from tm2tfr.export.plain.documents import as_json, names
+from tm2tfr.export.plain.recipe import Recipe
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
@@ -132,6 +136,62 @@ def test_random_sabotage_gives_the_dense_engines_wrong_tokens(program: str, name
         assert answers_of(program, broken)(fed) == wanted, where
         wrong += wanted != right
     assert wrong > 15, "many mutations should matter"
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize(
+    ("path", "row", "column"),
+    [
+        ("unembedding_bias", 3, 0),
+        ("layers.4.feed_forward.output_bias", "h", 0),
+        ("layers.3.heads.1.value", 0, "e_x(h)[1]"),  # which the head beside it writes: nobody reads that here
+        ("layers.2.heads.0.value", 0, "e_x[1]"),  # of a head without scores: the mean of all positions
+        ("layers.4.heads.0.output", "h", 1),
+    ],
+)
+def test_weights_that_the_compiler_leaves_0_count(
+    program: str, path: str, row: int | str, column: int | str, tmp_path: Path
+) -> None:
+    decoder = compile_machine(load("chapter"))
+    at = [decoder.layout.index(place) if isinstance(place, str) else place for place in (row, column)]
+    matrix = matrices(decoder)[path]
+    assert matrix.dense()[at[0], at[1]] == 0
+    as_the_dense_engine(program, replaced(decoder, {path: matrix.with_entry(at[0], at[1], 8.0)}), tmp_path)
+
+
+@pytest.mark.parametrize("program", BOTH)
+def test_scores_are_added_up_in_the_order_of_their_components(program: str, tmp_path: Path) -> None:
+    """Beside two large terms that cancel, the tie-break is seen only if it is added last: with 0."""
+    decoder = compile_machine(load("chapter"))
+    one, head = decoder.layout.index("1"), "layers.4.heads.0"
+    forms: dict[str, Matrix] = {}
+    for part, rows in (("query", (2.0**60, -(2.0**60))), ("key", (1.0, 1.0))):
+        matrix = matrices(decoder)[f"{head}.{part}"]
+        kept = {(row, column): value for row, column, value in matrix.entries() if row == 2}
+        forms[f"{head}.{part}"] = Matrix.from_entries(matrix.shape, {**kept, (0, one): rows[0], (1, one): rows[1]})
+    streams = as_the_dense_engine(program, replaced(decoder, forms), tmp_path)
+    assert (
+        streams[4][:, decoder.layout.index("h_{j*-1}")].tolist() == streams[3][:, decoder.layout.index("h_{i-1}")].tolist()
+    )
+
+
+def as_the_dense_engine(program: str, changed: Decoder, tmp_path: Path) -> Any:
+    """Compare a decoder that need not be right with the dense engine, on the chapter's run on 11; return its streams."""
+    recipe = Recipe(positions=30, max_head=29)
+    files = program_called(program).files(changed, load("chapter"), recipe, names(changed, recipe, "any"))
+    for name, content in {**files, "tm2tfr.json": as_json(names(changed, recipe, "any"))}.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    tokens = [changed.vocabulary.index(token) for token in tokens_of("chapter", "11", 30)[0]]
+    model, session, answers, streams = loaded(program, tmp_path), Dense().start(changed), [], []
+    for token in tokens:
+        stages = Stages()
+        session.feed(token, stages)
+        answers.append(int(session.logits.argmax()))
+        streams.append(stages.kept)
+    found = model.streams(tokens)
+    assert model.answers(tokens) == answers
+    assert np.array_equal(found, np.array(streams).transpose(1, 0, 2))
+    return found
 
 
 class Stages:

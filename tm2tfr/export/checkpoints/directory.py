@@ -69,7 +69,8 @@ def document(folder: str | Path) -> dict[str, Any]:
             if KEY not in settings:
                 raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
             found = settings[KEY]
-        return {**found, "format": str(found["format"]), "provenance": dict(found["provenance"])}
+        provenance = {str(name): str(value) for name, value in dict(found["provenance"]).items()}
+        return {**found, "format": str(found["format"]), "provenance": provenance}
     except OSError as error:
         raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError) as error:

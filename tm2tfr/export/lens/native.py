@@ -38,7 +38,7 @@ class Native:
     @cached_property
     def heads(self) -> int:
         """The attention heads of each layer, those without a task included."""
-        return max((len(layer.heads) for layer in self.gpt2.decoder.layers), default=1) or 1
+        return max(1, *(len(layer.heads) for layer in self.gpt2.decoder.layers))
 
     @property
     def parameters(self) -> int:
