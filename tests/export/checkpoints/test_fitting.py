@@ -6,9 +6,12 @@ from fractions import Fraction
 
 import pytest
 
+from tests.export.checkpoints.scripted import CHAPTER, DECODER
+from tm2tfr.certificate import prove
 from tm2tfr.certificate.rounding import Condition
 from tm2tfr.errors import ExportError
-from tm2tfr.export.checkpoints.fitting import fitting, statement
+from tm2tfr.export.checkpoints.fitting import fitting, proved, statement
+from tm2tfr.transformer.weights import matrices, replaced
 
 LENGTH = Condition(2, "attention", "sum", "", "N ≤ 5,000", lambda n, _: Fraction(n, 5000))
 HEAD = Condition(4, "attention", "cell h", "", "H ≤ 1,200", lambda _, h: Fraction(h, 1200))
@@ -68,6 +71,17 @@ def test_where_nothing_fits() -> None:
         )
     with pytest.raises(ExportError, match=r": use leave --stock out$"):
         fitting([NEVER], "m", None, None, "float64", ways=["leave --stock out"])
+
+
+def test_one_wrong_weight_is_refused_where_all_attention_is_right() -> None:
+    path = "layers.6.feed_forward.output"
+    matrix = matrices(DECODER)[path]
+    row, column, value = next(matrix.entries())
+    proof = prove(replaced(DECODER, {path: matrix.with_entry(row, column, -value)}), CHAPTER)
+    assert proof.lookups is not None
+    assert proof.retrieval is not None
+    with pytest.raises(ExportError, match="chapter: these weights could not be shown to be right, see tm2tfr certify: "):
+        proved(proof)
 
 
 def test_what_is_stated() -> None:

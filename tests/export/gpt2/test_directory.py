@@ -206,6 +206,9 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     damaged(folder, {"recipe": {"positions": "many", "max_head": 1}})
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
         load(folder)
-    damaged(folder, {"version": "9"})
+    damaged(folder, {"format": "tm2tfr-lens", "recipe": {"positions": 32, "max_head": 31}})
+    with pytest.raises(ExportError, match="an export of format 'tm2tfr-lens', not 'tm2tfr-gpt2': give a directory made by"):
+        load(folder)
+    damaged(folder, {"format": "tm2tfr-gpt2", "version": "9"})
     with pytest.raises(ExportError, match="an export of version '9', not '1': make it again"):
         load(folder)

@@ -66,7 +66,9 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
         if KEY not in settings:
             raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
         document = settings[KEY]
-        if (document["format"], document["version"]) != (format, VERSION):
+        if document["format"] != format:
+            raise ExportError(f"{folder}: an export of format {document['format']!r}, not {format!r}: {again}")
+        if document["version"] != VERSION:
             raise ExportError(f"{folder}: an export of version {document['version']!r}, not {VERSION!r}: make it again")
         recipe = Recipe(**document["recipe"])
         provenance = {str(k): str(v) for k, v in document["provenance"].items()}
