@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 from tm2tfr.certificate import Proof
 from tm2tfr.certificate.attention import Lookups, Retrieval
@@ -11,6 +12,20 @@ from tm2tfr.errors import ExportError, counted
 
 USUAL = 1024
 """The positions of an export where nothing is said, if they fit."""
+
+
+def check_bounds(positions: int, max_head: int) -> None:
+    """Check that an export can be for N positions with |h| ≤ H.
+
+    Raises:
+        TypeError: for numbers that are not whole.
+        ExportError: for numbers that are too small, or a bound that no run of so many positions needs.
+    """
+    for number in (positions, max_head):
+        index(number)
+    if positions < 1 or not 0 <= max_head < positions:
+        what = f"{positions} positions with |h| ≤ {max_head}"
+        raise ExportError(f"{what}: give at least 1 position, and a bound on |h| from 0 to one less")
 
 
 def proved(proof: Proof) -> tuple[Lookups, Retrieval]:

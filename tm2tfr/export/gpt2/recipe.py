@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from operator import index
 
 from tm2tfr.errors import ExportError
+from tm2tfr.export.checkpoints.fitting import check_bounds
 
 DTYPES = ("float64", "float32")
 
@@ -34,11 +34,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise ExportError(f"a GPT-2 is exported in {' or '.join(DTYPES)}, not in {self.dtype!r}: use one of them")
-        for number in (self.positions, self.max_head):
-            index(number)
-        if self.positions < 1 or not 0 <= self.max_head < self.positions:
-            what = f"{self.positions} positions with |h| ≤ {self.max_head}"
-            raise ExportError(f"{what}: give at least 1 position, and a bound on |h| from 0 to one less")
+        check_bounds(self.positions, self.max_head)
 
     @property
     def span(self) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import index
 
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.certificate import checked
 from tm2tfr.errors import ExportError
-from tm2tfr.export.checkpoints.fitting import fitting, proved, statement
+from tm2tfr.export.checkpoints.fitting import check_bounds, fitting, proved, statement
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
@@ -37,11 +36,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.dtype not in ("float64", "float32"):
             raise ExportError(f"weights are exported in float64 or float32, not in {self.dtype!r}: use one of them")
-        for number in (self.positions, self.max_head):
-            index(number)
-        if self.positions < 1 or not 0 <= self.max_head < self.positions:
-            what = f"{self.positions} positions with |h| ≤ {self.max_head}"
-            raise ExportError(f"{what}: give at least 1 position, and a bound on |h| from 0 to one less")
+        check_bounds(self.positions, self.max_head)
 
     @property
     def statement(self) -> str:
