@@ -168,7 +168,7 @@ def test_a_split_without_an_example_is_told_of(tmp_path: Path) -> None:
     spec = "machines: [chapter]\ninputs: [1, 11]\nsupervision: answer\nsplits: {few: 0, all: 1}"
     found = making.make(read(spec, file="spec.yaml"), tmp_path / "made", workers=1)
     assert found.examples == {"few": {}, "all": {"answer": 2}}
-    assert dataset_report(found).splitlines()[1:3] == ["few: no example", "all: 2 examples (2 answer)"]
+    assert dataset_report(found).splitlines()[1:3] == ["few: no examples", "all: 2 examples (2 answer)"]
     assert "split: few" not in (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
 
 
@@ -202,7 +202,7 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
     for split in ("train", "validation", "test"):
         assert f'  - split: {split}\n    path: "{split}/*.parquet"\n' in text
         assert f"| {split} | {sum(counts[split].values())} |" in text
-    assert text.endswith("`datasets.load_dataset` reads this folder, in the parquet files.\n")
+    assert text.endswith("`datasets.load_dataset` reads the parquet files.\n")
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
@@ -340,9 +340,9 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
         (
             "seed: 3",
             "seed: 4",
-            "what is here was made with another spec: make this one in another folder",
+            "what is here was made with a different spec: make this one in another folder",
         ),
-        ("shard size: 20", "shard size: 30", "made with another spec"),
+        ("shard size: 20", "shard size: 30", "made with a different spec"),
     ],
 )
 def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_path: Path) -> None:
@@ -363,10 +363,10 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
     spec = read(PALINDROMES, file="spec.yaml")
     with monkeypatch.context() as patched:
         patched.setattr(making, "versions", lambda: {"tm2tfr": "0.0.1"})
-        with pytest.raises(DatasetError, match=r"made with other versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
+        with pytest.raises(DatasetError, match=r"made with different versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
             making.make(spec, tmp_path / "data", workers=1, resume=True)
     monkeypatch.setattr(making, "vocabulary", lambda *_: ("changed",))
-    with pytest.raises(DatasetError, match="made with other machines, or a machine file that has changed: make this"):
+    with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: make this"):
         making.make(spec, tmp_path / "data", workers=1, resume=True)
 
 
@@ -398,7 +398,7 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "versions", lambda: {**making.versions(), "numpy": "1.0"})
-    with pytest.raises(DatasetError, match=r"a worker has other versions \(numpy 1\.0, here .*\): install the same ones"):
+    with pytest.raises(DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same ones"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
 
 
