@@ -153,7 +153,7 @@ def test_exercise_8_3(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Exercise 8.3: token 4" in done.stdout
     said = failed(2, tm2tfr("trace", "busy-beaver-2", "--left-boundary", "chapter", cwd=tmp_path))
-    assert "the tape is two-way and has no left boundary: leave the left-boundary option out" in said
+    assert "the tape is two-way and has no left boundary: omit the left-boundary option" in said
 
 
 def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
@@ -183,7 +183,10 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
             ["convert", "copy", "-o", "c.jff"],
             "copy: JFLAP cannot express this machine: it halts without a verdict, and every",
         ),
-        (["convert", "chapter", "-o", "c.txt"], "no format goes with '.txt': use --to yaml, turingmachine.io, bbchallenge"),
+        (
+            ["convert", "chapter", "-o", "c.txt"],
+            "no format has the extension '.txt': use --to yaml, turingmachine.io, bbchallenge",
+        ),
         (["convert", "chapter", "--to", "jflip"], "machines cannot be written as 'jflip' (did you mean 'jflap'?)"),
         (
             ["convert", "-", "--format", "jfl"],

@@ -283,7 +283,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     from tm2tfr.dataset import pool
 
     monkeypatch.setattr(pool, "PATIENCE", 1.0)
-    with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: give the address that"):
+    with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: use the address that"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", scheduler="tcp://127.0.0.1:1")
     assert not (tmp_path / "data").exists()
 
@@ -340,7 +340,7 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
         (
             "seed: 3",
             "seed: 4",
-            "what is here was made with a different spec: make this one in another folder",
+            "the data set here was made with a different spec: make this one in another folder",
         ),
         ("shard size: 20", "shard size: 30", "made with a different spec"),
     ],
@@ -354,7 +354,7 @@ def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_pat
 def test_resume_refuses_another_engine(tmp_path: Path) -> None:
     spec = read("machines: [chapter]\ninputs: [1]\nformats: jsonl", file="spec.yaml")
     making.make(spec, tmp_path / "data", workers=1, engine="dense")
-    with pytest.raises(DatasetError, match=r"was made with another engine \(dense, now exact\): make this one in"):
+    with pytest.raises(DatasetError, match=r"was made with a different engine \(dense, now exact\): make this one in"):
         making.make(spec, tmp_path / "data", workers=1, engine="exact", resume=True)
 
 
@@ -371,7 +371,7 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
 
 
 def test_resume_wants_something_to_go_on_with(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="there is no data set here to go on with: leave --resume out"):
+    with pytest.raises(DatasetError, match="there is no data set to resume here: omit --resume"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path, workers=1, resume=True)
 
 
@@ -384,7 +384,7 @@ def test_a_manifest_that_is_none(text: str, tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
     spec, before = read(PALINDROMES, file="spec.yaml"), contents(words)
-    with pytest.raises(OutputError, match="this folder is not empty: go on with it with --resume, or choose"):
+    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume, or choose"):
         making.make(spec, words, workers=1)
     assert contents(words) == before
     (tmp_path / "mine").write_text("", encoding="utf-8")
@@ -398,7 +398,9 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "versions", lambda: {**making.versions(), "numpy": "1.0"})
-    with pytest.raises(DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same ones"):
+    with pytest.raises(
+        DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same versions"
+    ):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
 
 
@@ -431,7 +433,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(DatasetError, match="a cluster needs Dask"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or leave parquet out"):
+    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or remove parquet"):
         making.make(spec, tmp_path / "three", workers=1)
     plain = read(f"{PALINDROMES}formats: jsonl\n", file="spec.yaml")
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91

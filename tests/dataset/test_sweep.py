@@ -92,7 +92,7 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     assert said[0].startswith(f"two-states: FAILED after {before:,} runs (")
     assert said[1] == f"counterexample: {name} on {word!r}"
     assert said[2].startswith("  position ")
-    assert said[-1] == f"again: {found.again}"
+    assert said[-1] == f"reproduce: {found.again}"
 
 
 @pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: pip install 'tm2tfr[dataset]'")

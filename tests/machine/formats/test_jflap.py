@@ -106,7 +106,7 @@ def test_what_jflap_can_say_and_a_machine_here_cannot() -> None:
     two = step(0, 1, "1", "1").replace("<read>", '<read tape="1">1</read><read tape="2">')
     assert "this is for a second tape: remove it: machines here have one tape" in fails(document(ENDS, two))[0]
     assert (
-        "'a,b}w' reads into a variable, which machines here do not have: write a"
+        "'a,b}w' reads into a variable, which machines here do not have: write one"
         in fails(document(ENDS, step(0, 1, "a,b}w", "w")))[0]
     )
     assert "the symbol 'ab' is not one character" in fails(document(ENDS, step(0, 1, "ab", "1")))[0]
