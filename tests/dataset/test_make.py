@@ -1,4 +1,4 @@
-"""Data sets as folders: the same bytes whoever makes them, gone on with, and read by `datasets`."""
+"""Data sets as folders: the same bytes whoever makes them, resumed after an interruption, and read by `datasets`."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def cluster_script(*arguments: str) -> list[str]:
 
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Give the address of a scheduler and so many worker processes, which nobody starts again when they die."""
+    """Yield the address of a scheduler and its worker processes, which are not restarted when they die."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     told, started = folder / "scheduler.json", list[subprocess.Popen[bytes]]()
     local = ("--host", "127.0.0.1", "--no-dashboard")
@@ -290,7 +290,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
 
 # ── going on ────────────────────────────────────────────────────────────────────────────────────────────────
 def cut_short(folder: Path, after: int) -> None:
-    """Begin a data set and stop after so many shards, as Ctrl-C or a crash would."""
+    """Begin a data set and stop after some shards, as Ctrl-C or a crash would."""
 
     def stop(done: int, shards: int, rows: int) -> None:
         if done == after:

@@ -1,4 +1,4 @@
-"""Where machines come from: paths, standard input and the shelf, and what is said if there is none."""
+"""Where machines come from: paths, standard input and the shipped ones, and the errors if there is no such machine."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_an_unknown_path_is_refused(path: str) -> None:
 
 def test_as_many_units_as_hidden_rows() -> None:
     layer = dataclasses.replace(DECODER.layers[1], feed_forward=dataclasses.replace(FFN, units=("a",)))
-    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), but \(1, 4\)"):
+    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), expected \(1, 4\)"):
         dataclasses.replace(DECODER, layers=(layer,))
 
 
