@@ -390,7 +390,7 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match="this folder is not empty: choose another folder"):
         making.make(spec, tmp_path, workers=1)
-    with pytest.raises(OutputError, match="it is not a folder: choose another name"):
+    with pytest.raises(OutputError, match="this is not a folder: choose another name"):
         making.make(spec, tmp_path / "mine", workers=1)
     with pytest.raises(OutputError, match="there is no folder"):
         making.make(spec, tmp_path / "no" / "where", workers=1)

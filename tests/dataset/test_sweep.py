@@ -153,4 +153,4 @@ def test_complaints_about_a_spec_are_printed_without_a_traceback(tmp_path: Path)
     said = failed(2, command("dataset", "spec.yaml", "-o", "data", cwd=tmp_path))
     assert said == "spec.yaml:2:10: '2' is not in the input alphabet of chapter: use only 1\n  inputs: [2]\n           ^\n"
     assert not (tmp_path / "data").exists()
-    assert "shipped are palindromes, two-states" in failed(2, command("sweep", "one-state", cwd=tmp_path))
+    assert "one of the shipped specs: palindromes, two-states" in failed(2, command("sweep", "one-state", cwd=tmp_path))

@@ -332,14 +332,14 @@ def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
     old.write_text("old")
     with monkeypatch.context() as patch:
         patch.setattr(broken, full)
-        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose a folder"):
+        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose an existing"):
             save(EVEN, old)
     assert old.read_text() == "old"
     assert os.listdir(tmp_path) == ["m.dot"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose a folder that"):
+    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose an existing"):
         save(EVEN, tmp_path / "nowhere" / "m.dot")
 
 

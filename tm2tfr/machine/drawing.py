@@ -151,7 +151,7 @@ def _write_whole(path: Path, content: bytes) -> None:
         os.replace(part, target)
     except OSError as error:
         why = error.strerror or str(error)
-        raise OutputError(f"{path}: cannot be written ({why}): choose a folder that exists and is yours") from error
+        raise OutputError(f"{path}: cannot be written ({why}): choose an existing folder that you can write to") from error
     finally:
         with suppress(OSError):
             part.unlink()
