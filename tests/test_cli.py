@@ -181,7 +181,7 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
         (["trace", "1RB1LB_1LA1SZ"], "1RB1LB_1LA1SZ:1:11: '1SZ' is not a cell: a cell is a digit, L or R, and a letter"),
         (
             ["convert", "copy", "-o", "c.jff"],
-            "copy: JFLAP cannot express this machine: it halts without a verdict, and every",
+            "copy: JFLAP cannot express this machine: it halts without a verdict, but every",
         ),
         (
             ["convert", "chapter", "-o", "c.txt"],
@@ -222,7 +222,7 @@ def test_graph_prints_dot_and_machines_lists_them(tmp_path: Path) -> None:
 
 def test_convert_there_and_back(tmp_path: Path) -> None:
     assert tm2tfr("convert", "palindromes", "-o", "p.tm", cwd=tmp_path).stderr.splitlines() == [
-        "note: states are renamed: 'accept' to 'halt-accept', 'reject' is 'halt-reject', 'first' to '0'",
+        "note: states are renamed: 'accept' to 'halt-accept', 'reject' to 'halt-reject', 'first' to '0'",
         "wrote p.tm",
     ]
     assert tm2tfr("convert", "p.tm", "-o", "p.jff", cwd=tmp_path).stderr == "wrote p.jff\n"
