@@ -90,7 +90,7 @@ def test_a_failed_run_that_holds_no_rows_says_where_it_stopped(tmp_path: Path) -
         "trace", "left-edge", "--input", "11", "--left-boundary", "chapter", "--quiet", "--engine", "fast", cwd=tmp_path
     )
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == "stopped at position 5, the first that differs"
+    assert done.stdout.splitlines()[:2] == ["left-edge on '11'", "stopped at position 5, the first that differs"]
 
 
 def test_a_machine_without_examples_has_none_to_fail(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
     [
         (["no-such"], "no-such: there is no such file, and no machine of that name is shipped"),
         (["chapter", "--input", "2"], "'2'"),
-        (["chapter", "-o", "{}/run.pdf"], "the page is written as .html: name the file run.html"),
+        (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),
         (["chapter", "-o", "{}/none/run.html"], "there is no folder"),
         (["chapter", "--max-steps", "50001"], "50,001 steps are too many for one: use at most 50,000, or tm2tfr trace"),
         (["palindromes", "--compare", "chapter"], "the tape is two-way and has no left boundary"),
