@@ -20,7 +20,7 @@ def told(error: click.UsageError) -> UsageError:
     match error:
         case NoSuchOption():
             close = did_you_mean(error.option_name, _options(error.ctx))
-            return UsageError(f"{where}: there is no option {error.option_name!r}{close}: {see}")
+            return UsageError(f"{where}: unknown option {error.option_name!r}{close}: {see}")
         case click.MissingParameter(param=click.Parameter() as param):
             hint = param.get_error_hint(error.ctx)
             given = f"{hint} {param.metavar}" if isinstance(param, click.Option) else hint
@@ -39,7 +39,7 @@ def _options(context: click.Context | None) -> Iterable[str]:
 
 def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> UsageError:
     """Return what is said of a first word that is no command: it may be a machine or a spec that one is to be run on."""
-    what = f"tm2tfr: there is no command {name!r}"
+    what = f"tm2tfr: unknown command {name!r}"
     close = did_you_mean(name, commands)
     if not close and (verb := _verb_for(name)):
         stray = [word for word in rest if not word.startswith("-")]
@@ -52,15 +52,15 @@ def _verb_for(name: str) -> str | None:
     """Return the command that is usually meant for something that is no command."""
     from tm2tfr.machine.library import shelf
 
-    if name in shelf("specs"):
-        return "sweep"
-    return "trace" if console.names_machine(name) else None
+    if console.names_machine(name):
+        return "trace"
+    return "sweep" if name in shelf("specs") else None
 
 
 def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
     """Return what is said of words too many: an input word, or the file to write, whose option was left out."""
     where = context.command_path
-    what = f"{where}: {' '.join(map(repr, stray))} {'is' if len(stray) == 1 else 'are'} too much"
+    what = f"{where}: unexpected argument{'' if len(stray) == 1 else 's'} {', '.join(map(repr, stray))}"
     options = {param.name: param for param in context.command.params if isinstance(param, click.Option)}
     word, output = options.get("word") or options.get("words"), options.get("output")
     kept = list(arguments)
