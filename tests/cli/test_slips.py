@@ -21,8 +21,8 @@ from tm2tfr.arguments import Count, whole_number
             "tm2tfr trace: unexpected argument 'abba': did you mean: tm2tfr trace palindromes --all --input abba",
         ),
         (
-            "check palindromes abba ab",
-            "tm2tfr check: unexpected arguments 'abba', 'ab': did you mean: tm2tfr check palindromes --input abba --input ab",
+            "check chapter 1 11",
+            "tm2tfr check: unexpected arguments '1', '11': did you mean: tm2tfr check chapter --input 1 --input 11",
         ),
         (
             "trace chapter 1 11",
