@@ -104,6 +104,10 @@ class Group(click.Group):
             return super().main(*args, **{"prog_name": "tm2tfr", "complete_var": completion.VARIABLE, **extra})
         except click.UsageError as error:
             raise usage.told(error) from error
+        except SystemExit as end:  # so ends an answer to the shell; and, with its cause, output that nobody reads
+            if isinstance(end.__context__, OSError):
+                raise
+            return end.code
 
 
 def _heading(title: str) -> str:
