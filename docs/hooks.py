@@ -62,14 +62,13 @@ def mathml(match: re.Match[str]) -> str:
 
 def commands() -> str:
     """Return the reference of the command line, from the commands themselves."""
-    listed = [(title, each) for title, commands in app.panels.items() for each in commands]
-    return "\n".join(command(title, each) for title, each in listed)
+    return "\n".join(command(each) for listed in app.panels.values() for each in listed)
 
 
-def command(title: str, found: Any) -> str:
-    context = click.Context(found, info_name=f"tm2tfr {found.name}")
+def command(found: Any) -> str:
+    context = click.Context(found, info_name=f"tm2tfr {found.name}", **found.context_settings)
     usage = " ".join(found.collect_usage_pieces(context))
-    lines = [f"## {found.name}", "", f"{title}. {found.help}", "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
+    lines = [f"## {found.name}", "", found.help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
     lines += ["Example:", "", "```text", found.example, "```", ""]
     for panel, params in panels(found, context).items():
         cells = [(escape(left), escape(right)) for p in params for left, right in [p.get_help_record(context)]]

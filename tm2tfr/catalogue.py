@@ -59,7 +59,8 @@ def described(argument: str, machine: Machine, *, as_json: bool) -> Iterator[str
     if machine.examples:
         yield ""
         yield styled("Examples", "bold")
-        yield from (f"  {_example(example)}" for example in machine.examples)
+        width = max(len(shown(example.input)) for example in machine.examples) + 2
+        yield from (f"  {_example(example, width)}" for example in machine.examples)
     yield ""
     yield styled("Try", "bold")
     yield from (f"  {line}" for line in _commands(argument, machine))
@@ -95,10 +96,10 @@ def _rules(argument: str, machine: Machine) -> Iterator[str]:
     yield from ("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def _example(example: Example) -> str:
+def _example(example: Example, width: int) -> str:
     steps = "" if example.steps is None else f"  {counted(example.steps, 'step')}"
     tape = "" if example.tape is None else f"  final tape {shown(example.tape)!r}"
-    return f"{shown(example.input)!r:<16} {example.outcome:<6}{steps}{tape}"
+    return f"{shown(example.input)!r:<{width}}  {example.outcome:<6}{steps}{tape}".rstrip()
 
 
 def _commands(argument: str, machine: Machine) -> Iterator[str]:

@@ -29,7 +29,7 @@ BEFORE_THE_WORK = [
         for path in ("no/r.csv", "r.txt", "d.csv")
     ),
     *([command, "--checkpoint", path] for command in ("trace", "check") for path in ("no/r.npz", "d.npz")),
-    *(["export", "-o", path] for path in ("no/x", "file")),
+    *(["export", "-o", path] for path in ("no/x", "file", "full")),
     *(["dataset", "palindromes", "-o", path] for path in ("no/x", "file")),
 ]
 
@@ -47,6 +47,8 @@ def test_output_is_refused_before_the_work(
     for ending in ("safetensors", "json", "svg", "jff", "dot", "csv", "html", "npz"):
         (tmp_path / f"d.{ending}").mkdir()
     (tmp_path / "file").write_text("kept")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
     before = sorted(tmp_path.rglob("*"))
     assert said(capsys, *arguments).startswith(f"{arguments[-1]}: ")
     assert sorted(tmp_path.rglob("*")) == before

@@ -64,6 +64,15 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
         check_folder(tmp_path, reading=[tmp_path])
 
 
+def test_a_folder_of_somebody_elses_files(tmp_path: Path) -> None:
+    check_folder(tmp_path, ours=["made.json"])
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(OutputError, match=r"is not empty and was not made by this command, it holds 'thesis.tex': choose"):
+        check_folder(tmp_path, ours=["made.json"])
+    (tmp_path / "made.json").touch()
+    check_folder(tmp_path, ours=["made.json"])
+
+
 @pytest.mark.parametrize("check", [check_file, check_folder])
 def test_no_permission(check: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write anywhere, so that the answer of the system is made up here."""

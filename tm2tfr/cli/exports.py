@@ -38,9 +38,10 @@ def export(
     left_boundary: str | None,
 ) -> None:
     """Export a machine as a checkpoint that other people's programs load, run there and compared with the simulator."""
+    from tm2tfr.export.checkpoints.directory import NAMES
     from tm2tfr.export.places import check_folder
 
-    check_folder(output, reading=[machine])
+    check_folder(output, reading=[machine], ours=[NAMES])
     subject = console.subject(machine, left_boundary)
     from tm2tfr.exchange import export_to
 

@@ -16,7 +16,9 @@ from tm2tfr.errors import UsageError
 @options.subject
 @options.count("--max-steps", help="Are all runs of at most N steps certified, on inputs of --input-length?")
 @options.count(
-    "--input-length", metavar="K", help="With --max-steps: inputs of at most K symbols. Default: the machine's own input's."
+    "--input-length",
+    metavar="K",
+    help="With --max-steps: inputs of at most K symbols. Default: the length of the machine's own.",
 )
 @options.count(
     "--max-positions",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, listing
 from tm2tfr.export.files import WHY
 
 
@@ -44,19 +44,29 @@ def check_file(
         raise _refused(path, errno.EACCES)
 
 
-def check_folder(path: Path, *, reading: Iterable[str | Path | None] = ()) -> None:
+def check_folder(path: Path, *, reading: Iterable[str | Path | None] = (), ours: Sequence[str] = ()) -> None:
     """Raise if a folder cannot be made at `path`, or filled if it is there.
 
+    Args:
+        reading: what the work reads; none of it may be written over.
+        ours: names of files, one of which is in a folder that the same work has made before; none: it may hold anything.
+
     Raises:
-        OutputError: a file in its place, no folder to make it in, no permission, or one of `reading`.
+        OutputError: a file in its place, no folder for it, no permission, somebody else's files, or one of `reading`.
     """
     there = _looked_at(path)
     _refuse_same(path, reading)
     if there is not None and not stat.S_ISDIR(there.st_mode):
         raise OutputError(f"{path}: there is a file of that name: choose another name for the folder")
     _check_parent(path)
-    if there is not None and not os.access(path, os.W_OK | os.X_OK):
+    if there is None:
+        return
+    if not os.access(path, os.W_OK | os.X_OK):
         raise _refused(path, errno.EACCES)
+    held = sorted(os.listdir(path))
+    if ours and held and not set(ours) & set(held):
+        what = f"{path}: this folder is not empty and was not made by this command, it holds {listing(held, most=3)}"
+        raise OutputError(f"{what}: choose another name, or remove it")
 
 
 def _looked_at(path: Path) -> os.stat_result | None:
