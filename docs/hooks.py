@@ -9,8 +9,8 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+import click
 import latex2mathml.converter
-import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from figures import FIGURES
 
 from tm2tfr.cli import app
+from tm2tfr.cli.pages import panels
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)
@@ -61,15 +62,16 @@ def mathml(match: re.Match[str]) -> str:
 
 def commands() -> str:
     """Return the reference of the command line, from the commands themselves."""
-    group = typer.main.get_command(app)
-    return "\n".join(command(name, found) for name, found in group.commands.items())
+    return "\n".join(command(each) for listed in app.panels.values() for each in listed)
 
 
-def command(name: str, found: Any) -> str:
-    context = typer.Context(found, info_name=f"tm2tfr {name}")
-    records = [parameter.get_help_record(context) for parameter in found.params]
-    cells = [(escape(left), escape(right)) for left, right in filter(None, records)]
-    rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
+def command(found: Any) -> str:
+    context = click.Context(found, info_name=f"tm2tfr {found.name}", **found.context_settings)
     usage = " ".join(found.collect_usage_pieces(context))
-    listed = ["<dl>", *rows, "</dl>"]
-    return "\n".join([f"## {name}", "", found.help or "", "", "```text", f"tm2tfr {name} {usage}", "```", "", *listed, ""])
+    lines = [f"## {found.name}", "", found.help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
+    lines += ["Example:", "", "```text", found.example, "```", ""]
+    for panel, params in panels(found, context).items():
+        cells = [(escape(left), escape(right)) for p in params for left, right in [p.get_help_record(context)]]
+        rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
+        lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""]
+    return "\n".join(lines)

@@ -80,6 +80,10 @@ class InputError(Tm2tfrError):
     """An input word with symbols outside the input alphabet."""
 
 
+class UsageError(Tm2tfrError):
+    """A command line that cannot be understood: an unknown command or option, a word too many, a value that is none."""
+
+
 class NotFoundError(Tm2tfrError):
     """A machine argument that is neither a file nor the name of a shipped machine."""
 

@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 
 import tm2tfr
 from tests.explorer.reading import embedded
@@ -146,7 +146,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_page_is_called_run_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(typer, "launch", opened.append)
+    monkeypatch.setattr(click, "launch", opened.append)
     assert command("palindromes", "--input", "ab", "--open") == 0
     assert opened == ["run.html"]
     assert (tmp_path / "run.html").is_file()
@@ -177,7 +177,7 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
     [
         (["no-such"], "no-such: there is no such file, and no machine of that name is shipped"),
         (["chapter", "--input", "2"], "'2'"),
-        (["chapter", "-o", "{}/run.pdf"], "the page is written as .html: name the file run.html"),
+        (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),
         (["chapter", "-o", "{}/none/run.html"], "there is no folder"),
         (["chapter", "--max-steps", "50001"], "50,001 steps are too many for one: use at most 50,000, or tm2tfr trace"),
         (["palindromes", "--compare", "chapter"], "the tape is two-way and has no left boundary"),

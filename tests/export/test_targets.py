@@ -11,11 +11,11 @@ from tests.test_cli import failed, tm2tfr
 from tm2tfr.errors import ExportError
 from tm2tfr.exchange import export_to, verify_checkpoint
 from tm2tfr.export.targets import TARGETS, target, target_of
-from tm2tfr.options import ExportTarget
+from tm2tfr.options import EXPORT_TARGETS
 
 
 def test_the_command_line_offers_every_target() -> None:
-    assert list(TARGETS) == list(ExportTarget)
+    assert list(TARGETS) == list(EXPORT_TARGETS)
     assert {name: t.name for name, t in TARGETS.items()} == {name: name for name in TARGETS}
     assert len({t.format for t in TARGETS.values()}) == len(TARGETS)
 

@@ -15,8 +15,6 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
-from rich.cells import cell_len
-
 from tm2tfr.errors import OutputError, did_you_mean
 from tm2tfr.export.latex import latex
 from tm2tfr.trace.check import Trace
@@ -41,6 +39,8 @@ _EXTENSIONS = {
     ".htm": "html",
 }
 _MARKDOWN = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
+_NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣")
+"""Signs that take one column: those of ASCII, and those of the table itself."""
 
 
 def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
@@ -114,16 +114,25 @@ def _text(sheet: Iterable[Line | Gap], caption: str | None) -> str:
     room = any(isinstance(line, Line) and line.tape and line.tape.cut for line in sheet)
     table = [line if isinstance(line, Gap) else _text_cells(line, room=room) for line in sheet]
     rows = [dict(zip(HEADER, HEADER, strict=True)), *(row for row in table if not isinstance(row, Gap))]
-    widths = {c: max(cell_len(row[c]) for row in rows) for c in HEADER}
+    widths = {c: max(_width(row[c]) for row in rows) for c in HEADER}
 
     def aligned(row: dict[str, str]) -> str:
-        pads = {c: " " * (widths[c] - cell_len(row[c])) for c in HEADER}
+        pads = {c: " " * (widths[c] - _width(row[c])) for c in HEADER}
         cells = (pads[c] + row[c] if c in NUMBERS else row[c] + pads[c] for c in HEADER)
         return "  ".join(cells).rstrip()
 
     rule = "─" * (sum(widths.values()) + 2 * (len(widths) - 1))
     body = (f"  {row}" if isinstance(row, Gap) else aligned(row) for row in table)
     return "\n".join([*([caption] if caption else []), aligned(rows[0]), rule, *body, ""])
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal `text` takes."""
+    if _NARROW.issuperset(text):
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415  (a short run is over sooner than this is imported)
+
+    return cell_len(text)
 
 
 def _text_cells(line: Line, *, room: bool) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tm2tfr.errors import listing
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.source import Mark
+from tm2tfr.machine.reach import dead_states, reachable_states, unread_symbols
 from tm2tfr.machine.spec import Machine
 
 _RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
@@ -15,15 +16,13 @@ _RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
 
 def advise(machine: Machine, draft: Draft) -> None:
     """Record the warnings about `machine`, which was read from `draft`."""
-    from tm2tfr.machine import graph  # noqa: PLC0415  (networkx is slow to import)
-
     for mark in _commented_rules(draft):
         remedy = "if this is a rule for that symbol, quote it: '#'"
         draft.log.add(draft.log.source.span(mark), "'#' begins a comment in YAML", remedy, "warning")
-    reached = graph.reachable_states(machine)
+    reached = reachable_states(machine)
     _unreachable(machine, draft, reached)
-    _endless(machine, draft, reached & graph.dead_states(machine))
-    _unread(machine, draft, frozenset(graph.unread_symbols(machine)))
+    _endless(machine, draft, reached & dead_states(machine))
+    _unread(machine, draft, frozenset(unread_symbols(machine)))
 
 
 def _commented_rules(draft: Draft) -> Iterator[Mark]:
