@@ -16,6 +16,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
+from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
 from tm2tfr.explorer import Explorer
@@ -558,7 +559,7 @@ def test_the_state_graph_follows(opened: Open, monkeypatch: pytest.MonkeyPatch, 
         from tm2tfr.machine.drawing import svg_or_none
 
         if svg_or_none(tm2tfr.load("chapter")) is None:
-            pytest.skip("Graphviz's dot is not installed")
+            pytest.skip(NO_DOT)
     else:
         monkeypatch.setenv("PATH", "")
     explorer = tm2tfr.explore("chapter", "11")
