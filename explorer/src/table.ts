@@ -1,7 +1,8 @@
-// The chapter's table. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
+// The chapter's table, with the tape before each step. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
 
 import { COLUMNS, type ColumnName, type Run } from "./data";
 import { characterWidth, el, set } from "./dom";
+import type { History, Stretch } from "./history";
 import type { Store } from "./state";
 
 const TITLES: Record<ColumnName, string> = {
@@ -17,7 +18,12 @@ const ROW = 36;
 const AROUND = 8;
 const PRINTED = 40;
 /** How much smaller than usual the letters may become. */
-const SMALLEST = 0.74;
+const SMALLEST = 0.7;
+/** How small the letters may become for the sake of more cells of the tape; so many cells are shown. */
+const COMFORTABLE = 0.92;
+const FEWEST = 3;
+const MOST = 21;
+const TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
 
 export class Table {
   readonly element: HTMLElement;
@@ -25,6 +31,10 @@ export class Table {
   private readonly scroll: HTMLElement;
   private readonly grid: HTMLElement;
   private readonly shown = new Map<number, HTMLElement>();
+  private stretch: (i: number) => Stretch | null = () => null;
+  private window = 0;
+  /** Whether the tape goes on to the left of the cells shown in any row. */
+  private cuts = false;
   private now = -1;
   private marked = -1;
   private printing = false;
@@ -32,11 +42,13 @@ export class Table {
   constructor(
     private readonly run: Run,
     private readonly store: Store,
+    private readonly history: History,
   ) {
     const header = el(
       "div",
       { class: "row header", role: "row" },
       el("span", { role: "columnheader", title: "the position" }, "i"),
+      el("span", { role: "columnheader", title: TAPE }, "tape"),
       ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name)),
     );
     this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
@@ -53,14 +65,34 @@ export class Table {
     this.grid.style.fontSize = "";
     const size = parseFloat(getComputedStyle(this.grid).fontSize);
     const scale = characterWidth(this.grid);
-    const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
-    const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
-    const all = widths.reduce((sum, width) => sum + width, 0);
+    const signs = [String(run.count).length + 2.6, ...COLUMNS.map((name) => 2.3 + run.widest(name))];
+    const rest = signs.reduce((sum, n) => sum + n, 0);
+    const tape = this.chooseWindow(this.scroll.clientWidth / scale / COMFORTABLE - rest);
+    const widths = [signs[0]!, tape, ...signs.slice(1)].map((n) => n * scale);
+    const all = (rest + tape) * scale;
     const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
     this.grid.style.fontSize = `${size * smaller}px`;
     this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
     this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
     this.body.style.height = `${run.count * ROW}px`;
+    this.now = -1; // so that the row is brought into view again
+  }
+
+  /** Show as many cells of the tape as there are characters of room for, and return how many characters they take. */
+  private chooseWindow(room: number): number {
+    const { history } = this;
+    const sign = 1 + history.widest();
+    const all = history.highest - history.lowest + 1;
+    const window = Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / sign)));
+    if (window !== this.window) {
+      this.window = window;
+      this.cuts = window < all || history.lowest < 0;
+      this.grid.dataset["window"] = String(window);
+      this.stretch = history.stretches(window);
+      for (const row of this.shown.values()) row.remove();
+      this.shown.clear();
+    }
+    return window * sign + 4;
   }
 
   draw(position: number): void {
@@ -121,6 +153,7 @@ export class Table {
         click: () => store.set({ i, playing: false }),
       },
       el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
+      el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
       ...COLUMNS.map((name) => {
         const text = run.rows.cell(name, i);
         const due = run.wrong(name, i);
@@ -136,6 +169,19 @@ export class Table {
     );
     row.style.top = `${i * ROW}px`;
     return row;
+  }
+
+  /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
+  private tape(i: number): (Node | string)[] {
+    const stretch = this.stretch(i);
+    if (!stretch) return [];
+    const { cells, head, cut } = stretch;
+    const around = (k: number) => (k === head ? "[" : k - 1 === head ? "]" : " ");
+    const text = (from: number, to: number) => cells.slice(from, to).map((cell, k) => around(from + k) + cell).join("");
+    const end = `${around(cells.length)}…`;
+    const begin = cut ? "…" : this.cuts ? " " : "";
+    if (head === null || head < 0 || head >= cells.length) return [begin + text(0, cells.length) + end];
+    return [begin + text(0, head), el("b", { class: "at" }, `[${cells[head]}]`), (text(head + 1, cells.length) + end).slice(1)];
   }
 
   private print(printing: boolean): void {
