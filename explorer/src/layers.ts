@@ -43,8 +43,8 @@ export class Layers {
       el("span", { class: "number" }, "0"),
       "embedding",
     );
-    const meaning = el("p", { class: "meaning" }, "the token at this position, and the position itself");
-    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button), meaning, wrote);
+    const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
+    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
     return { card, button, heads: el("ul"), wrote };
   }
 

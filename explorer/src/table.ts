@@ -4,6 +4,7 @@ import { COLUMNS, type ColumnName, type Run } from "./data";
 import { characterWidth, el, set } from "./dom";
 import type { History, Stretch } from "./history";
 import type { Store } from "./state";
+import { shortened } from "./words";
 
 const TITLES: Record<ColumnName, string> = {
   x: "the token at this position",
@@ -23,6 +24,8 @@ const SMALLEST = 0.7;
 const COMFORTABLE = 0.92;
 const FEWEST = 3;
 const MOST = 21;
+/** So many characters of a cell are shown, the fewer the less room there is; the first that all columns fit with. */
+const LIMITS = [48, 40, 32, 26, 22, 19, 16, 14, 12];
 const TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
 
 export class Table {
@@ -33,6 +36,7 @@ export class Table {
   private readonly shown = new Map<number, HTMLElement>();
   private stretch: (i: number) => Stretch | null = () => null;
   private window = 0;
+  private limit = 0;
   /** Whether the tape goes on to the left of the cells shown in any row. */
   private cuts = false;
   private now = -1;
@@ -65,12 +69,17 @@ export class Table {
     this.grid.style.fontSize = "";
     const size = parseFloat(getComputedStyle(this.grid).fontSize);
     const scale = characterWidth(this.grid);
-    const signs = [String(run.count).length + 2.6, ...COLUMNS.map((name) => 2.3 + run.widest(name))];
-    const rest = signs.reduce((sum, n) => sum + n, 0);
-    const tape = this.chooseWindow(this.scroll.clientWidth / scale / COMFORTABLE - rest);
+    const room = this.scroll.clientWidth / scale;
+    const widest = COLUMNS.map((name) => run.widest(name));
+    const signsFor = (limit: number) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit))];
+    const sum = (numbers: number[]) => numbers.reduce((all, n) => all + n, 0);
+    const limit = LIMITS.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST) ?? LIMITS.at(-1)!;
+    const signs = signsFor(limit);
+    const rest = sum(signs);
+    const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
     const widths = [signs[0]!, tape, ...signs.slice(1)].map((n) => n * scale);
     const all = (rest + tape) * scale;
-    const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
+    const smaller = Math.max(SMALLEST, Math.min(1, room / (rest + tape)));
     this.grid.style.fontSize = `${size * smaller}px`;
     this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
     this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
@@ -78,21 +87,24 @@ export class Table {
     this.now = -1; // so that the row is brought into view again
   }
 
-  /** Show as many cells of the tape as there are characters of room for, and return how many characters they take. */
-  private chooseWindow(room: number): number {
+  /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+  private tapeWidth(window: number): number {
+    return window * (1 + this.history.widest()) + 4;
+  }
+
+  /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+  private choose(limit: number, room: number): number {
     const { history } = this;
-    const sign = 1 + history.widest();
     const all = history.highest - history.lowest + 1;
-    const window = Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / sign)));
-    if (window !== this.window) {
-      this.window = window;
-      this.cuts = window < all || history.lowest < 0;
-      this.grid.dataset["window"] = String(window);
-      this.stretch = history.stretches(window);
-      for (const row of this.shown.values()) row.remove();
-      this.shown.clear();
-    }
-    return window * sign + 4;
+    const window = Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / (1 + history.widest()))));
+    if (window === this.window && limit === this.limit) return window;
+    [this.window, this.limit] = [window, limit];
+    this.cuts = window < all || history.lowest < 0;
+    this.grid.dataset["window"] = String(window);
+    this.stretch = history.stretches(window);
+    for (const row of this.shown.values()) row.remove();
+    this.shown.clear();
+    return window;
   }
 
   draw(position: number): void {
@@ -155,15 +167,16 @@ export class Table {
       el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
       el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
       ...COLUMNS.map((name) => {
-        const text = run.rows.cell(name, i);
+        const whole = run.rows.cell(name, i);
+        const text = shortened(whole, this.limit);
         const due = run.wrong(name, i);
         const mark = due !== undefined ? "wrong" : compared ? "right" : "unchecked";
         return el(
           "span",
-          { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
+          { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole ? null : whole },
           text,
           el("span", { class: "tick", title: due !== undefined ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== undefined ? "✗" : compared ? "✓" : ""),
-          due === undefined ? null : el("span", { class: "due" }, `≠ ${due}`),
+          due === undefined ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`),
         );
       }),
     );

@@ -246,6 +246,35 @@ def test_a_token_that_fits_is_shown(opened: Open) -> None:
     assert places[:4] == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_are_shortened_and_leave_nothing_out(opened: Open, width: int) -> None:
+    """Token and answer are seen whole, so are all columns of the table; what is shortened says all of it."""
+    name = "look-for-the-first-symbol-that-is-not-crossed-off-yet"
+    machine = tm2tfr.Machine(transitions={(name, "1"): (name, "x", "R")}, start=name, blank="_")
+    page = opened(tm2tfr.explore(machine, "1111"), "#i=6", viewport={"width": width, "height": 800})
+    settled(page)
+    whole = f"({name},x,+1)"
+    view = page.locator(".strip-panel .scroll").bounding_box()
+    for chip in (page.locator(".chip.now"), page.locator(".chip.next")):
+        box, text = chip.bounding_box(), chip.inner_text()
+        assert view["x"] <= box["x"] < box["x"] + box["width"] <= view["x"] + view["width"] + 1
+        assert chip.evaluate("chip => chip.scrollWidth <= chip.clientWidth")
+        assert chip.get_attribute("title") == whole
+        assert re.fullmatch(r"\(loo?k?.*….*t,x,\+1\)", text), text
+    cells = page.locator(".row.now [data-column=x], .row.now [data-column=q]")
+    assert cells.evaluate_all("cells => cells.map(cell => cell.title)") == [whole, name]
+    scrolls = page.locator(".table").evaluate("table => table.scrollWidth > table.clientWidth + 1")
+    assert scrolls == (width == 390)
+
+
+@pytest.mark.parametrize("width", [1280, 1400, 1920])
+def test_the_tokens_of_a_short_run_are_all_shown(opened: Open, chapter: Explorer, width: int) -> None:
+    page = opened(chapter, "#i=6", viewport={"width": width, "height": 800})
+    settled(page)
+    assert page.locator(".chip").count() == 8
+    assert page.locator(".omitted").count() == 0
+
+
 # ── layers ──────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(("key", "chosen"), [("ArrowDown", "0123456"), ("ArrowUp", "5432106")])
 def test_the_first_press_of_an_arrow_key_does_something(opened: Open, chapter: Explorer, key: str, chosen: str) -> None:

@@ -375,6 +375,12 @@
     const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
     return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
   }
+  function shortened(text, most) {
+    const signs = [...text];
+    if (signs.length <= most) return text;
+    const end2 = Math.ceil(0.7 * (most - 1));
+    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
+  }
   function count(n, noun) {
     return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
@@ -652,6 +658,8 @@
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
   var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
+  var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
+  var LIMITS = [26, 20, 16, 14, 12];
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
     constructor(run, store) {
@@ -686,6 +694,7 @@
     scale = 8;
     room = 600;
     sizes = WIDE;
+    limit = Infinity;
     /** Take note of how wide a character and the panel are. */
     measure() {
       this.scale = characterWidth(this.element);
@@ -711,15 +720,19 @@
       this.drawArcs(i, looks2, chips, width, layer);
       if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
     }
+    shown(i, now) {
+      return shortened(this.token(i, now), this.limit);
+    }
     token(i, now) {
       return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
     }
     /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
     layOut(i, looks2) {
       const { room } = this;
+      this.limit = Infinity;
       const chosen = /* @__PURE__ */ new Set([i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
-      for (const sizes of i < MOST2 ? [WIDE, CLOSE] : []) {
+      for (const sizes of i < MOST2 ? [WIDE, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
@@ -729,6 +742,11 @@
       if (end(chips) > room) {
         this.sizes = NARROW;
         chips = this.placed([...chosen], i);
+        for (const limit of LIMITS) {
+          if (end(chips) <= room) break;
+          this.limit = limit;
+          chips = this.placed([...chosen], i);
+        }
       }
       for (const n of [...chosen].map((k) => k - 1)) {
         if (n < 0 || chosen.has(n) || n > 0 && !chosen.has(n - 1)) continue;
@@ -748,12 +766,13 @@
     }
     written(chips) {
       this.field.classList.toggle("tight", this.sizes === NARROW);
+      this.field.classList.toggle("medium", this.sizes === MEDIUM);
       this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
       return chips;
     }
     placed(positions, i) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.token(n, i).length * this.scale * lettering;
+      const text = (n) => this.shown(n, i).length * this.scale * lettering;
       const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
@@ -796,9 +815,10 @@
           "aria-current": i === now ? "step" : null,
           "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
           "data-position": i,
+          title: this.shown(i, now) === text ? null : text,
           click: () => store.set({ i, playing: false })
         },
-        text
+        this.shown(i, now)
       );
       const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
       if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
@@ -913,8 +933,8 @@
         el("span", { class: "number" }, "0"),
         "embedding"
       );
-      const meaning = el("p", { class: "meaning" }, "the token at this position, and the position itself");
-      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button), meaning, wrote);
+      const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
       return { card, button, heads: el("ul"), wrote };
     }
     card(l) {
@@ -1124,6 +1144,7 @@
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
   var MOST3 = 21;
+  var LIMITS2 = [48, 40, 32, 26, 22, 19, 16, 14, 12];
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
     constructor(run, store, history2) {
@@ -1154,6 +1175,7 @@
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
+    limit = 0;
     /** Whether the tape goes on to the left of the cells shown in any row. */
     cuts = false;
     now = -1;
@@ -1165,33 +1187,40 @@
       this.grid.style.fontSize = "";
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
-      const signs = [String(run.count).length + 2.6, ...COLUMNS.map((name) => 2.3 + run.widest(name))];
-      const rest = signs.reduce((sum, n) => sum + n, 0);
-      const tape = this.chooseWindow(this.scroll.clientWidth / scale / COMFORTABLE - rest);
+      const room = this.scroll.clientWidth / scale;
+      const widest = COLUMNS.map((name) => run.widest(name));
+      const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
+      const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
+      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const signs = signsFor(limit);
+      const rest = sum(signs);
+      const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
       const widths = [signs[0], tape, ...signs.slice(1)].map((n) => n * scale);
       const all = (rest + tape) * scale;
-      const smaller = Math.max(SMALLEST2, Math.min(1, this.scroll.clientWidth / all));
+      const smaller = Math.max(SMALLEST2, Math.min(1, room / (rest + tape)));
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
       this.body.style.height = `${run.count * ROW}px`;
       this.now = -1;
     }
-    /** Show as many cells of the tape as there are characters of room for, and return how many characters they take. */
-    chooseWindow(room) {
+    /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+    tapeWidth(window2) {
+      return window2 * (1 + this.history.widest()) + 4;
+    }
+    /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+    choose(limit, room) {
       const { history: history2 } = this;
-      const sign = 1 + history2.widest();
       const all = history2.highest - history2.lowest + 1;
-      const window2 = Math.min(all, MOST3, Math.max(FEWEST, Math.floor((room - 4) / sign)));
-      if (window2 !== this.window) {
-        this.window = window2;
-        this.cuts = window2 < all || history2.lowest < 0;
-        this.grid.dataset["window"] = String(window2);
-        this.stretch = history2.stretches(window2);
-        for (const row of this.shown.values()) row.remove();
-        this.shown.clear();
-      }
-      return window2 * sign + 4;
+      const window2 = Math.min(all, MOST3, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest()))));
+      if (window2 === this.window && limit === this.limit) return window2;
+      [this.window, this.limit] = [window2, limit];
+      this.cuts = window2 < all || history2.lowest < 0;
+      this.grid.dataset["window"] = String(window2);
+      this.stretch = history2.stretches(window2);
+      for (const row of this.shown.values()) row.remove();
+      this.shown.clear();
+      return window2;
     }
     draw(position) {
       const i = Math.min(position, this.run.count - 1);
@@ -1249,15 +1278,16 @@
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
         el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
         ...COLUMNS.map((name) => {
-          const text = run.rows.cell(name, i);
+          const whole = run.rows.cell(name, i);
+          const text = shortened(whole, this.limit);
           const due = run.wrong(name, i);
           const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
+            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole ? null : whole },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
-            due === void 0 ? null : el("span", { class: "due" }, `≠ ${due}`)
+            due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
       );
