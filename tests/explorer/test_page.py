@@ -139,6 +139,13 @@ def test_all_that_is_written_can_be_read(theme: str) -> None:
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
 
 
+def test_no_text_is_faded() -> None:
+    """Else the contrast would be less than that of its colours; only a button that does nothing now may be."""
+    css = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
+    faded = [rule.strip() for rule, text in re.findall(r"([^{}]+)\{([^{}]*)\}", css) if "opacity" in text]
+    assert faded == [".zooming .small:disabled"]
+
+
 # ── the command and the errors ──────────────────────────────────────────────────────────────────────────────
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.html"
