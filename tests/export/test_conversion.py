@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.installed import NO_LATEX
 from tm2tfr import convert as convert_any
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.export.conversion import TARGETS, convert, format_for
@@ -47,12 +48,12 @@ def nasty() -> Machine:
     return Machine(transitions=rules, start="[%", blank="_", accept="#1;", name="nasty")
 
 
-@pytest.mark.skipif(not has("tikz.sty"), reason="pdflatex or TikZ is not installed")
+@pytest.mark.skipif(not has("tikz.sty"), reason=NO_LATEX)
 def test_tikz_compiles(tmp_path: Path) -> None:
     compiled(*(convert(m, "tikz").text for m in [nasty(), *map(load, shipped())]), folder=tmp_path)
 
 
-@pytest.mark.skipif(not has("booktabs.sty"), reason="pdflatex is not installed")
+@pytest.mark.skipif(not has("booktabs.sty"), reason=NO_LATEX)
 def test_the_table_compiles(tmp_path: Path) -> None:
     compiled(*(convert(m, "latex").text for m in [nasty(), *map(load, shipped())]), folder=tmp_path)
 

@@ -88,7 +88,7 @@ def test_csv_and_json_hold_the_same(chapter: SoftRun) -> None:
 
 @pytest.mark.parametrize(("name", "begins"), [("p.png", b"\x89PNG"), ("p.svg", b"<?xml"), ("p.pdf", b"%PDF")])
 def test_plots(chapter: SoftRun, name: str, begins: bytes, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed: pip install 'tm2tfr[plot]'")
     plot(chapter, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(begins)
 

@@ -19,7 +19,7 @@ from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import Configuration, Simulation, configurations, result
 from tm2tfr.machine.spec import Machine
 
-pytest.importorskip("numba")
+pytest.importorskip("numba", reason="Numba is not installed: pip install 'tm2tfr[fast]'")
 CompiledSimulation = compiled.CompiledSimulation
 BEAVER = bbchallenge("1RB1LB_1LA0LC_1RZ1LD_1RD0RA")
 Line = tuple[int, str, str, int, str | None, str | None, int, int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,11 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.installed import needs_dot
 from tm2tfr.errors import OutputError
 from tm2tfr.machine.drawing import html_table, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.machine.spec import Machine
 
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's program 'dot' is not installed")
 posix = pytest.mark.skipif(os.name != "posix", reason="the stand-in for 'dot' is a shell script")
 
 EVEN = Machine(
