@@ -25,6 +25,11 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)
 DOLLARS = re.compile(r"(\$\$?)([^$]+)\1")
 LINK = re.compile(r'href="(?!\w+:)([^"#]+\.(?:md|ipynb))((?:#[^"]*)?)"')
+NOT_OPERATORS = {
+    "<mo>&#x022A5;</mo>": "<mi>&#x022A5;</mi>",
+    "<mo>&#x0007C;</mo>": '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
+}
+"""⊥, which is a value here, and the bars around an absolute value would have the spaces of an operator."""
 COMMANDS = "<!-- commands -->"
 
 
@@ -56,7 +61,10 @@ def linked(link: re.Match[str], page: Page, files: Files) -> str:
 def mathml(match: re.Match[str]) -> str:
     """Return a formula as MathML, which browsers draw without a script or the network."""
     display = "inline" if match[2] == "(" else "block"
-    return latex2mathml.converter.convert(unescape(match[3]), display=display)
+    drawn = latex2mathml.converter.convert(unescape(match[3]), display=display)
+    for operator, sign in NOT_OPERATORS.items():
+        drawn = drawn.replace(operator, sign)
+    return drawn
 
 
 def commands() -> str:
