@@ -9,6 +9,8 @@ from typing import Any
 
 BLOCK = re.compile(r'<div class="(?P<classes>[^"]*\bhighlight\b[^"]*)">(?P<code><pre>.*?</pre>)</div>', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
+FURTHER = re.compile(r'<span class="go">&gt; ')
+"""A line of a here-document, which the highlighter takes for output."""
 PROMPTS = {"language-console": ("$ ", "> "), "language-python": (">>> ", "... ")}
 """Class of a block -> the prompts of a command and of each further line of it."""
 
@@ -23,7 +25,8 @@ def marked(block: re.Match[str]) -> str:
     for name in block["classes"].split():
         if name in PROMPTS and (lines := list(typed(text, *PROMPTS[name]))):
             copied = escape("\n".join(lines)).replace("\n", "&#10;")
-            return f'<div class="{block["classes"]}" data-copy="{copied}">{block["code"]}</div>'
+            code = FURTHER.sub(r'<span class="gp">&gt; </span><span>', block["code"])
+            return f'<div class="{block["classes"]}" data-copy="{copied}">{code}</div>'
     return block[0]
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.image import imread
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +75,8 @@ def test_the_font_has_every_sign_of_every_formula(site: Path) -> None:
 
 def feet(page: Any, formula: Any) -> list[int]:
     """Return the lowest row with ink of the base and of the subscript of an ``msub``, in dots from its top."""
+    from matplotlib.image import imread
+
     formula.scroll_into_view_if_needed()
     places = formula.evaluate("sub => [sub, ...sub.children].map(part => part.getBoundingClientRect().toJSON())")
     whole, *parts = places
