@@ -1,4 +1,4 @@
-"""What the site is built with beyond its configuration: formulas as MathML, and the commands from their own help."""
+"""What the site is built with beyond its configuration: formulas, figures, the commands from their own help, the search."""
 
 from __future__ import annotations
 
@@ -48,6 +48,12 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
         html = PARAGRAPH.sub(lambda p: DOLLARS.sub(r'<span class="arithmatex">\\(\2\\)</span>', p[0]), html)
         html = LINK.sub(lambda link: linked(link, page, files), html)
     return FORMULA.sub(mathml, html)
+
+
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Write the index of the search as a script too, which is all that a page may load where there is no server."""
+    index = Path(config.site_dir, "search/search_index.json")
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text(encoding='utf-8')}", encoding="utf-8")
 
 
 def linked(link: re.Match[str], page: Page, files: Files) -> str:

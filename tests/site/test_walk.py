@@ -9,8 +9,6 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SEARCH = ("search/search_index.js", "ERR_FILE_NOT_FOUND")
-"""What a page says of its search when it is read from a folder: only a server can give it its index."""
 STICKING_OUT = """() => [...document.querySelectorAll("article *")].filter(part => {
   const box = part.getBoundingClientRect();
   if (box.width === 0 || box.right <= innerWidth + 1) return false;
@@ -37,7 +35,19 @@ def test_no_page_complains_or_is_wider_than_the_window(site: Path, chromium: Any
             path.name
         )
     context.close()
-    assert [text for text in said if not any(known in text for known in SEARCH)] == []
+    assert said == []
+
+
+def test_the_search_finds_an_equation_in_a_folder_and_in_no_network(site: Path, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.click("[data-md-component=search-query]")
+    page.get_by_text("Type to start searching").wait_for(timeout=20_000)
+    page.keyboard.type("8.15", delay=50)
+    first = page.locator(".md-search-result__link").first
+    first.wait_for(timeout=20_000)
+    assert first.get_attribute("href").partition("?")[0].endswith("construction/equations.html")
+    page.close()
 
 
 def test_the_stars_of_a_docstring_are_stars(site: Path) -> None:
