@@ -1,4 +1,4 @@
-"""What the site is built with beyond its configuration: formulas as MathML, and the commands from their own help."""
+"""What the site is built with beyond its configuration: formulas, figures, the commands from their own help, the search."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)
 DOLLARS = re.compile(r"(\$\$?)([^$]+)\1")
 LINK = re.compile(r'href="(?!\w+:)([^"#]+\.(?:md|ipynb))((?:#[^"]*)?)"')
+NOT_OPERATORS = {
+    "<mo>&#x022A5;</mo>": "<mi>&#x022A5;</mi>",
+    "<mo>&#x0007C;</mo>": '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
+}
+"""⊥, which is a value here, and the bars around an absolute value would have the spaces of an operator."""
 COMMANDS = "<!-- commands -->"
 
 
@@ -46,6 +51,12 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
     return FORMULA.sub(mathml, html)
 
 
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Write the index of the search as a script too, which is all that a page may load where there is no server."""
+    index = Path(config.site_dir, "search/search_index.json")
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text(encoding='utf-8')}", encoding="utf-8")
+
+
 def linked(link: re.Match[str], page: Page, files: Files) -> str:
     """Return a link of a notebook to a file of the documentation as one to its page, as MkDocs does for other pages."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link[1]))
@@ -57,7 +68,10 @@ def linked(link: re.Match[str], page: Page, files: Files) -> str:
 def mathml(match: re.Match[str]) -> str:
     """Return a formula as MathML, which browsers draw without a script or the network."""
     display = "inline" if match[2] == "(" else "block"
-    return latex2mathml.converter.convert(unescape(match[3]), display=display)
+    drawn = latex2mathml.converter.convert(unescape(match[3]), display=display)
+    for operator, sign in NOT_OPERATORS.items():
+        drawn = drawn.replace(operator, sign)
+    return drawn
 
 
 def commands() -> str:
