@@ -1,6 +1,6 @@
 // The state graph, drawn by dot or by its WebAssembly, with the current state and rule marked.
 
-import type { MachineSpec, Run } from "./data";
+import { type Buffers, type MachineSpec, type Run, textAt } from "./data";
 import { el, set } from "./dom";
 import { ruleAt } from "./words";
 
@@ -30,6 +30,7 @@ export class Graph {
   constructor(
     private readonly run: Run,
     private readonly machine: MachineSpec,
+    buffers: Buffers,
     private readonly redraw: () => void,
   ) {
     const button = (text: string, name: string, act: () => void) =>
@@ -49,7 +50,7 @@ export class Graph {
     this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", zooming), this.scroll, this.caption);
     this.draggable();
     const { svg: drawing, dot, none } = machine.graph;
-    if (drawing) this.show(drawing);
+    if (drawing) this.show(textAt(buffers, drawing));
     else if (dot && window.tm2tfrDraws)
       window
         .tm2tfrDraws(dot)

@@ -64,7 +64,7 @@ export class Layers {
       ...layer.heads.map((head, k) =>
         el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)),
       ),
-      el("pre", { tabindex: 0 }, layer.weights),
+      el("pre", { tabindex: 0 }, this.run.weights[l]!),
     );
     const more = el("button", {
       type: "button",

@@ -1,7 +1,7 @@
 // The page: reads what it was given, builds the views of each run, and draws them whenever something changes.
 
 import { Controls, fromAddress } from "./controls";
-import { type PageData, Run, unpacked } from "./data";
+import { type Buffers, type PageData, Run, unpacked } from "./data";
 import { el, set } from "./dom";
 import { Graph } from "./graph";
 import { History } from "./history";
@@ -25,7 +25,7 @@ async function start(): Promise<void> {
   const controls = new Controls(store, divergence);
 
   const main = document.querySelector("main")!;
-  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store))));
+  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers))));
   document.body.append(controls.element, controls.help);
   document.querySelector("#help")!.addEventListener("click", () => controls.help.showModal());
   document.querySelector(".verdict")!.replaceChildren(...verdict(runs));
@@ -41,14 +41,14 @@ async function start(): Promise<void> {
   document.documentElement.dataset["ready"] = "true";
 }
 
-function view(run: Run, several: boolean, store: Store): HTMLElement {
+function view(run: Run, several: boolean, store: Store, buffers: Buffers): HTMLElement {
   const history = new History(run, data.machine?.blank ?? "_");
   const tape = new Tape(run, data.machine, history);
   const strip = new Strip(run, store);
   const layers = new Layers(run, store);
   const stream = new Stream(run, store);
   const table = new Table(run, store, history);
-  const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
+  const graph = data.machine && new Graph(run, data.machine, buffers, () => store.set({}));
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
   const inside = el("div", { class: "inside" });

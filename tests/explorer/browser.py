@@ -72,8 +72,8 @@ class Window:
 
 
 def settled(page: Any) -> None:
-    """Wait until what was changed is drawn."""
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    """Wait until what was changed is drawn; a changed address is told of in an event, some time after."""
+    page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 20))")
 
 
 def position(page: Any) -> int:

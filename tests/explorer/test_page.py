@@ -11,7 +11,7 @@ import click
 import pytest
 
 import tm2tfr
-from tests.explorer.reading import embedded
+from tests.explorer.reading import buffer, column, embedded
 from tests.installed import needs_dot
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, InputError
@@ -39,9 +39,9 @@ def test_it_is_small_and_asks_nothing_of_a_network(monkeypatch: pytest.MonkeyPat
     if not dot:
         monkeypatch.setenv("PATH", "")
     html = tm2tfr.explore("chapter", "11").html
-    assert len(html.encode()) < (0.2 if dot else 2.5) * MEGABYTE
+    assert len(html.encode()) < (0.11 if dot else 2.5) * MEGABYTE
     outside = re.sub(r"<script>\n/\*! Graphviz in WebAssembly.*?</script>", "", html, flags=re.DOTALL)
-    assert len(outside.encode()) < 0.2 * MEGABYTE
+    assert len(outside.encode()) < 0.11 * MEGABYTE
     assert "default-src 'none'" in html
     addresses = set(re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)|url\(([^)]+)\)|(https?://[^\s\"'`)\\\\]+)", outside))
     assert {next(filter(None, found)) for found in addresses} <= {
@@ -59,7 +59,7 @@ def test_it_shows_itself_in_a_notebook() -> None:
     assert repr(page).startswith("Explorer(traces=(Trace(")
 
 
-@pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script></text></svg>", 3), (None, 4)])
+@pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script>é→⊥</text></svg>", 3), (None, 4)])
 def test_only_text_goes_into_the_page(monkeypatch: pytest.MonkeyPatch, drawing: str | None, scripts: int) -> None:
     """With a drawing by ``dot``, and with the program that draws where there is no ``dot``."""
     monkeypatch.setattr(document, "svg_or_none", lambda machine, **_: drawing)
@@ -70,6 +70,9 @@ def test_only_text_goes_into_the_page(monkeypatch: pytest.MonkeyPatch, drawing: 
     assert "<title>&lt;b&gt;&amp; on &#x27;&lt;&#x27;</title>" in html
     assert html.count("</script>") == html.count("<script") == scripts
     assert ("Graphviz in WebAssembly" in html) == (drawing is None)
+    if drawing:
+        packed = column(buffer(html), embedded(html)["machine"]["graph"]["svg"])
+        assert packed.tobytes().decode() == drawing.removeprefix("<?xml?>\n")
     assert embedded(html)["machine"]["states"][0] == {"name": "</script>", "end": None}
 
 

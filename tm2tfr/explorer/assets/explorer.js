@@ -184,6 +184,9 @@
     const buffer = await new Response(stream).arrayBuffer();
     return (place) => column(buffer, place);
   }
+  function textAt(buffers, place) {
+    return new TextDecoder().decode(buffers(place));
+  }
   function column(buffer, { type, at, count: count2 }) {
     const width = Number(type[1]);
     const part = buffer.slice(at, at + width * count2);
@@ -261,6 +264,7 @@
           ])
         )
       );
+      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
       this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
     }
     spec;
@@ -268,6 +272,8 @@
     expected;
     stages;
     seen;
+    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    weights;
     get count() {
       return this.spec.count;
     }
@@ -436,7 +442,7 @@
   var STEP = 1.3;
   var MOST = 4;
   var Graph = class {
-    constructor(run, machine, redraw) {
+    constructor(run, machine, buffers, redraw) {
       this.run = run;
       this.machine = machine;
       this.redraw = redraw;
@@ -456,7 +462,7 @@
       this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", zooming), this.scroll, this.caption);
       this.draggable();
       const { svg: drawing, dot, none } = machine.graph;
-      if (drawing) this.show(drawing);
+      if (drawing) this.show(textAt(buffers, drawing));
       else if (dot && window.tm2tfrDraws)
         window.tm2tfrDraws(dot).then((text) => {
           this.show(text);
@@ -953,7 +959,7 @@
         ...layer.heads.map(
           (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
         ),
-        el("pre", { tabindex: 0 }, layer.weights)
+        el("pre", { tabindex: 0 }, this.run.weights[l])
       );
       const more = el("button", {
         type: "button",
@@ -1429,7 +1435,7 @@
     const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() });
     const controls = new Controls(store, divergence);
     const main = document.querySelector("main");
-    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store))));
+    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers))));
     document.body.append(controls.element, controls.help);
     document.querySelector("#help").addEventListener("click", () => controls.help.showModal());
     document.querySelector(".verdict").replaceChildren(...verdict(runs));
@@ -1443,14 +1449,14 @@
     store.draw();
     document.documentElement.dataset["ready"] = "true";
   }
-  function view(run, several, store) {
+  function view(run, several, store, buffers) {
     const history2 = new History(run, data.machine?.blank ?? "_");
     const tape = new Tape(run, data.machine, history2);
     const strip = new Strip(run, store);
     const layers = new Layers(run, store);
     const stream = new Stream(run, store);
     const table = new Table(run, store, history2);
-    const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
+    const graph = data.machine && new Graph(run, data.machine, buffers, () => store.set({}));
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
     const inside = el("div", { class: "inside" });
