@@ -202,7 +202,7 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
     for split in ("train", "validation", "test"):
         assert f'  - split: {split}\n    path: "{split}/*.parquet"\n' in text
         assert f"| {split} | {sum(counts[split].values())} |" in text
-    assert text.endswith("`datasets.load_dataset` reads the parquet files.\n")
+    assert text.endswith("`datasets.load_dataset` reads the parquet files of this folder.\n")
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
