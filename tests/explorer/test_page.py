@@ -12,8 +12,10 @@ import pytest
 
 import tm2tfr
 from tests.explorer.reading import embedded
+from tests.installed import needs_dot
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, InputError
+from tm2tfr.explorer import document
 from tm2tfr.machine.drawing import rule_lines, to_dot
 
 MEGABYTE = 1_000_000
@@ -32,12 +34,12 @@ def command(*arguments: str) -> int:
 
 
 # ── the file ────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("dot", [True, False])
+@pytest.mark.parametrize("dot", [pytest.param(True, marks=needs_dot), False])
 def test_it_is_small_and_asks_nothing_of_a_network(monkeypatch: pytest.MonkeyPatch, dot: bool) -> None:
     if not dot:
         monkeypatch.setenv("PATH", "")
     html = tm2tfr.explore("chapter", "11").html
-    assert len(html.encode()) < 2.5 * MEGABYTE
+    assert len(html.encode()) < (0.2 if dot else 2.5) * MEGABYTE
     outside = re.sub(r"<script>\n/\*! Graphviz in WebAssembly.*?</script>", "", html, flags=re.DOTALL)
     assert len(outside.encode()) < 0.2 * MEGABYTE
     assert "default-src 'none'" in html
@@ -57,13 +59,17 @@ def test_it_shows_itself_in_a_notebook() -> None:
     assert repr(page).startswith("Explorer(traces=(Trace(")
 
 
-def test_only_text_goes_into_the_page() -> None:
+@pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script></text></svg>", 3), (None, 4)])
+def test_only_text_goes_into_the_page(monkeypatch: pytest.MonkeyPatch, drawing: str | None, scripts: int) -> None:
+    """With a drawing by ``dot``, and with the program that draws where there is no ``dot``."""
+    monkeypatch.setattr(document, "svg_or_none", lambda machine, **_: drawing)
     machine = tm2tfr.Machine(
         transitions={("</script>", "<"): ("<!--x", "_", "R")}, start="</script>", blank="_", name="<b>&"
     )
     html = tm2tfr.explore(machine, "<").html
     assert "<title>&lt;b&gt;&amp; on &#x27;&lt;&#x27;</title>" in html
-    assert html.count("</script>") == 3
+    assert html.count("</script>") == html.count("<script") == scripts
+    assert ("Graphviz in WebAssembly" in html) == (drawing is None)
     assert embedded(html)["machine"]["states"][0] == {"name": "</script>", "end": None}
 
 
@@ -131,6 +137,13 @@ def test_all_that_is_written_can_be_read(theme: str) -> None:
     pairs = [*product(inks, ["panel", "faint"]), ("ink", "paper"), ("ink", "tint"), ("ink", "written"), ("bad", "bad-tint")]
     ratios = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in [*pairs, ("on-accent", "accent")]}
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+def test_no_text_is_faded() -> None:
+    """Else the contrast would be less than that of its colours; only a button that does nothing now may be."""
+    css = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
+    faded = [rule.strip() for rule, text in re.findall(r"([^{}]+)\{([^{}]*)\}", css) if "opacity" in text]
+    assert faded == [".zooming .small:disabled"]
 
 
 # ── the command and the errors ──────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
-"""The state graph of a machine as a networkx multigraph, and what networkx says about it.
+"""The state graph of a machine as a networkx multigraph, and what follows from it.
 
-The graph forgets the tape: a path in it is a run that the tape may or may not allow.
+The graph ignores the tape: a path in it is a run that the tape may or may not allow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
 
 
 def components(machine: Machine) -> tuple[frozenset[str], ...]:
-    """Return the strongly connected components, each where the first of its states stands in the machine."""
+    """Return the strongly connected components, in the order of their first states in the machine."""
     place = {q: i for i, q in enumerate(machine.states)}
     found = (frozenset(part) for part in nx.strongly_connected_components(to_graph(machine)))
     return tuple(sorted(found, key=lambda part: min(place[q] for q in part)))
