@@ -36,11 +36,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arguments": BASE | {"machine"},
     "options": {"arguments"},
     "progress": BASE | {"trace"},
-    "console": LIBRARY | {"api"},
+    "console": LIBRARY | {"api", "colour"},
+    "colour": set(),
     "soft_console": LIBRARY | {"api", "console"},
-    "catalogue": LIBRARY | {"api", "console"},
+    "catalogue": LIBRARY | {"api", "colour", "console"},
     "cli": LIBRARY
-    | {"api", "arguments", "catalogue", "console", "corpora", "dataset", "exchange"}
+    | {"api", "arguments", "catalogue", "colour", "console", "corpora", "dataset", "exchange"}
     | {"options", "progress", "soft_console"},
     "__main__": {"cli"},
 }

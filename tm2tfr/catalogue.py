@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.console import shown, styled
+from tm2tfr.colour import styled
+from tm2tfr.console import shown
 from tm2tfr.errors import counted
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tm2tfr.colour import cautioned
 from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def loaded(argument: str, format: str | None = None) -> Machine:
         return machine_of(load(Path(argument)))
     found = load_with_warnings(argument, format=format)
     for warning in found.warnings:
-        click.echo(str(warning), err=True)
+        click.echo(cautioned(str(warning)), err=True)
     return found.machine
 
 
@@ -136,7 +136,7 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
 
 @functools.cache
 def _warn_once(warning: str) -> None:
-    click.echo(warning, err=True)
+    click.echo(cautioned(warning), err=True)
 
 
 def recording(
@@ -180,30 +180,6 @@ def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -
     max_steps = MAX_STEPS if max_steps is None else max_steps
     given = [default_input(machine)] if words is None else words
     return [(Example(input=word, outcome="limit", max_steps=max_steps), False) for word in given]
-
-
-# ── colour ──────────────────────────────────────────────────────────────────────────────────────────────────
-CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
-
-
-def styled(text: str, style: str, *, err: bool = False) -> str:
-    """Return text in a style, if what it goes to is a terminal that shows it and the user has not set ``NO_COLOR``."""
-    return f"\x1b[{CODES[style]}m{text}\x1b[0m" if text and coloured(err=err) else text
-
-
-def coloured(*, err: bool = False) -> bool:
-    """Return whether standard output, or standard error, is a terminal that shows colours that are welcome."""
-    stream = sys.stderr if err else sys.stdout
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream is not None and stream.isatty()
-
-
-def judged(text: str) -> str:
-    """Return lines about a check with what agrees in green and what differs in red, where colours are shown."""
-    if not coloured():
-        return text
-    text = re.sub(r"\ball agree\b|^ok\b|^certified\b", lambda found: styled(found[0], "green"), text, flags=re.MULTILINE)
-    wrong = r"\bFAILED\b|^FAIL\b|^NOT certified\b|^▸|^cause:|!\S+?≠\S+"
-    return re.sub(wrong, lambda found: styled(found[0], "red"), text, flags=re.MULTILINE)
 
 
 # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -57,3 +57,12 @@ def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     assert {
         m for m in found if re.match(r"tm2tfr\.(explorer|dataset|export\.(gpt2|onnx|torch|lens|stream|recording))", m)
     } == set()
+
+
+@pytest.mark.parametrize("line", ["machines", "table busy-beaver-2x4 --max-steps 3000", "compile universal --explain"])
+def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> None:
+    """Click makes a failure of it, and forgets why."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    script = f"'{sys.executable}' -m tm2tfr {line} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tm2tfr import console, options
+from tm2tfr import colour, console, options
 from tm2tfr.cli.pages import command
 from tm2tfr.progress import showing
 
@@ -50,7 +50,7 @@ def explore(
     for name, trace in zip((left_boundary or "repaired", compare), page.traces, strict=False):
         if compare is not None:
             click.echo(f"left boundary: {name}")
-        click.echo(console.judged(console.verdict(trace, subject)))
+        click.echo(colour.judged(console.verdict(trace, subject)))
     click.echo(f"wrote {output}", err=True)
     if show:
         click.launch(str(output))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from tm2tfr import console
+from tm2tfr import colour
 from tm2tfr.cli import completion, usage
 
 WIDEST = 100
@@ -104,11 +105,30 @@ class Group(click.Group):
             return super().main(*args, **{"prog_name": "tm2tfr", "complete_var": completion.VARIABLE, **extra})
         except click.UsageError as error:
             raise usage.told(error) from error
-        except SystemExit as end:  # so ends an answer to the shell; and, with its cause, output that nobody reads
-            if isinstance(end.__context__, OSError):
-                raise
+        except SystemExit as end:  # so ends an answer to the shell
+            if isinstance(end.__cause__, OSError):
+                raise end.__cause__ from None
             return end.code
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line, see `click.Command.make_context`; ``--help`` is answered here."""
+        with _kept():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, see `click.Group.invoke`."""
+        with _kept():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Carry the error of a reader that went away past Click, which would make a failure of it and forget the cause."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise SystemExit(0) from error
 
 
 def _heading(title: str) -> str:
-    return console.styled(title, "bold")
+    return colour.styled(title, "bold")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tm2tfr import console, options, soft_console
+from tm2tfr import colour, console, options, soft_console
 from tm2tfr.cli.pages import command
 from tm2tfr.errors import UsageError
 
@@ -60,7 +60,7 @@ def certify(
         runs = Runs(max_steps, len(default_input(simulated)) if input_length is None else input_length)
     proof = prove(subject.decoder, simulated)
     found = report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
-    click.echo(console.judged(found.text()), nl=False)
+    click.echo(colour.judged(found.text()), nl=False)
     if output is not None:
         console.write(found.json(), output, subject.argument)
     raise click.exceptions.Exit(0 if found.granted else 1)

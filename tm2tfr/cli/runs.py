@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tm2tfr import console, options, soft_console
+from tm2tfr import colour, console, options, soft_console
 from tm2tfr.cli.pages import command
 from tm2tfr.errors import OutputError
 from tm2tfr.progress import showing
@@ -104,8 +104,8 @@ def trace(
     else:
         from tm2tfr.export.tables import table
 
-        click.echo(console.judged(table(traced, "text", elide=None if everything else 40)))
-    click.echo(console.judged(console.verdict(traced, subject)))
+        click.echo(colour.judged(table(traced, "text", elide=None if everything else 40)))
+    click.echo(colour.judged(console.verdict(traced, subject)))
     if output is not None:
         click.echo(f"wrote {output}", err=True)
     if at is not None:
@@ -149,7 +149,7 @@ def table(
     subject = soft_console.for_run(console.subject(machine, left_boundary), attention, temperature, word, max_steps)
     traced = _traced(subject, word, max_steps, engine, dtype)
     text = table_of(traced, named)
-    console.write(console.judged(text) if named == "text" and output is None else text, output, subject.argument)
+    console.write(colour.judged(text) if named == "text" and output is None else text, output, subject.argument)
     if traced.divergence is not None:
         click.echo(f"the check failed: {traced.divergence}", err=True)
     _exit(traced)
@@ -203,11 +203,11 @@ def check(
         held: dict[str, Any] = {"keep_rows": False, "checked": True, "recording": recording}
         traced = _traced(run, example.input, example.max_steps, engine, dtype, **held)
         line = report.line(traced, example, judged=judged)
-        click.echo(line if as_json else console.judged(line))
+        click.echo(line if as_json else colour.judged(line))
     if output is not None:
         click.echo(f"wrote {output}", err=True)
     if not as_json:
-        click.echo(console.judged(report.summary()))
+        click.echo(colour.judged(report.summary()))
     raise click.exceptions.Exit(0 if report.passed else 1)
 
 
