@@ -79,10 +79,10 @@ def test_what_a_verdict_says() -> None:
         "ran in a script\n"
         "NO: this checkpoint is not chapter",
     )
-    none = Verdict("chapter", ("a",), None, "", 40, "a script")
+    none = Verdict("chapter", ("a",), None, "", 40, "a script", "since it has no tokens")
     assert str(none) == (
         "weights: 1 difference\n  a\n"
-        "run: none, since the vocabulary is not the machine's\n"
+        "run: none, since it has no tokens\n"
         "NO: this checkpoint is not chapter"
     )
     assert [replace(yes, weights=("a",)).same, replace(yes, run=WRONG).same, replace(yes, run=None).same] == [False] * 3

@@ -200,7 +200,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
         ("generation_config.json", {"max_length": 20}, "max_length is 20, should be 65"),
         ("generation_config.json", {"eos_token_id": [0]}, "eos_token_id is [0], should be [2, 3]"),
         ("tokenizer_config.json", {"padding_side": "right"}, "padding_side is 'right', should be 'left'"),
-        ("tm2tfr.json", {"directions": []}, "'directions' is not what it is of the machine"),
+        ("tm2tfr.json", {"bos": "1"}, "bos is '1', should be 'BOS'"),
     ],
 )
 def test_another_setting(file: str, change: dict[str, Any], said: str, folder: Path, tmp_path: Path) -> None:
@@ -213,8 +213,7 @@ def test_another_setting(file: str, change: dict[str, Any], said: str, folder: P
 def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> None:
     copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
     (copy / "generation_config.json").unlink()
-    said = "generation_config.json: max_length is None, should be 65"
-    assert verify_checkpoint(copy, word="11").weights[-1] == said
+    assert verify_checkpoint(copy, word="11").weights == ("generation_config.json: missing",)
 
 
 def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
@@ -228,8 +227,9 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
 def test_another_machine(folder: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
     assert not verdict.same
-    assert "tokenizer.json: its vocabulary is not the machine's" in verdict.weights
-    assert "run: none, since the vocabulary is not the machine's" in str(verdict)
+    assert verdict.weights[0] == "config.json: the machine that travels with it is another"
+    assert "config.json: vocab_size is 18, should be 13" in verdict.weights
+    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
 
 
 def test_words_that_cannot_be_run(folder: Path) -> None:

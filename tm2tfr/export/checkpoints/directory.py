@@ -12,7 +12,7 @@ from typing import Any
 
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
-from tm2tfr.export.checkpoints.reading import mapping, texts
+from tm2tfr.export.checkpoints.reading import mapping, texts, why
 from tm2tfr.export.checkpoints.settings import shown
 from tm2tfr.export.files import WHY
 from tm2tfr.machine.spec import Machine
@@ -81,7 +81,7 @@ def document(folder: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
+        raise ExportError(f"{folder}: damaged ({why(error)}): {again}") from error
 
 
 def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:

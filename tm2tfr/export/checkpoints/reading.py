@@ -82,6 +82,11 @@ def tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     return found, said
 
 
+def why(error: Exception) -> str:
+    """Return what is wrong with a file: the kind of the error too, where it is not one of this module's."""
+    return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+
+
 def texts(document: Mapping[str, Any], name: str) -> dict[str, str]:
     """Return the entry `name` of a document, which has to map texts to texts.
 

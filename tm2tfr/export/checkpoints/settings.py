@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.errors import counted
 from tm2tfr.export.checkpoints.reading import mapping
 
 ANY = frozenset({"transformers_version", "is_local", "local_files_only", "_name_or_path", "name_or_path"})
@@ -102,9 +103,9 @@ def _first(found: Any, right: Any, path: str) -> str:
             if not same(have, want):
                 return _first(have, want, f"{path}.{shown(name)}")
     if isinstance(found, list) and isinstance(right, list):
-        if len(found) != len(right):
-            return f"{path} has {len(found):,} entries, should have {len(right):,}: {_said(found)}, not {_said(right)}"
-        for n, (have, want) in enumerate(zip(found, right, strict=True)):
+        if len(found) != len(right) and max(len(found), len(right)) > _short.maxlist:
+            return f"{path} has {counted(len(found), 'element')}, should have {len(right):,}"
+        for n, (have, want) in enumerate(zip(found, right, strict=True) if len(found) == len(right) else ()):
             if not same(have, want):
                 return _first(have, want, f"{path}[{n}]")
     return f"{path} is {_said(found)}, should be {_said(right)}"

@@ -12,7 +12,7 @@ from safetensors import numpy as safetensors
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.directory import KEY, Look, written
 from tm2tfr.export.checkpoints.fitting import statement as said
-from tm2tfr.export.checkpoints.reading import METADATA, mapping, texts, whole
+from tm2tfr.export.checkpoints.reading import METADATA, mapping, texts, whole, why
 from tm2tfr.export.checkpoints.reading import tensors as stored
 from tm2tfr.export.gpt2.documents import FORMAT, VERSION, documents
 from tm2tfr.export.gpt2.recipe import Recipe
@@ -80,5 +80,5 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
     except OSError as error:
         raise ExportError(f"{folder}: {Path(error.filename or TENSORS).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
+        raise ExportError(f"{folder}: damaged ({why(error)}): {again}") from error
     return Checkpoint(folder, settings, recipe, provenance, tensors, metadata)

@@ -12,7 +12,7 @@ from typing import Any
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.reading import mapping
 from tm2tfr.export.checkpoints.settings import ANY
-from tm2tfr.export.gpt2.running import LOCAL, required
+from tm2tfr.export.gpt2.running import required
 
 _PLACES = {"init_kwargs", "name_or_path", "_tokenizer", "vocab_file", "init_inputs"}
 """What a tokenizer holds of where it comes from, and what is compared in another form."""
@@ -43,7 +43,9 @@ class Reference:
                 (folder / name).write_text(text, encoding="utf-8")
             try:
                 found = {
-                    name: loader.from_pretrained(place, **LOCAL) for name, loader in loaders.items() if name in self.texts
+                    name: loader.from_pretrained(place, local_files_only=True)
+                    for name, loader in loaders.items()
+                    if name in self.texts
                 }
                 for each in found.values():
                     each.save_pretrained(str(folder / "saved"))
@@ -64,8 +66,14 @@ class Reference:
         """By file, the settings as they are where nothing is said."""
         return self._made[2]
 
-    def unlike(self, given: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what of the loaded objects, by the files that they come from, is not as it is of the right files."""
+    def unlike(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what of the loaded objects, by the files that they come from, is not as it is of the right files.
+
+        They have to be as they were loaded: a tokenizer changes when it is used.
+        """
+        return tuple(self._unlike(given))
+
+    def _unlike(self, given: Mapping[str, Any]) -> Iterator[str]:
         for name, right in self._made[0].items():
             want, have = _state(right), _state(given[name])
             for part in sorted({*want, *have}):
@@ -78,7 +86,14 @@ def _state(loaded: Any) -> dict[str, str]:
     kind = {"class": f"{type(loaded).__module__}.{type(loaded).__qualname__}"}
     if not hasattr(loaded, "get_vocab"):
         held = loaded.to_dict()
-        return kind | {name: repr(value) for name, value in held.items() if name not in ANY}
+        return kind | {name: _text(value) for name, value in held.items() if name not in ANY}
     held = {name: value for name, value in vars(loaded).items() if name not in _PLACES}
     held |= {f"init.{name}": value for name, value in loaded.init_kwargs.items() if name not in ANY | _PLACES}
-    return kind | {name: repr(value) for name, value in held.items()} | {"tokenizer": loaded.backend_tokenizer.to_str()}
+    return kind | {name: _text(value) for name, value in held.items()} | {"tokenizer": loaded.backend_tokenizer.to_str()}
+
+
+def _text(value: Any) -> str:
+    """Return a value as text, in which the order of a dictionary does not matter."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(sorted(f'{name!r}: {_text(entry)}' for name, entry in value.items()))}}}"
+    return repr(value)

@@ -19,6 +19,7 @@ from tm2tfr.export.checkpoints.verdict import Trial, Verdict, cause, judged, ref
 from tm2tfr.export.gpt2.directory import TENSORS, load, statement
 from tm2tfr.export.gpt2.limits import fitted
 from tm2tfr.export.gpt2.reference import Reference
+from tm2tfr.export.gpt2.running import LOCAL
 from tm2tfr.export.gpt2.tensors import translated
 from tm2tfr.export.gpt2.verify import described, metadata, trial, written_by
 from tm2tfr.export.lens.documents import CONFIGURATION, FORMAT, documents
@@ -117,8 +118,9 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
         return described(gpt2, *native.origin(name, at))
 
     def tried() -> Trial:
+        tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
+        unlike = reference.unlike({"tokenizer_config.json": tokenizer})
         running = Running(checkpoint.folder)
-        unlike = reference.unlike({"tokenizer_config.json": running.tokenizer})
         return trial(running, checkpoint, unlike, gpt2, machine, word, native.read)
 
     return judged(machine.name, beside, checkpoint.tensors, native.tensors(), in_words, tried)
