@@ -81,8 +81,6 @@ def test_what_a_verdict_says() -> None:
     )
     none = Verdict("chapter", ("a",), None, "", 40, "a script", "since it has no tokens")
     assert str(none) == (
-        "weights: 1 difference\n  a\n"
-        "run: none, since it has no tokens\n"
-        "NO: this checkpoint is not chapter"
+        "weights: 1 difference\n  a\nrun: none, since it has no tokens\nNO: this checkpoint is not chapter"
     )
     assert [replace(yes, weights=("a",)).same, replace(yes, run=WRONG).same, replace(yes, run=None).same] == [False] * 3

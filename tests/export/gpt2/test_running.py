@@ -228,7 +228,7 @@ def test_another_machine(folder: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
     assert not verdict.same
     assert verdict.weights[0] == "config.json: the machine that travels with it is another"
-    assert "config.json: vocab_size is 18, should be 13" in verdict.weights
+    assert "config.json: vocab_size is 18, should be 14" in verdict.weights
     assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
 
 

@@ -106,9 +106,7 @@ def test_every_weight_is_one_of_the_gpt2s() -> None:
 
 def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", None)
-    with pytest.raises(
-        ExportError, match=r"needs TransformerLens .*: pip install 'tm2tfr\[lens\]'$"
-    ):
+    with pytest.raises(ExportError, match=r"needs TransformerLens .*: pip install 'tm2tfr\[lens\]'$"):
         running.required()
 
 

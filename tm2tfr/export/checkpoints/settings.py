@@ -108,6 +108,10 @@ def _first(found: Any, right: Any, path: str) -> str:
         for n, (have, want) in enumerate(zip(found, right, strict=True) if len(found) == len(right) else ()):
             if not same(have, want):
                 return _first(have, want, f"{path}[{n}]")
+    if isinstance(found, str) and isinstance(right, str) and max(len(found), len(right)) > _short.maxstring:
+        at = next((n for n, (a, b) in enumerate(zip(found, right, strict=False)) if a != b), min(len(found), len(right)))
+        have, want = (f"{text[max(0, at - 10) : at + 30]!r}" for text in (found, right))
+        return f"{path} is another from character {at + 1:,} on: {have}, should be {want}"
     return f"{path} is {_said(found)}, should be {_said(right)}"
 
 
