@@ -78,7 +78,81 @@ def asked(edits: Iterable[Edit], least: int, *arguments: Any) -> None:
     assert number >= least
 
 
+# ── the ones that were found ────────────────────────────────────────────────────────────────────────────────
+@needs_hf
+@pytest.mark.parametrize("name", ["gpt2", "stock"])
+@pytest.mark.parametrize(
+    ("file", "setting", "value", "line"),
+    [
+        (
+            "config.json",
+            "transformers_weights",
+            "other.safetensors",
+            "other.safetensors: is not a file of such an export, and may change what is run: remove it",
+        ),
+        ("generation_config.json", "no_repeat_ngram_size", 2, "no_repeat_ngram_size is 2, should be missing"),
+        ("generation_config.json", "stop_strings", ["ACC"], "stop_strings is ['ACC'], should be missing"),
+        ("config.json", "quantization_config", {"x": 1}, "quantization_config is {'x': 1}, should be missing"),
+        ("config.json", "rope_scaling", {"factor": 2.0}, "rope_scaling is {'factor': 2.0}, should be missing"),
+    ],
+)
+def test_a_setting_that_the_recipe_does_not_name(
+    name: str,
+    file: str,
+    setting: str,
+    value: Any,
+    line: str,
+    folders: Callable[[str], Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    copy = shutil.copytree(folders(name), tmp_path / "x")
+    added(file, setting, value)[1](copy)
+    code, out, _ = said(copy, capsys)
+    assert (code, out.splitlines()[-1]) == (1, f"NO: this checkpoint is not {MACHINE}")
+    assert f"  {line}" in out.splitlines() or f"  {file}: {line}" in out.splitlines()
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_a_module_beside_an_export(
+    target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(folders(target), tmp_path / "x")
+    (copy / "torch.py").write_text("raise SystemExit('this was run')")
+    code, out, _ = said(copy, capsys)
+    assert (code, out.splitlines()) == (
+        1,
+        [
+            "weights: 1 difference",
+            "  torch.py: is not a file of such an export, and may change what is run: remove it",
+            "run: none, since only a checkpoint whose files and settings are right is run",
+            f"NO: this checkpoint is not {MACHINE}",
+        ],
+    )
+
+
+@needs_onnx
+@pytest.mark.parametrize(
+    ("edit", "code", "line"),
+    [
+        ("local function", 1, "  model.onnx: 'functions' is not as it was written"),
+        ("doubled initializer", 2, "damaged (ValueError: the initializer 'unembedding' stands there twice)"),
+        ("external data", 2, "damaged (ValueError: the initializer 'unembedding' is in another file)"),
+        ("unknown field", 1, "  model.onnx: it holds something that the format does not know"),
+    ],
+)
+def test_a_graph_with_something_else_in_it(
+    edit: str, code: int, line: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(folders("onnx"), tmp_path / "x")
+    dict(attacks.onnx())[edit](copy)
+    found, out, err = said(copy, capsys)
+    assert found == code
+    assert line in out + err
+
+
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_files_beside_an_export(
     target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -86,6 +160,7 @@ def test_files_beside_an_export(
     asked(attacks.beside(), 35, folders(target), tmp_path, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
 @pytest.mark.parametrize("target", ALL)
 def test_something_else_in_the_place_of_a_file(
@@ -95,6 +170,7 @@ def test_something_else_in_the_place_of_a_file(
     asked(chain(*map(attacks.instead, names)), 11 * len(names), folders(target), tmp_path, capsys, "--machine", MACHINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_json_as_text(
     target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -113,11 +189,13 @@ def test_every_setting(
     asked(attacks.settings(target, file, folders(target)), 40, folders(target), tmp_path, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL[:3])
 def test_tensors(target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked(attacks.tensors(attacks.TENSORS[target]), 40, folders(target), tmp_path, capsys)
 
 
+@pytest.mark.slow
 @needs_onnx
 def test_graphs(folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked(attacks.onnx(), 50, folders("onnx"), tmp_path, capsys)
@@ -178,6 +256,7 @@ def added(file: str, name: str, value: Any) -> Edit:
     return f"{file}: {name} = {value!r}", edit
 
 
+@pytest.mark.slow
 @needs_hf
 @pytest.mark.parametrize("name", ["gpt2", "stock"])
 def test_settings_that_decide_what_is_loaded_and_run(
@@ -263,14 +342,11 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
     def change(settings: dict[str, Any], name: str, value: str) -> None:
         (settings if "provenance" in settings else settings["tm2tfr"])["provenance"][name] = value
 
-    for file in files:
-        rewritten(
-            copy, file, lambda settings: change(settings, "machine", "name: x\nblank: _\nstart state: a\ntable: {a: }")
-        )
-    assert f"{files[0]}: the machine that travels with it is another" in verify_checkpoint(copy, machine=MACHINE).weights
-    for file in files:
-        rewritten(copy, file, lambda settings: change(settings, "machine", "no machine"))
-    assert f"{files[0]}: the machine that travels with it is another" in verify_checkpoint(copy, machine=MACHINE).weights
+    for text in ("name: x\nblank: _\nstart state: a\ntable: {a: }", "no machine"):
+        for file in files:
+            rewritten(copy, file, lambda settings, text=text: change(settings, "machine", text))
+        line = f"{files[0]}: the machine that travels with it is another"
+        assert line in verify_checkpoint(copy, machine=MACHINE).weights
 
 
 @needs_torch
