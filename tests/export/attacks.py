@@ -211,6 +211,9 @@ def tensors(file: str) -> Iterator[Edit]:
         rewritten(lambda found: found.update({min(found).split(".", 1)[-1] + "x": np.zeros(3)})),
     )
     yield f"{file}: flat", each(lambda array: array.reshape(-1))
+    yield f"{file}: all others", each(lambda array: array + 1)
+    yield f"{file}: all doubled", each(lambda array: array * 2)
+    yield f"{file}: backwards", each(lambda array: np.ascontiguousarray(array[::-1]) - (array.ndim < 2))
     yield f"{file}: transposed", each(lambda array: np.ascontiguousarray(array.T) + (array.ndim < 2))
     for metadata in ({}, {"format": "tf"}, {"format": "pt", "further": "1"}, {"format": "mlx"}, {"Format": "pt"}):
         yield f"{file}: metadata {metadata}", rewritten(lambda _: None, metadata)

@@ -89,8 +89,15 @@ def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
 
     A module called like one that the program imports, another file of weights, an adapter, a template, code: whatever
     a program looks for by its name, it takes for a part of the model.
+
+    Raises:
+        ExportError: if the directory cannot be read.
     """
-    for entry in sorted(folder.iterdir()):
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise ExportError(f"{folder}: cannot be looked into ({error.strerror}): give a directory that can") from error
+    for entry in entries:
         file = entry.name in names or entry.suffix == ".md"
         if file and not entry.is_file():
             yield f"{shown(entry.name)}: is not a plain file"

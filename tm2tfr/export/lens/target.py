@@ -115,6 +115,8 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     reference = Reference({name: json.dumps(right[name]) for name in ("tokenizer.json", "tokenizer_config.json")})
 
     def in_words(name: str, at: Sequence[int]) -> str:
+        if name == "unembed.bias":  # which the GPT-2 has not
+            return f"logit of {gpt2.vocabulary[at[0]]}, bias"
         return described(gpt2, *native.origin(name, at))
 
     def tried() -> Trial:
