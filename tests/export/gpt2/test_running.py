@@ -18,6 +18,7 @@ from tm2tfr.errors import ExportError, InputError
 from tm2tfr.exchange import export_gpt2, verify_checkpoint
 from tm2tfr.export.checkpoints import comparison
 from tm2tfr.export.checkpoints.comparison import compared, words
+from tm2tfr.export.gpt2.reference import Reference
 from tm2tfr.export.gpt2.running import Running
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
@@ -208,6 +209,52 @@ def test_another_setting(file: str, change: dict[str, Any], said: str, folder: P
     rewritten(copy, file, lambda settings: settings.update(change))
     verdict = verify_checkpoint(copy, word="11")
     assert (verdict.same, verdict.weights[0]) == (False, f"{file}: {said}")
+
+
+def loaded(folder: Path, model: Running) -> tuple[str, ...]:
+    """Return what a reference says of a model, as it was loaded from `folder`."""
+    files = ("config.json", "generation_config.json", "tokenizer_config.json", "tokenizer.json")
+    reference = Reference({name: (folder / name).read_text(encoding="utf-8") for name in files})
+    given = (model.model.config, model.model.generation_config, model.tokenizer)
+    return reference.unlike(dict(zip(files[:3], given, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda model: setattr(model.model.config, "scale_attn_weights", False), "config.json: as loaded, scale_attn_w"),
+        (lambda model: setattr(model.model.config, "further", 1), "config.json: as loaded, further is 1, should be None"),
+        (lambda model: setattr(model.model.generation_config, "no_repeat_ngram_size", 2), "generation_config.json: as lo"),
+        (lambda model: setattr(model.model.generation_config, "do_sample", 0), "generation_config.json: as loaded, do_sa"),
+        (
+            lambda model: setattr(model.tokenizer, "padding_side", "right"),
+            "tokenizer_config.json: as loaded, padding_side ",
+        ),
+        (
+            lambda model: model.tokenizer.backend_tokenizer.enable_truncation(3),
+            "tokenizer_config.json: as loaded, tok",
+        ),
+        (
+            lambda model: setattr(model.tokenizer, "chat_template", "x"),
+            "tokenizer_config.json: as loaded, chat_tem",
+        ),
+    ],
+)
+def test_what_was_loaded_is_compared(change: Any, said: str, folder: Path) -> None:
+    """Also where the files are right: whatever else may have decided what was loaded."""
+    model = Running(folder)
+    assert loaded(folder, model) == ()
+    change(model)
+    (line,) = loaded(folder, model)
+    assert line.startswith(said)
+
+
+def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Running.tensors
+    monkeypatch.setattr(Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
+    verdict = verify_checkpoint(folder, word="11")
+    said = "lm_head.weight: is loaded otherwise than it stands in model.safetensors"
+    assert (verdict.same, verdict.weights) == (False, (said,))
 
 
 def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> None:
