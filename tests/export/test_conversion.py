@@ -92,7 +92,7 @@ def test_the_library_call() -> None:
 
 def test_unknown_formats() -> None:
     with pytest.raises(
-        ConversionError, match=r"no machine is written as 'tikzz' \(did you mean 'tikz'\?\): choose one of yaml, "
+        ConversionError, match=r"machines cannot be written as 'tikzz' \(did you mean 'tikz'\?\): choose one of yaml, "
     ):
         convert(load("chapter"), "tikzz")
 
@@ -102,5 +102,7 @@ def test_the_format_is_that_of_the_ending() -> None:
     formats = ["yaml", "yaml", "morphett", "jflap", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
     assert [format_for(Path(f"f{ending}")) for ending in endings] == formats
     assert set(formats) == {*TARGETS} - {"bbchallenge", "turingmachine.io"}
-    with pytest.raises(OutputError, match=r"f\.txt: no format goes with '\.txt': use --to yaml, turingmachine\.io, bbch"):
+    with pytest.raises(
+        OutputError, match=r"f\.txt: no format has the extension '\.txt': use --to yaml, turingmachine\.io, bbch"
+    ):
         format_for(Path("f.txt"))

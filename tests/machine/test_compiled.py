@@ -207,8 +207,8 @@ def broken(key: str, at: int, value: int) -> dict[str, Any]:
 def test_a_saved_run_of_another_machine_is_refused(saved: dict[str, Any]) -> None:
     with pytest.raises(EngineError) as caught:
         CompiledSimulation.restore(BEAVER, saved)
-    what = "machine: the saved state of the run is not one of this machine"
-    assert str(caught.value) == f"{what}: restore it with the machine that it was saved with, or start again"
+    what = "machine: the saved run is not one of this machine"
+    assert str(caught.value) == f"{what}: restore it with the machine it was saved with, or start again"
 
 
 # ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
-"""The state graph of a machine as a networkx multigraph, and what networkx says about it.
+"""The state graph of a machine as a networkx multigraph, and what follows from it.
 
-The graph forgets the tape: a path in it is a run that the tape may or may not allow. What it rules out (a
+The graph ignores the tape: a path in it is a run that the tape may or may not allow. What the graph rules out (a
 state without a path from the start, a state without a path to a halt) is ruled out for every input.
 """
 
@@ -10,7 +10,7 @@ import networkx as nx
 
 from tm2tfr.machine.spec import Machine
 
-_HALT = ""  # an extra node that every stop leads to; no state has an empty name
+_HALT = ""  # an extra node to which every halt leads; no state has an empty name
 
 
 def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
@@ -36,7 +36,7 @@ def reachable_states(machine: Machine) -> frozenset[str]:
 
 
 def dead_states(machine: Machine) -> frozenset[str]:
-    """Return the states from which no halt can be reached: a run that enters one goes on for ever.
+    """Return the states from which no halt can be reached: a run that enters one never ends.
 
     A run halts in a halting state, and in a state without a rule for the symbol read.
     """
@@ -48,13 +48,13 @@ def dead_states(machine: Machine) -> frozenset[str]:
 
 
 def components(machine: Machine) -> tuple[frozenset[str], ...]:
-    """Return the strongly connected components, each where the first of its states stands in the machine."""
+    """Return the strongly connected components, in the order of their first states in the machine."""
     place = {q: i for i, q in enumerate(machine.states)}
     found = (frozenset(part) for part in nx.strongly_connected_components(to_graph(machine)))
     return tuple(sorted(found, key=lambda part: min(place[q] for q in part)))
 
 
 def unread_symbols(machine: Machine) -> tuple[str, ...]:
-    """Return the tape symbols, the blank apart, that no rule reads."""
+    """Return the tape symbols, except the blank, that no rule reads."""
     read = {a for _, a in machine.transitions}
     return tuple(a for a in machine.tape_alphabet if a != machine.blank and a not in read)
