@@ -243,7 +243,7 @@ OTHER = {
     int: (3, 0),
     float: (0.5,),
     str: ("x", "relu"),
-    type(None): (2, 0.5, True, "x", [1], {"x": 1}),
+    type(None): (2, True, "x"),
 }
 
 
