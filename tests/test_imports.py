@@ -16,9 +16,10 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"errors"}
 RUN = BASE | {"machine", "transformer", "engines", "compiler", "trace"}
-LIBRARY = RUN | {"export", "certificate", "_version"}
+LIBRARY = RUN | {"export", "certificate", "extras", "_version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "extras": BASE,
     "_version": set(),
     "machine": BASE,
     "transformer": BASE,
