@@ -17,10 +17,11 @@ summed up for a smaller maximum is multiplied by e^(old - new), here 0 or 1 (blo
 division is by 2^50, and the two copies of the stream cancel in the mean. A kernel leaves of that mean at most
 M = (64 + 4B)u, where B directions have a value that is not 0 and at most 1: 2Bu if it adds in whatever order, and
 the like if it keeps running means. It shifts both copies, x - μ and -x - μ, and goes with their difference: where 4M ≤ |x|
-a single direction is read exactly, since the two are rounded alike, or so nearly that their sum, rounded, is 2x; a smaller x
-is off by at most α = 4uM. A unit that reads R directions adds up to 2R terms: it is off by 2R·u times the sum of their
-absolute values, of which RM comes from directions that are 0. With GPT-2's ε a value x is read as x + a, |a| ≤ η|x| + α:
-η = 4u + B/(2C²) for the norm's roundings and the B values beside the sink C, and a mean off by up to M = 8uC.
+a single direction is read exactly, since the two are rounded alike, or so nearly that their sum, rounded, is 2x; any
+other x is off by at most α = 4uM. A unit that reads R directions adds up to 2R terms: it is off by 2R·u times the sum of
+their absolute values, of which RM comes from directions that are 0. With GPT-2's ε a value x is read as x + a,
+|a| ≤ η|x| + α, and a mean is off by up to M = 8uC; η = 16u + B/C² for the B values beside the sink C, counted or lost,
+and for roundings: ten, some halved by a root, where the variance is a mean of squares, more where it is a running one.
 
 **Sum of moves.** Softmax of zeros is 1/n, off by 2u of itself at most, times -1, 0, +1, added up: p steps up and q down,
 p + q ≤ n, p - q = h. In no order, and no tree, do the absolute values of all partial sums add up to more than
@@ -41,8 +42,9 @@ adds at most 4u if G ≤ 2^(p/2 - 1), else (G + 1)²u. What is left of the gap h
 S·2^14, it is 1,024 at least: softmax then gives the rivals exactly 0 (e^-746 is 0 in float64, e^-104 in float32).
 
 **Latest write.** Times S the score is a sum of whole numbers, 2S·u(h)u(k), 2S·v(h)v(k), -S(u(k)² + v(k)²) and j
-(`sharpen`), and any of its partial sums is at most S(3Q + 1): exact if that is within 2^p, and the gap is 1. It takes values
-that are read exactly, the smallest of which are 1/S and 1/A, A the larger of the scales of u, v and u² + v²: 4M·max(S, A) ≤ 1.
+(`sharpen`), and any of its partial sums is at most S(3Q + 1): exact if that is within 2^p, and the gap is 1. The values
+have to be read exactly, the smallest of which are 1/S and 1/A, A the scale of u² + v², at least that of u and v:
+4M·max(S, A) ≤ 1.
 With GPT-2's ε they are off: u and v of h and h_{i-1}, fetched and read again, by (2η + 4u)U + 2αA; the products by
 4Q(2η + 4u) + 8αA(U + V) in all, u² + v² by Q(3η + 4u) + α(2A + Q), the tie-break by 2η + 2α, and the four products and
 three sums round by 4u(3Q + 1), of a gap of 1/S between two such scores, of which an eighth has to be left.
@@ -52,8 +54,8 @@ mean; else they are off. d = h_{j*-1} - h, at most 1 in absolute value, is the d
 added: off by 4(u + η)(H + 2) + 2αS; the flag of layer 4 by four times that. A bit of layer 5 takes over two flags, and what
 the R directions of a unit add, a logit up to F such bits: as many units as write it, and of those that read a state
 and a symbol only the ones that have one of the two right, 2(states + symbols) + 4 (the others are cut off at 0). Twice the
-logits' error is less than 1 if F((u + η)(72(H + 4) + 80R) + 72αS) < 1. With GELU, x ≥ 1/N times K is past the bend, where
-GELU is x or 0, and smaller x, which are noise, are made no larger.
+logits' error is less than 1 if F(72(u + η)(H + 4) + 80Ru(1 + RM) + 72α(S + R)) < 1. With GELU, x ≥ 1/N times K is past
+the bend, where GELU is x or 0, and smaller x, which are noise, are made no larger.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ class Errors:
         sink = Fraction(SINK[dtype])
         self.mean = 8 * self.u * sink if stock else (64 + 4 * beside) * self.u
         self.alpha = 4 * self.u * self.mean
-        self.eta = 4 * self.u + Fraction(beside) / (2 * sink * sink) if stock else Fraction(0)
+        self.eta = 16 * self.u + Fraction(beside) / (sink * sink) if stock else Fraction(0)
         inputs = [layer.feed_forward.input for layer in decoder.layers if layer.feed_forward is not None]
         self.reads = max((len(row) for matrix in inputs for row in matrix.by_row()), default=0)
         self.writers = _writers(decoder)
@@ -119,13 +121,13 @@ class Errors:
     def small(self, n: int, h: int) -> Fraction:
         """Return what is left of a mean, in units of a quarter of the smallest value that has to be read exactly."""
         path = Winding(h)
-        return 4 * self.mean * max(span(n), span(max(path.reach)), span(path.square))
+        return 4 * self.mean * max(span(n), span(path.square))
 
     def tie(self, n: int, h: int) -> Fraction:
         """Return the share of 7/8 of the tie-break's gap that rounding takes with GPT-2's ε."""
         path = Winding(h)
         (far, along), most = path.reach, path.square
-        twice, scale = 2 * self.eta + 4 * self.u, max(span(max(path.reach)), span(path.square))
+        twice, scale = 2 * self.eta + 4 * self.u, span(path.square)
         products = 4 * most * twice + 8 * self.alpha * scale * (far + along)
         squares = most * (twice + self.eta) + self.alpha * (2 * scale + most)
         last = 2 * self.eta + 2 * self.alpha + 4 * self.u * (3 * most + 1)
@@ -133,8 +135,8 @@ class Errors:
 
     def noise(self, n: int, h: int) -> Fraction:
         """Return twice the error of a logit."""
-        bits = (self.u + self.eta) * (72 * (h + 4) + 80 * self.reads) + 72 * self.alpha * span(n)
-        return self.writers * bits
+        flags, r = 72 * (self.u + self.eta) * (h + 4), self.reads
+        return self.writers * (flags + 80 * r * self.u * (1 + r * self.mean) + 72 * self.alpha * (span(n) + r))
 
 
 def _compared(decoder: Decoder) -> Compared:
@@ -180,7 +182,7 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
         found.append(Condition(4, "attention", retrieval.name, claim, text, errors.small))
     for s in proof.sums:
         demand(s.layer, s.where, "every sum of this layer is exact", *_sum(s, top))
-    text = f"{errors.writers}·(u + η)·(72·(H + 4) + {80 * errors.reads:,}) < 1"
+    text = f"{errors.writers}·(72·(u + η)·(H + 4) + {80 * errors.reads:,}·u) < 1"
     found.append(
         Condition(6, "feed_forward", "logits", "logits are nearer to 0 or 1 than to 1/2", text, errors.noise, strict=True)
     )
