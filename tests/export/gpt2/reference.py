@@ -35,7 +35,7 @@ def logits(tensors: Mapping[str, Array], gpt2: Gpt2, tokens: Sequence[int], kern
     def active(x: Array) -> Array:
         if not gpt2.recipe.stock:
             return np.maximum(x, 0)
-        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+        return 0.5 * x * (1 + np.tanh(float(np.sqrt(2 / np.pi)) * (x + 0.044715 * x**3)))
 
     x = t["wte.weight"][list(tokens)] + t["wpe.weight"][:n]
     for layer in range(len(gpt2.decoder.layers)):

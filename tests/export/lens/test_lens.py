@@ -75,8 +75,8 @@ def test_the_stream_holds_the_values_themselves() -> None:
     bb = [layer.name for layer in gpt2.decoder.layers].index("read tape")
     query, key = (tensors[f"blocks.{bb}.attn.{part}.weight"] for part in "qk")
     factor = gpt2.recipe.temperature * 8
-    assert (query[0, at["h"]], key[0, at["h_{i-1}"]]) == (2 * factor, 1)
-    assert (query[33, at["1/(i+1)"]], key[33, at["i"]]) == (factor / 2, 1)
+    assert (query[0, at["u(h)"]], key[0, at["u(h_{i-1})"]]) == (2 * factor, 1)
+    assert (query[3, at["1"]], key[3, at["i"]]) == (factor / 32, 1)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -115,7 +115,7 @@ def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--positions", "5000", "--dtype", "float32"], "use --positions 2269, or --max-head 508, or --dtype float64"),
+        (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
         (["--positions", "20000"], "6 causal masks of more than 2 GiB in all: use --positions 18918, or --to gpt2"),
         (["--stock"], "--to lens does not take --stock, which is for --to gpt2: leave it out"),
     ],
