@@ -1,4 +1,4 @@
-"""Exports are right under every kind of kernels: SSE, AVX2 and AVX-512 of MKL and of PyTorch, one thread or two.
+"""Exports are right under every kind of kernels: SSE, AVX2 and AVX-512 of MKL and of PyTorch.
 
 A kernel of another processor adds up in another order. What a processor lacks, its libraries leave out by themselves.
 """
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.export.plain.programs import needs_onnx, needs_torch
+from tests.export.plain.programs import needs_torch
 from tests.export.under import SETTINGS, first_wrong
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ needs_lens = pytest.mark.skipif(
 def test_a_gpt2_is_right_under(setting: str) -> None:
     """The first case was wrong at position 1,002 where MKL took its kernels for AVX-512."""
     cases = [
-        ("gpt2", 1200, 500, "float32", {"generated": 700}),
+        ("gpt2", 1200, 500, "float32", {"generated": 600}),
         ("gpt2", 1200, 500, "float32", {"attention": "eager"}),
         ("gpt2", 2048, None, "float32", {}),
         ("gpt2", 128, None, "float32", {"stock": True}),
@@ -48,12 +48,4 @@ def test_transformer_lens_is_right_under(setting: str) -> None:
 def test_plain_torch_is_right_under(setting: str) -> None:
     cases = [("torch", 161, None, "float32", {"generated": 161}), ("torch", 1023, 60, "float32", {}),
              ("torch", 1200, 500, "float64", {})]  # fmt: skip
-    assert first_wrong(setting, *cases) == [None] * len(cases)
-
-
-@needs_onnx
-@pytest.mark.parametrize("setting", ["as it comes", "two threads"])
-def test_onnx_runtime_is_right_under(setting: str) -> None:
-    cases = [("onnx", 161, None, "float32", {"generated": 161}), ("onnx", 1023, 60, "float32", {}),
-             ("onnx", 1200, 500, "float64", {})]  # fmt: skip
     assert first_wrong(setting, *cases) == [None] * len(cases)

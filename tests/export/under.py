@@ -22,7 +22,6 @@ SETTINGS: dict[str, dict[str, str]] = {
     "AVX2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
     "AVX-512": {"MKL_ENABLE_INSTRUCTIONS": "AVX512", "ATEN_CPU_CAPABILITY": "avx512"},
     "compatible": {"MKL_CBWR": "COMPATIBLE"},
-    "two threads": {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
 }
 """What to set for each kind of kernels; a processor that lacks some uses others."""
 
@@ -65,17 +64,9 @@ def _first_wrong(program: str, positions: int, head: int | None, dtype: str, opt
             export_to(program, machine, path, **chosen)
             model = Lens(path) if program == "lens" else loaded(program, path)
         vocabulary = vocabulary if program in ("torch", "onnx") else (*vocabulary, PAD, UNK)
-        _threads(model)
         model.longest_generated = made
         run = compared(model, vocabulary, machine, word, positions)
     return None if run.difference is None else run.difference.position
-
-
-def _threads(model: Any) -> None:
-    """Models set one thread where they are loaded; here the environment says how many."""
-    torch = sys.modules.get("torch")
-    if torch is not None and os.environ.get("OMP_NUM_THREADS", "1") != "1":
-        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 if __name__ == "__main__":
