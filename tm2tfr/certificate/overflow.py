@@ -1,10 +1,10 @@
 """No number overflows: a bound on everything that an engine computes, from the weights and the largest of its inputs.
 
 In a run of N positions the stream holds what it should (`prove` shows it), of which (N - 1)² is the largest: all |x| are
-at most X = N². Then a row of a matrix gives at most X times the sum of its absolute values, a score the sum of products of
-two of those, a sum of values N of them, and N ≤ X: everything, partial sums and sums of absolute values included, is at most
-G·X² with the largest number G that the same sums give for X = N = 1. Heads and units that write nothing are computed like
-all others, and an infinite score of theirs could be no number any more: they count.
+at most X = N². Then a row of a matrix gives at most X times the sum of its absolute values, a score the sum of products
+of two of those, a sum of values N of them, and N ≤ X: everything, partial sums included, is at most G·X², where G is the
+largest of the same sums for X = N = 1. Heads and units that write nothing are computed like all others, and an infinite
+score of theirs could turn into no number at all: they count.
 
 Rounding, a factor of 1 + u for each operation, is far less than the 2^8 that are left below the largest float.
 """
