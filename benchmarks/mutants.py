@@ -50,8 +50,8 @@ def _in(folder: str, names: str) -> tuple[str, ...]:
 TARGETS = {
     "certificate": Target(
         _in("tm2tfr/certificate/", "attention cases certificate domain embedding feed_forward overflow rounding"),
-        _in("tests/certificate/test_", "pinned refusals certificate command cases rounding mutation"),
-        "large or brute or below or within or every_machine or wrong_is_certified",
+        _in("tests/certificate/test_", "pinned refusals guards certificate command cases rounding mutation"),
+        "large or brute or below or within or every_machine or wrong_is_certified or transformed or attack",
     ),
     "check": Target(
         _in("tm2tfr/trace/", "check blocks long_run"),
@@ -60,7 +60,7 @@ TARGETS = {
     ),
     "fast": Target(
         _in("tm2tfr/engines/fast/", "kernel attention state tail straight session plan heads"),
-        _in("tests/engines/test_", "recognise fast straight sources fast_sabotage"),
+        _in("tests/engines/test_", "recognise kernel fast straight sources fast_sabotage"),
         "thin or large or random or shipped or imported or hard or claimed or what_was_saved or wrong_weights or sabotaged",
         compiled=False,  # the kernel as plain Python: nothing to compile for each mutant
     ),

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.certificate.test_refusals import mutated, refusals, with_unit
 from tm2tfr.certificate.cases import Case, Neurons
 from tm2tfr.certificate.domain import Domain
 from tm2tfr.certificate.feed_forward import FeedForwardProof
@@ -158,3 +159,18 @@ def test_a_miss_beyond_the_last_kink_is_found_on_both_sides() -> None:
             missed = neurons.miss(Case("far", {}, {}, {here: 1}, {flag: slope}, low, high))
             assert missed is not None
             assert missed.row == flag
+
+
+@pytest.mark.parametrize("shares", [(0.75, 0.25), (0.5, 0.5)])
+def test_the_rounded_position_has_to_come_from_one_unit(shares: tuple[float, float]) -> None:
+    """Right in rational numbers; in floats nothing is proved of a sum of parts of 1/(i+1)."""
+    machine, decoder = compiled("two-way")
+    part, unit = decoder.layers[0].feed_forward, "m/(i+1), m = +1"
+    assert part is not None
+    n = part.units.index(unit)
+    reads = {decoder.layout.directions[c]: w for c, w in part.input.by_row()[n].items()}
+    halved = mutated(decoder, "layers.1.feed_forward.output", "m/(i+1)", n, shares[0])
+    split = with_unit(halved, reads, part.input_bias.by_row()[n].get(0, 0.0), {"m/(i+1)": shares[1]}, layer=1)
+    found = refusals(split, machine)
+    assert len(found) == 1
+    assert f"unit {unit!r} would round 1/(i+1): for token (" in found[0]
