@@ -6,6 +6,7 @@ has another value on one of them. That is an answer of its own: nothing of the p
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.certificate.test_refusals import mutated, refusals, with_unit
+from tm2tfr.certificate import prove
 from tm2tfr.certificate.cases import Case, Neurons
 from tm2tfr.certificate.domain import Domain
 from tm2tfr.certificate.feed_forward import FeedForwardProof
+from tm2tfr.certificate.rounding import different_keys_use, equal_keys_use, lookup_use
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.machine.library import load
@@ -174,3 +177,59 @@ def test_the_rounded_position_has_to_come_from_one_unit(shares: tuple[float, flo
     found = refusals(split, machine)
     assert len(found) == 1
     assert f"unit {unit!r} would round 1/(i+1): for token (" in found[0]
+
+
+# ── the conditions ──────────────────────────────────────────────────────────────────────────────────────────
+def test_the_conditions_one_by_one() -> None:
+    """Where each is, whether it has to be kept strictly, and how much of it is used at N = 100, |h| ≤ 20 in float32."""
+    machine, decoder = compiled("two-way")
+    proof, u = prove(decoder, machine), Fraction(1, 2**24)
+    dense = {
+        (c.layer, c.part, c.where, c.formula): (c.use(100, 20), c.strict) for c in proof.conditions("dense", "float32")
+    }
+    here, before = 20 * u, u * (21 * (1 + u) + 20)
+    room = Fraction(1, 2) * (1 - u) * (1 - 200 * u)
+    wanted = {
+        (0, "weights", "all", "25·N⁴ ≤ 2^119"): (Fraction(25 * 100**4, 2**119), False),
+        (1, "feed_forward", "m/(i+1)", "22 + 0·H ≤ 16,777,216"): (22 * u, False),
+        (2, "attention", "sum of moves", "N ≤ 16,777,216"): (100 * u, False),
+        (3, "attention", "cell h+", "about 16·H²·u < 1"): (lookup(20, here, u), True),
+        (3, "attention", "cell h_{i-1}+", "about 20·H²·u < 1"): (lookup(20, before, u), True),
+        (3, "feed_forward", "e_x(h)[1] unless h < 0", "1 + 1·H ≤ 16,777,216"): (21 * u, False),
+        (4, "attention", "latest write", "3·H² ≤ 16,777,216"): (1200 * u, False),
+        (4, "attention", "latest write", "u·(H² + 1) < 1 - 1/2"): (401 * u / (1 - (1 + u) ** 2 / 2), True),
+        (4, "attention", "latest write", "2·u·N·(H² + 1/2) < 1/2"): (200 * u * (400 + (1 + u) ** 2 / 2) / room, True),
+        (4, "feed_forward", "[h_{j*-1}=h]", "2 + 8·H ≤ 16,777,216"): (162 * u, False),
+        (5, "feed_forward", "e_a[0]", "15 + 0·H ≤ 16,777,216"): (15 * u, False),
+        (6, "feed_forward", "BOS, 1", "3 + 0·H ≤ 16,777,216"): (3 * u, False),
+        (7, "unembedding", "logits", "1 + 0·H ≤ 16,777,216"): (u, False),
+    }
+    assert dense == wanted
+    fast = {(c.layer, c.part, c.where, c.formula): c for c in proof.conditions("fast", "float64")}
+    others = set(wanted) - {
+        (4, "attention", "latest write", "2·u·N·(H² + 1/2) < 1/2"),
+        (0, "weights", "all", "25·N⁴ ≤ 2^119"),
+    }
+    numbered = (0, "embedding", "positions", "N ≤ 2,147,483,647")
+    spelt = {(*key[:3], key[3].replace("16,777,216", "9,007,199,254,740,992")) for key in others}
+    assert set(fast) == {*spelt, (0, "weights", "all", "25·N⁴ ≤ 2^1015"), numbered}
+    assert (fast[numbered].use(2**31 - 1, 0), fast[numbered].strict) == (1, False)
+    assert [c.layer for c in proof.conditions("dense", "float32")] == sorted([key[0] for key in wanted])
+    assert proof.conditions("exact", "rational") == ()
+
+
+def lookup(t: int, e: Fraction, u: Fraction) -> Fraction:
+    """g(t, E), term by term as the module has it: the errors of S_t and of S_{t+1}, in units of v."""
+    a, b = 2 * e * (1 + u) + 2 * t * u, (1 + u) ** 3 - 1
+    at_t, at_next = t * a + t * t * b, (t + 1) * a + (t + 1) ** 2 * b
+    return (at_t + at_next) * (1 + u) + u * 2 * t * t
+
+
+def test_the_edges_of_the_conditions() -> None:
+    """Where nothing is left of the room for rounding, nothing holds; at t = 0 the next place scores -v."""
+    u = Fraction(1, 2**24)
+    assert equal_keys_use(2**23, 0, Fraction(1, 2), u) == different_keys_use(0, Fraction(1), u) == 2
+    assert different_keys_use(0, 1 - 3 * u, u) < 2
+    assert lookup_use(0, Fraction(0), u) == ((1 + u) ** 3 - 1) * (1 + u) + u
+    assert [lookup_use(t, 3 * u, u) for t in (1, 2, 9)] == [lookup(t, 3 * u, u) for t in (1, 2, 9)]
+    assert equal_keys_use(10, 3, Fraction(1, 4), u) == 20 * u * (9 + (1 + u) ** 2 / 4) / ((1 - u) * (1 - 20 * u) / 4)
