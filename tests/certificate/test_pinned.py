@@ -233,3 +233,11 @@ def test_the_edges_of_the_conditions() -> None:
     assert lookup_use(0, Fraction(0), u) == ((1 + u) ** 3 - 1) * (1 + u) + u
     assert [lookup_use(t, 3 * u, u) for t in (1, 2, 9)] == [lookup(t, 3 * u, u) for t in (1, 2, 9)]
     assert equal_keys_use(10, 3, Fraction(1, 4), u) == 20 * u * (9 + (1 + u) ** 2 / 4) / ((1 - u) * (1 - 20 * u) / 4)
+
+
+def test_a_head_that_is_wrong_in_every_way_is_taken_for_what_its_name_says() -> None:
+    machine, decoder = compiled("two-way")
+    k = next(k for k, head in enumerate(decoder.layers[2].heads) if head.name == "cell h_{i-1}-")
+    lost = mutated(decoder, f"layers.3.heads.{k}.query", 1, "1/(i+1)", 1)
+    found = refusals(mutated(lost, f"layers.3.heads.{k}.value", 0, "i", 2), machine)
+    assert "head 'cell h_{i-1}-' is not a lookup of h_{i-1}-, v·(2tj - j²) up to a factor: moves" in found[0]

@@ -144,13 +144,13 @@ class Proof:
         return largest(self.conditions(engine, dtype), most, max_head)
 
     def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
-        """Return the conditions on N and H for an engine; none for rationals, or for weights that are refused."""
+        """Return the conditions on N and H for an engine, by layer; none for rationals, or for weights that are refused."""
         if self.lookups is None or self.retrieval is None or dtype not in DIGITS:
             return ()
         fast = engine == "fast"
         apart = fast and self._kept_apart
         found = conditions(dtype, self.lookups, self.retrieval, self.sums, numbered=fast, apart=apart)
-        return (*found, overflow(self.decoder, dtype), *self._rounded_weights(dtype))
+        return (*self._rounded_weights(dtype), overflow(self.decoder, dtype), *found)
 
     def certificate(
         self, engine: str, dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
