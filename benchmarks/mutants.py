@@ -165,14 +165,26 @@ def drawn(modules: tuple[str, ...], number: int, seed: int, only: str) -> list[M
         where, change = list(changes(tree))[n]
         change()
         text = ast.unparse(ast.fix_missing_locations(tree))
-        lines = list(difflib.unified_diff(before, text.splitlines(), n=0, lineterm=""))[2:]
-        shown = " ".join(f"{line[0]} `{line[1:].strip()}`" for line in lines if not line.startswith("@@"))
-        key = f"{module.removeprefix('tm2tfr/')}, {where}: {shown}"
-        if shown and only in key:
+        key = f"{module.removeprefix('tm2tfr/')}, {where}: {shown(before, text.splitlines())}"
+        if text.splitlines() != before and only in key:
             found.setdefault(key, Mutant(module, text, key))
         if len(found) == number:
             break
     return list(found.values())
+
+
+def shown(before: list[str], after: list[str]) -> str:
+    """Return in a line what is changed, with something of what stands around it."""
+    lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
+    old, new = (" ".join(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
+    start, stop = max(0, _alike(old, new) - 50), max(0, _alike(old[::-1], new[::-1]) - 30)
+    cut = [text[start : max(start, len(text) - stop)] for text in (old, new)]
+    return " → ".join(f"`{'…' * (start > 0)}{text}{'…' * (stop > 0)}`" for text in cut)
+
+
+def _alike(one: str, other: str) -> int:
+    """Return the number of characters at the beginning that are the same."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 class Copy:
