@@ -22,7 +22,7 @@ def test_export_without_verification(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--positions", "5000", "--dtype", "float32"], "use --positions 2269, or --max-head 508, or --dtype float64"),
+        (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
         (["--positions", "0"], "--positions"),
         (["--left-boundary", "chapter"], "these weights could not be shown to be right"),
         (["--to", "llama"], "llama"),

@@ -23,7 +23,7 @@ from tm2tfr.export.gpt2.documents import documents
 from tm2tfr.export.gpt2.limits import fitted
 from tm2tfr.export.gpt2.reference import Reference
 from tm2tfr.export.gpt2.running import Running
-from tm2tfr.export.gpt2.tensors import SLOTS, Gpt2, translated
+from tm2tfr.export.gpt2.tensors import Gpt2, translated
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
@@ -140,8 +140,7 @@ def _head(gpt2: Gpt2, layer: int, column: int) -> str:
     head, slot = divmod(rest, gpt2.head_size)
     heads = gpt2.decoder.layers[layer].heads
     name = f"head {heads[head].name!r}" if head < len(heads) else f"head {head}, which has no task"
-    component = SLOTS.index(slot) if kind < 2 and slot in SLOTS else slot
-    return f"{name}, {('query', 'key', 'value')[kind]} {component}"
+    return f"{name}, {('query', 'key', 'value')[kind]} {slot}"
 
 
 def _unit(gpt2: Gpt2, layer: int, unit: int) -> str:
