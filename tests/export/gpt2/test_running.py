@@ -222,7 +222,7 @@ def loaded(folder: Path, model: Running) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda model: setattr(model.model.config, "scale_attn_weights", False), "config.json: as loaded, scale_attn_w"),
+        (lambda model: setattr(model.model.config, "scale_attn_weights", True), "config.json: as loaded, scale_attn_w"),
         (lambda model: setattr(model.model.config, "further", 1), "config.json: as loaded, further is 1, should be None"),
         (lambda model: setattr(model.model.generation_config, "no_repeat_ngram_size", 2), "generation_config.json: as lo"),
         (lambda model: setattr(model.model.generation_config, "do_sample", 0), "generation_config.json: as loaded, do_sa"),
