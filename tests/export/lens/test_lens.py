@@ -225,7 +225,7 @@ def first(tensor: np.ndarray) -> None:
     ("name", "words"),
     [
         ("blocks.3.attn.q.weight", "layer 4 (read tape), head 'latest write', query 0, reads u(h)"),
-        ("blocks.3.attn.k.weight", "layer 4 (read tape), head 'latest write', key 0, reads h_{i-1}"),
+        ("blocks.3.attn.k.weight", "layer 4 (read tape), head 'latest write', key 0, reads u(h_{i-1})"),
         ("blocks.2.attn.v.weight", "layer 3 (read input), head 'cell h', value 0, reads "),
         ("blocks.1.attn.o.weight", "layer 2 (head position), head 'sum of moves', value 0, writes h/(i+1)"),
         ("blocks.0.mlp.in.weight", "layer 1 (unpack), unit 'e_q[q0]', reads e_x[(q0,1,0)]"),
