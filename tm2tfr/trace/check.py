@@ -100,6 +100,11 @@ class Trace:
         """Whether every cell compared was the same, and some were compared."""
         return self.result is not None and self.divergence is None and self.compared > 0
 
+    @property
+    def agreed(self) -> int:
+        """How many rows there are before the first difference; without a check, how many there are."""
+        return self.tokens if self.divergence is None else self.divergence.position
+
     def _repr_html_(self) -> str:
         """Return the chapter's table with what the check says, for notebooks."""
         from tm2tfr.trace.html import summary  # noqa: PLC0415
