@@ -197,7 +197,10 @@ def heading(subject: Subject) -> str:
 def verdict(trace: Trace, subject: Subject) -> str:
     """Return the lines below a table: the verdict, the counts, and what the check found."""
     if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
-        lines = [f"stopped at position {trace.divergence.position:,}, the first that differs"]
+        where = "" if trace.divergence.column == "stop" else ", the first that differs"
+        lines = [f"stopped at position {trace.divergence.position:,}{where}"]
+    elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
+        lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
     elif trace.answer == "limit":
         lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
     else:

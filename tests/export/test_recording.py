@@ -311,9 +311,7 @@ def test_every_row_of_a_dense_run_is_in_the_file(steps: int, checked: bool, tmp_
 
 
 @pytest.mark.parametrize("engine", ["dense", "fast"])
-def test_rows_that_are_lost_on_the_way_are_missed(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_are_lost_on_the_way_are_missed(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "write" if engine == "dense" else "write_columns"
     real, calls = getattr(RowWriter, name), []
 
@@ -324,7 +322,9 @@ def test_rows_that_are_lost_on_the_way_are_missed(
 
     monkeypatch.setattr(RowWriter, name, forgetful)
     out = tmp_path / "rows.csv"
-    with pytest.raises(OutputError, match=r"the run has 2,\d{3} rows that agree, and [\d,]+ were written; see .*rows.csv.part"):
+    with pytest.raises(
+        OutputError, match=r"the run has 2,\d{3} rows that agree, and [\d,]+ were written; see .*rows.csv.part"
+    ):
         api.check(DECODER, "", machine=BEAVER, engine=engine, max_steps=2100, keep_rows=False, out=out)
     assert not out.exists()
 

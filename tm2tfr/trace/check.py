@@ -12,6 +12,7 @@ from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
+from tm2tfr.trace.ending import STOP, wrong_ending
 from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Row, rows
 from tm2tfr.trace.specification import Specification, known
@@ -28,7 +29,10 @@ Sink = Callable[[Sequence[Row]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Divergence:
-    """The first cell that differs: at `position`, in `column`; and the whole rows."""
+    """The first cell that differs: at `position`, in `column`; and the whole rows.
+
+    Where every cell agrees and the decoder does not stop where it should, `column` is ``stop`` and `position` the last.
+    """
 
     position: int
     column: str
@@ -41,6 +45,8 @@ class Divergence:
     def __str__(self) -> str:
         """Return the divergence in a few lines."""
         text = f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
+        if self.column == STOP:
+            text = f"the stop tokens should be {self.expected}; the list is {self.found}"
         return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,7 +109,8 @@ class Trace:
     @property
     def agreed(self) -> int:
         """How many rows there are before the first difference; without a check, how many there are."""
-        return self.tokens if self.divergence is None else self.divergence.position
+        gap = self.divergence
+        return self.tokens if gap is None or gap.column == STOP else gap.position
 
     def _repr_html_(self) -> str:
         """Return the chapter's table with what the check says, for notebooks."""
@@ -153,7 +160,7 @@ def check(
     Under softmax x and y, which are tokens, are compared as they are, the others as `tm2tfr.trace.rows` rounds them.
 
     Stops at the first difference; with `keep_rows` it goes on to the decoder's own end, so that the consequence
-    can be seen, and keeps the rows.
+    can be seen, and keeps the rows. Stop tokens that are not the machine's verdicts are a difference, too.
 
     Args:
         max_steps: at most so many steps of the machine; None: until it halts. With `keep_rows`, give a limit:
@@ -171,7 +178,9 @@ def check(
     pairs = _Pairs(found, expected, keep_rows=keep_rows)
     _drain(pairs, len(word), progress, sink)
     divergence = None
-    if pairs.differs is not None:
+    if pairs.differs is None or pairs.differs[1] is None:
+        divergence = stop_divergence(decoder, machine, pairs.tokens - 1, pairs.last)
+    if pairs.differs is not None and divergence is None:
         specify = partial(_reference, machine, word, max_steps, nominal)
         divergence = _divergence(decoder, machine, word, pairs.differs, specify, engine)
     return replace(_trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence), blank=machine.blank)
@@ -314,6 +323,22 @@ def _divergence(
         found=getattr(row, column, None),
         expected_row=want,
         found_row=row,
+        cause=cause,
+    )
+
+
+def stop_divergence(decoder: Decoder, machine: Machine, position: int, last: Row | None) -> Divergence | None:
+    """Return what is wrong with the stop tokens, after a run whose every row agrees, up to `last` at `position`."""
+    cause = wrong_ending(decoder, machine, position)
+    if cause is None:
+        return None
+    return Divergence(
+        position=position,
+        column=STOP,
+        expected=cause.expected,
+        found=cause.found,
+        expected_row=last,
+        found_row=last,
         cause=cause,
     )
 
