@@ -30,7 +30,8 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
         engine = engine_named(engine)
     tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=position + 1)]
     if len(tokens) <= position:
-        raise EngineError(f"the run on {word!r} has {len(tokens)} positions, there is no position {position}")
+        what = f"the run on {word!r} has {len(tokens)} positions, there is no position {position}"
+        raise EngineError(f"{what}: give one from 0 to {len(tokens) - 1}")
     seen = observe(decoder, tokens, engine=observable(engine))
     names = {layer.name: n for n, layer in enumerate(decoder.layers)}
     stages = {(layer, part): stream for layer, part, stream in seen.stages}

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from tm2tfr.engines.decode import Engine, observable
+from tm2tfr.errors import EngineError
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
@@ -52,7 +54,7 @@ class Divergence:
     def as_dict(self) -> dict[str, Any]:
         """Return the divergence as plain data."""
         cause = self.cause.as_dict() if self.cause else None
-        plain = {k: getattr(self, k) for k in ("position", "column", "expected", "found")}
+        plain = {k: _finite(getattr(self, k)) for k in ("position", "column", "expected", "found")}
         return {**plain, "cause": cause}
 
 
@@ -241,7 +243,7 @@ class _Pairs:
             want = next(self._expected, None) if self._expected else None
             if going and want is None and self.differs is None:
                 return  # the simulator is at its end, and so is a decoder that agrees with it
-            row = next(self._found, None)
+            row = self._next()
             if want is not None and self._keep:
                 self.wanted.append(want)
             if want is not None and self.differs is None:
@@ -259,6 +261,15 @@ class _Pairs:
             if self.differs is not None and not self._keep:
                 return
 
+    def _next(self) -> Row | None:
+        """Return the decoder's next row; after a difference, a position that the engine refuses is the end."""
+        try:
+            return next(self._found, None)
+        except EngineError:
+            if self.differs is None:
+                raise
+            return None
+
 
 def _trace(
     decoder: Decoder,
@@ -269,7 +280,8 @@ def _trace(
     truth: Result | None,
     gap: Divergence | None,
 ) -> Trace:
-    answer = OUTCOME_OF_TOKEN.get(pairs.last.y if pairs.last else "", "limit")
+    said = pairs.last.y if pairs.last and pairs.tokens > len(word) else ""  # what is answered to the prompt ends nothing
+    answer = OUTCOME_OF_TOKEN.get(said, "limit")
     return Trace(
         machine=name,
         input=word,
@@ -341,6 +353,11 @@ def stop_divergence(decoder: Decoder, machine: Machine, position: int, last: Row
         found_row=last,
         cause=cause,
     )
+
+
+def _finite(cell: Any) -> Any:
+    """Return a cell, as text if it is a number that JSON does not have."""
+    return str(cell) if isinstance(cell, float) and not isfinite(cell) else cell
 
 
 def _shown(cell: Any) -> str:

@@ -148,6 +148,8 @@ class LongRun:
             if agreed < expected.size:
                 early = self._at_the_end() if agreed == found.size else None
                 self._divergence = early or self._differs(expected, found, agreed)
+        if agreed == found.size and self._divergence is None and self._session.refused:
+            self._session.extend(1)  # which raises
         if agreed:
             self._answer = int(found.y[agreed - 1])
             self._reach = max(self._reach, int(abs(found.h[:agreed]).max()))
@@ -168,7 +170,7 @@ class LongRun:
         answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
         if self._divergence is not None:
             row = self._divergence.found_row
-            answer = OUTCOME_OF_TOKEN.get(row.y if row else "", "limit")
+            answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
         return Trace(
             machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
             input=self._word,
