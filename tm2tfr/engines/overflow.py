@@ -20,7 +20,7 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
 
 MOST_POSITIONS = 2**31
-SAFE = 1e290
+SAFE: Mapping[str, float] = {"float64": 1e290, "float32": 1e30}
 """A bound below this leaves room for all roundings: nothing under it is infinite."""
 _LARGEST: Mapping[str, float] = {
     "1/(i+1)": 1.0,
@@ -82,39 +82,39 @@ class Reach:
     everything: bool
 
 
-def reach(decoder: Decoder) -> Reach:
+def reach(decoder: Decoder, dtype: str = "float64") -> Reach:
     """Return how far the numbers of `decoder` can get: bounds on absolute values, stage by stage, from the matrices."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return _reach(decoder)
+        return _reach(decoder, SAFE[dtype])
 
 
-def _reach(decoder: Decoder) -> Reach:
+def _reach(decoder: Decoder, safe: float) -> Reach:
     tokens = decoder.token_embedding
     x = np.zeros(decoder.layout.width)
     np.maximum.at(x, tokens.rows, abs(tokens.values))
     x += _times(decoder.position_embedding, np.array([_LARGEST[name] for name in decoder.features]))
-    scores, fine = [], _all_small(x)
+    scores, fine = [], _all_small(x, safe)
     for layer in decoder.layers:
-        sizes = [_of_head(head, x) for head in layer.heads]
+        sizes = [_of_head(head, x, safe) for head in layer.heads]
         scores.append(tuple(score for score, _, _ in sizes))
         fine = fine and all(score and value for score, value, _ in sizes)
         for _, _, added in sizes:
             x = x + added
         if layer.feed_forward is not None:
             hidden, added = _of_feed_forward(layer.feed_forward, x)
-            fine, x = fine and _all_small(hidden), x + added
-        fine = fine and _all_small(x)
+            fine, x = fine and _all_small(hidden, safe), x + added
+        fine = fine and _all_small(x, safe)
     logits = _times(decoder.unembedding, x) + _column(decoder.unembedding_bias)
-    return Reach(tuple(scores), fine and _all_small(logits))
+    return Reach(tuple(scores), fine and _all_small(logits, safe))
 
 
-def _of_head(head: Head, x: Floats) -> tuple[bool, bool, Floats]:
+def _of_head(head: Head, x: Floats, safe: float) -> tuple[bool, bool, Floats]:
     """Return whether scores, and sums of values over all positions, are small, and a bound on what is added."""
     query, key, value = (_times(m, x) for m in (head.query, head.key, head.value))
     both = np.intersect1d(head.query.rows, head.key.rows)
     products = query[both] * key[both]
-    score = _all_small(query[both]) and _all_small(key[both]) and bool(products.sum() < SAFE)
-    return score, _all_small(value * MOST_POSITIONS), _times(head.output, value)
+    score = _all_small(query[both], safe) and _all_small(key[both], safe) and bool(products.sum() < safe)
+    return score, _all_small(value * MOST_POSITIONS, safe), _times(head.output, value)
 
 
 def _of_feed_forward(layer: FeedForward, x: Floats) -> tuple[Floats, Floats]:
@@ -130,5 +130,5 @@ def _column(matrix: Matrix) -> Floats:
     return np.bincount(matrix.rows, abs(matrix.values), minlength=matrix.shape[0]).astype(np.float64)
 
 
-def _all_small(numbers: Floats) -> bool:
-    return bool((numbers < SAFE).all())  # of what is not a number this is False
+def _all_small(numbers: Floats, safe: float) -> bool:
+    return bool((numbers < safe).all())  # of what is not a number this is False
