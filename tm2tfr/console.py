@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tm2tfr import output as streams
 from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ def refuse_overwriting(argument: str, output: Path) -> None:
 def write(text: str, output: Path | None, argument: str) -> None:
     """Write `text` to `output`, whole or not at all and not over what `argument` names, or to standard output."""
     if output is None:
-        typer.echo(text, nl=False)
+        streams.write_data(text)
         return
     from tm2tfr.export.files import write_text
 
@@ -337,34 +338,64 @@ def write(text: str, output: Path | None, argument: str) -> None:
     typer.echo(f"wrote {output}", err=True)
 
 
+def tell(line: str, *, as_json: bool) -> None:
+    """Print a line, for people or as data."""
+    if as_json:
+        streams.write_data(f"{line}\n")
+    else:
+        typer.echo(line)
+
+
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
 def guarded(app: typer.Typer, arguments: list[str]) -> int:
     """Run `app` and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
-    for stream in (sys.stdout, sys.stderr):  # a console that cannot show ⊥ gets '?', not a crash
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    streams.prepare()
+    code = _ran(app, streams.decoded(arguments))
+    if note := streams.note():
+        _say(note)
+    return code
+
+
+def _ran(app: typer.Typer, arguments: list[str]) -> int:
     try:
         answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("interrupted", err=True)
+        _say("interrupted")
         return 130
-    except BrokenPipeError:  # the reader went away, as in `tm2tfr trace | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Tm2tfrError as error:
-        typer.echo(f"{error}", err=True)
+        _say(f"{error}")
         return 130 if isinstance(error, Interrupted) else 2
     except MemoryError:
-        typer.echo("out of memory: the run is too long for this engine: lower --max-steps", err=True)
+        _say("out of memory: the run is too long for this engine: lower --max-steps")
         return 2
-    except Exception as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
-        return _unexpected(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
+        lost = _output_lost(error)
+        return _unexpected(error) if lost is None else lost
     return answer if isinstance(answer, int) else 0
 
 
-def _unexpected(error: Exception) -> int:
+def _say(message: str) -> None:
+    try:
+        typer.echo(message, err=True)
+    except OSError:  # there is nobody left to tell
+        streams.silence(sys.stderr)
+
+
+def _output_lost(error: BaseException) -> int | None:
+    """Return the exit code if standard output takes nothing more; a reader that went away has seen enough."""
+    if streams.broken(error):
+        streams.silence(sys.stdout)
+        return 0
+    if not isinstance(error, OSError) or not streams.full(error):
+        return None
+    streams.silence(sys.stdout)
+    _say(f"{streams.refusal(error)}")
+    return 2
+
+
+def _unexpected(error: BaseException) -> int:
     if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of the command line library
         error.show()
         return int(error.exit_code)

@@ -16,7 +16,7 @@ def graph(machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")] = "chapter
     from tm2tfr.machine.drawing import save, to_dot
 
     if output is None:
-        typer.echo(to_dot(loaded), nl=False)
+        console.write(to_dot(loaded), None, machine)
         return
     console.refuse_overwriting(machine, output)
     save(loaded, output)
@@ -62,4 +62,4 @@ def machines(
 ) -> None:
     """List the machines that are shipped."""
     for line in console.catalogue(as_json=format is ReportFormat.json):
-        typer.echo(line)
+        console.tell(line, as_json=format is ReportFormat.json)

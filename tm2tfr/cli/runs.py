@@ -164,7 +164,7 @@ def check(
     for example, judged in runs:
         run = soft_console.for_run(subject, attention, temperature, example.input, example.max_steps)
         traced = _traced(run, example.input, example.max_steps, engine, dtype, **options)
-        typer.echo(report.line(traced, example, judged=judged))
+        console.tell(report.line(traced, example, judged=judged), as_json=format is ReportFormat.json)
     if out is not None:
         typer.echo(f"wrote {out}", err=True)
     if format is ReportFormat.text:
