@@ -19,6 +19,7 @@ from rich.cells import cell_len
 
 from tm2tfr.errors import OutputError, did_you_mean
 from tm2tfr.export.latex import latex
+from tm2tfr.export.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.html import html
 from tm2tfr.trace.rows import COLUMNS
@@ -40,7 +41,6 @@ _EXTENSIONS = {
     ".html": "html",
     ".htm": "html",
 }
-_MARKDOWN = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
 
 
 def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
@@ -166,7 +166,7 @@ def _markdown_tape(tape: Stretch | None) -> str:
 
 
 def _marked_down(text: str) -> str:
-    return "".join(_MARKDOWN.get(sign, sign) for sign in text)
+    return "".join(ESCAPES.get(sign, sign) for sign in text)
 
 
 def _bars(cells: Iterable[str]) -> str:
