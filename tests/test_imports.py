@@ -16,11 +16,12 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"errors"}
 RUN = BASE | {"machine", "transformer", "engines", "compiler", "trace"}
-LIBRARY = RUN | {"export", "certificate", "_version"}
+LIBRARY = RUN | {"export", "certificate", "leftovers", "_version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "leftovers": set(),
     "_version": set(),
-    "machine": BASE,
+    "machine": BASE | {"leftovers"},
     "transformer": BASE,
     "engines": BASE | {"transformer"},
     "compiler": BASE | {"machine", "transformer", "_version"},
@@ -35,7 +36,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": LIBRARY | {"api", "corpora", "exchange"},
     "options": set(),
     "progress": BASE | {"trace"},
-    "console": LIBRARY | {"api"},
+    "output": BASE | {"export"},
+    "console": LIBRARY | {"api", "output"},
     "soft_console": LIBRARY | {"api", "console"},
     "cli": LIBRARY | {"api", "console", "corpora", "dataset", "exchange", "options", "progress", "soft_console"},
     "__main__": {"cli"},
