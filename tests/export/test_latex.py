@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.export.examples import NASTY_SYMBOLS, broken, chapter, made, nasty, traced
+from tests.installed import NO_LATEX
 from tm2tfr.export.latex import text
 from tm2tfr.export.tables import table
 
@@ -33,7 +34,7 @@ def compiled(body: str, folder: Path, program: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(not PROGRAMS, reason="no LaTeX is installed")
+@pytest.mark.skipif(not PROGRAMS, reason=NO_LATEX)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_table_compiles(program: str, tmp_path: Path) -> None:
     wrong, all_of_them = traced(chapter(), "11", broken(), max_steps=8), traced(nasty(), NASTY_SYMBOLS)
@@ -48,7 +49,7 @@ def test_every_table_compiles(program: str, tmp_path: Path) -> None:
     assert "Missing character" not in log
 
 
-@pytest.mark.skipif("pdflatex" not in PROGRAMS, reason="pdflatex is not installed")
+@pytest.mark.skipif("pdflatex" not in PROGRAMS, reason=NO_LATEX)
 def test_every_character_compiles_and_needs_no_bitmap_font(tmp_path: Path) -> None:
     signs = [chr(n) for n in [*range(0x20, 0x600), *range(0x1E00, 0x2800), 0x1F600, 0x10FFFF]]
     log = compiled(" ".join(text(sign) for sign in signs), tmp_path, "pdflatex")

@@ -25,8 +25,8 @@ from tm2tfr.export.tables import table
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import COLUMNS, Row
 
-pyarrow = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
+pyarrow = pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
 TEXT = (".csv", ".jsonl")
 ODD = (
     Row(0, None, None, None, 0.5, float("inf"), None, "⟨0.5·a + b⟩"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,11 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.installed import needs_dot
 from tm2tfr.errors import OutputError
 from tm2tfr.machine.drawing import html_table, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.machine.spec import Machine
 
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's program 'dot' is not installed")
 posix = pytest.mark.skipif(os.name != "posix", reason="the stand-in for 'dot' is a shell script")
 
 EVEN = Machine(
@@ -224,7 +223,7 @@ def test_formats_are_what_they_say() -> None:
 
 
 def test_an_unknown_format() -> None:
-    with pytest.raises(OutputError, match=r"^no drawing is made as 'gif': choose svg, png, pdf$"):
+    with pytest.raises(OutputError, match=r"^drawings cannot be made as 'gif': choose one of svg, png, pdf$"):
         render(EVEN, "gif")  # type: ignore[arg-type]
 
 
@@ -260,21 +259,25 @@ def test_without_dot_the_error_says_how_to_get_it() -> None:
 @posix
 def test_dot_fails(no_dot: Path) -> None:
     pretend(no_dot, "echo 'no such font' >&2; exit 3")
-    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): mend it, or choose"):
+    with pytest.raises(
+        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): fix its installation, or choose"
+    ):
         to_svg(EVEN)
 
 
 @posix
 def test_dot_crashes(no_dot: Path) -> None:
     pretend(no_dot, "kill -SEGV $$")
-    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): mend it, or"):
+    with pytest.raises(
+        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): fix its installation, or"
+    ):
         to_svg(EVEN)
 
 
 @posix
 def test_dot_may_not_be_run(no_dot: Path) -> None:
     pretend(no_dot, "", mode=stat.S_IRUSR)
-    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' does not run \(Permission denied\): mend it"):
+    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' does not start \(Permission denied\): fix its"):
         to_svg(EVEN)
 
 
@@ -305,7 +308,7 @@ def test_pictures_are_saved(tmp_path: Path, name: str, magic: bytes) -> None:
 @pytest.mark.parametrize(("name", "suffix"), [("m.gif", "'.gif'"), ("m", "''")])
 def test_an_unknown_extension_names_the_known_ones(tmp_path: Path, name: str, suffix: str) -> None:
     known = ".dot, .gv, .mmd, .svg, .png, .pdf"
-    with pytest.raises(OutputError, match=rf"{name}: no drawing ends in {suffix}: choose one of {known}$"):
+    with pytest.raises(OutputError, match=rf"{name}: {suffix} is not a drawing format: use one of {known}$"):
         save(EVEN, tmp_path / name)
     assert os.listdir(tmp_path) == []
 
@@ -328,14 +331,14 @@ def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
     old.write_text("old")
     with monkeypatch.context() as patch:
         patch.setattr(broken, full)
-        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose a folder"):
+        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose an existing"):
             save(EVEN, old)
     assert old.read_text() == "old"
     assert os.listdir(tmp_path) == ["m.dot"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose a folder that"):
+    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose an existing"):
         save(EVEN, tmp_path / "nowhere" / "m.dot")
 
 

@@ -1,4 +1,4 @@
-"""Where machines come from: paths, standard input and the shelf, and what is said if there is none."""
+"""Where machines come from: paths, standard input and the shipped ones, and the errors if there is no such machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_there_is_nothing_to_say_about_a_shipped_machine(name: str) -> None:
 
 
 def test_no_such_shipped_text() -> None:
-    words = r"^'chaptre': no such machine is shipped \(did you mean 'chapter'\?\): 'tm2tfr machines' lists them$"
+    words = r"^'chaptre': no machine of this name is shipped \(did you mean 'chapter'\?\): 'tm2tfr machines' lists them$"
     with pytest.raises(NotFoundError, match=words):
         library.shipped_text("chaptre")
 
@@ -90,7 +90,10 @@ def test_a_path_object_is_never_a_shipped_name() -> None:
 
 def test_a_warning_is_issued_by_load_and_returned_by_its_brother(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(DOUBTFUL)
-    words = r"^mine\.yaml:5:3: warning: no rule leads from the start state to the state 'b': mend the rule that should, or "
+    words = (
+        r"^mine\.yaml:5:3: warning: no rule leads from the start state to the state 'b': "
+        "fix the rule that should lead there, or "
+    )
     with pytest.warns(SpecWarning, match=words) as caught:
         machine = library.load("mine.yaml")
     assert [warning.filename for warning in caught] == [__file__]
@@ -159,13 +162,13 @@ def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
             "increment.yaml/m.yaml: there is no folder 'increment.yaml': "
             "name a file, or a machine that 'tm2tfr machines' lists",
         ),
-        ("folder", "folder: this is a folder: name a file in it, for instance 'folder/a.yaml'"),
-        (".", ".: this is a folder: name a file in it, for instance 'increment.yaml'"),
-        ("", "'': this is a folder: name a file in it, for instance 'increment.yaml'"),
-        ("a\0b", "'a\\x00b': no file can have this name: remove what is no character"),
-        ("a\ud800b", "'a\\ud800b': no file can have this name: remove what is no character"),
-        ("x" * 300, f"{'x' * 300}: this cannot be read (File name too long): name another file"),
-        ("loop", "loop: this cannot be read (Too many levels of symbolic links): name another file"),
+        ("folder", "folder: this is a folder: name a file in it, for example 'folder/a.yaml'"),
+        (".", ".: this is a folder: name a file in it, for example 'increment.yaml'"),
+        ("", "'': this is a folder: name a file in it, for example 'increment.yaml'"),
+        ("a\0b", "'a\\x00b': no file can have this name: remove the invalid characters"),
+        ("a\ud800b", "'a\\ud800b': no file can have this name: remove the invalid characters"),
+        ("x" * 300, f"{'x' * 300}: cannot be read (File name too long): name another file"),
+        ("loop", "loop: cannot be read (Too many levels of symbolic links): name another file"),
     ],
 )
 def test_no_machine_there(where: str, message: str, tmp_path: Path) -> None:
@@ -198,7 +201,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.yaml").write_text(MACHINE)
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(
-        ReadError, match=r"^mine\.yaml: you may not read this file: change its permissions, or name another$"
+        ReadError, match=r"^mine\.yaml: no permission to read this file: change its permissions, or name another file$"
     ):
         library.load("mine.yaml")
 
@@ -222,7 +225,8 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
 def test_a_weight_file_is_no_machine(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_bytes(bytes(range(256)) * 10)
     with pytest.raises(
-        SpecError, match=r"^w\.yaml:3:115: byte 128 is 0x80, which is not UTF-8: save the file as UTF-8; is it a"
+        SpecError,
+        match=r"^w\.yaml:3:115: byte 128 is 0x80, which is not UTF-8: check that it is a text file, and save it as UTF-8",
     ):
         library.load("w.yaml")
 

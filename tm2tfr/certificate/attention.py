@@ -22,9 +22,10 @@ In all heads each row of the value and output matrices has one entry, a power of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from tm2tfr.certificate.cases import Number, rational
 from tm2tfr.certificate.domain import HV, MV, Domain, V
@@ -76,21 +77,25 @@ class AttentionProof:
     def _layers(self) -> Iterator[Refusal]:
         for n, layer in enumerate(self._decoder.layers, start=1):
             heads = [(k, head) for k, head in enumerate(layer.heads) if head.output.nonzero and head.value.nonzero]
-            found = next(self._plain(n, heads), None)
+            found = next(chain(self._hard(n, layer.heads), self._plain(n, heads)), None)
             if found is None:
                 check = {2: self._sum_of_moves, 3: self._lookups, 4: self._latest}.get(n, self._none)
                 found = next(check(n, heads), None)
             if found is not None:
                 yield found
 
-    def _plain(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
-        """Refuse another kind of attention, or a head whose values or outputs would be rounded."""
-        for _, head in heads:
+    def _hard(self, n: int, heads: Iterable[Head]) -> Iterator[Refusal]:
+        """Refuse another kind of attention, of heads that write nothing too: not every engine runs it."""
+        for head in heads:
             if (head.mask, head.weighting) != ("future", "average-hard"):
                 text = f"mask {head.mask!r}, weighting {head.weighting!r}"
                 if head.weighting == "softmax":
                     text += ", of which nothing is proved here (tm2tfr soften measures it)"
                 yield self._refuse(n, f"head {head.name!r} is not future-masked average-hard attention", text)
+
+    def _plain(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+        """Refuse a head whose values or outputs would be rounded."""
+        for _, head in heads:
             for name, matrix in (("value", head.value), ("output", head.output)):
                 for row, entries in enumerate(matrix.by_row()):
                     if len(entries) > 1 or not all(power_of_two(rational(w)) for w in entries.values()):

@@ -23,6 +23,7 @@ from tm2tfr.certificate.attention import AttentionProof, Lookups, Retrieval
 from tm2tfr.certificate.domain import Domain
 from tm2tfr.certificate.embedding import embedding_refusals, layout_refusals, spread, unembedding_refusals
 from tm2tfr.certificate.feed_forward import Sums, feed_forwards
+from tm2tfr.certificate.overflow import overflow
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
 from tm2tfr.engines.recognise import recognise
@@ -143,13 +144,13 @@ class Proof:
         return largest(self.conditions(engine, dtype), most, max_head)
 
     def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
-        """Return the conditions on N and H for an engine; none for rationals, or for weights that are refused."""
+        """Return the conditions on N and H for an engine, by layer; none for rationals, or for weights that are refused."""
         if self.lookups is None or self.retrieval is None or dtype not in DIGITS:
             return ()
         fast = engine == "fast"
         apart = fast and self._kept_apart
         found = conditions(dtype, self.lookups, self.retrieval, self.sums, numbered=fast, apart=apart)
-        return (*found, *self._rounded_weights(dtype))
+        return (*self._rounded_weights(dtype), overflow(self.decoder, dtype), *found)
 
     def certificate(
         self, engine: str, dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
@@ -187,8 +188,20 @@ class Proof:
 
     @cached_property
     def _kept_apart(self) -> bool:
-        """Whether the fast engine keeps the latest of equal keys apart in the head of layer 4, or scans it."""
-        return self.retrieval is not None and recognise(self.decoder)[3][self.retrieval.head].kind == "latest"
+        """Whether the fast engine keeps the latest of equal keys apart in the head of layer 4 throughout every run.
+
+        What it recognises is a guess: it keeps positions by their keys as long as they are integers below a billion with
+        their squares, and not spread too thinly; else it scans, and compares rounded scores. So the component that it takes
+        for k has to be ±h_{i-1} and the one that it takes for k² its square: other conditions keep H far below a billion.
+        """
+        if self.retrieval is None:
+            return False
+        head, found = self.decoder.layers[3].heads[self.retrieval.head], recognise(self.decoder)[3][self.retrieval.head]
+        if found.kind != "latest":
+            return False
+        rows, place = head.key.by_row(), self.decoder.layout.index
+        one, square = place("h_{i-1}"), place("h_{i-1}^2")
+        return rows[found.key] in ({one: 1.0}, {one: -1.0}) and rows[found.key_square] == {square: 1.0}
 
     def _rounded_weights(self, dtype: str) -> tuple[Condition, ...]:
         """Return a condition that never holds if a weight is no number of `dtype`."""

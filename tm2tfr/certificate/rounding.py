@@ -1,9 +1,10 @@
 r"""How far floats carry the proof: one condition on N (positions) and H (largest |h|) for each place that rounds.
 
 Standard model: fl(x ∘ y) = (x ∘ y)(1 + δ) with |δ| ≤ u = 2^-p, rounding monotone, p = 24 for float32 and 53 for
-float64. No overflow or underflow: numbers of interest lie between 2^-53 · 2^-32 and 2^106 · 2^32 in float64, and
-between 2^-24 · 2^-32 and 2^48 · 2^32 in float32, factors that are powers of two included (`power_of_two` bounds
-them). Such factors commute with rounding, so that every score below is divided by its B. v is 1/(i+1).
+float64. No overflow: `overflow` is a condition of its own, on all numbers that are computed. No underflow: products with
+1/(i+1) are at least 2^-106 · 2^-32 in float64 and 2^-48 · 2^-32 in float32, factors that are powers of two included
+(`power_of_two` bounds them), all others multiples of the 2^-2g of `feed_forward.Sums`, where 2g ≤ 2p. Powers of two
+commute with rounding, so that every score below is divided by its B. v is 1/(i+1).
 
 **Counts** (layer 2). A sum of moves is an integer below N, in any order; i, j ≤ N - 1 and the number i + 1 must be
 floats: N ≤ 2^p. Then v̂ = fl(v) = v(1 + δ); in float32 it is rounded twice, which for a quotient of 24-digit numbers
@@ -43,7 +44,8 @@ S ≥ A by monotony, any other at most fl(A - 1 + r) ≤ A - 1 + r + u(H² + 1),
 
     2u(H² + r)·N < ρ(1 - u)(1 - 2uN).
 
-The fast engine keeps the latest of equal keys apart, by the sign of the tie-break's query, and needs no such condition.
+The fast engine keeps the latest of equal keys apart, by the sign of the tie-break's query, and needs no such condition,
+where its guard on keys holds at every position (`Proof._kept_apart`); where it can fail the head is scanned.
 Among different keys, and in lookups, it takes the highest of the same rounded scores, or passes over keys that it
 shows to be lower whatever the rounding; so all else holds of it as well.
 

@@ -19,13 +19,13 @@ Number = int | float | Fraction
 COLUMNS = ("i", "x", "q", "b", "m", "h", "a", "y")
 CHECKED = COLUMNS[1:]
 SOFT = 0.25
-"""Under softmax, what is so near an integer, or a one-hot vector in each coordinate, is read as that (Theorem 26)."""
+"""Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
 
 _LARGEST_INTEGER = 2.0**53
 
 
 class Row(NamedTuple):
-    """One position: what the decoder knew there. None is ⊥; a value that makes no sense is text in ⟨ ⟩."""
+    """One position: the values that the decoder had there. None is ⊥; a meaningless value is text in ⟨ ⟩."""
 
     i: int
     x: str | None
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[Row]:
-    """Run `decoder` on the prompt `word` and yield a row a position, until its verdict or `max_positions`.
+    """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
     Raises:
         EngineError: if `word` holds something that is not in the vocabulary; at a position that the engine refuses,
@@ -53,7 +53,7 @@ def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions
             raise refusal
         if len(chunk) < size:
             return
-        size = min(2 * size, 512)  # few at first, so that a short run shows at once; many later, for speed
+        size = min(2 * size, 512)  # few at first, so that a short run is shown at once; many later, for speed
 
 
 def _taken(steps: Iterator[Step], most: int) -> tuple[list[Step], EngineError | None]:
@@ -70,8 +70,8 @@ def _taken(steps: Iterator[Step], most: int) -> tuple[list[Step], EngineError | 
 class Readout:
     """Reads x, q, b, m, h and a off residual streams, many positions at a time, by the names of the subspaces.
 
-    Under average-hard attention a value has to be exactly a label or an integer to be read as one. Under softmax it is
-    rounded to the nearest, if it is no further than `SOFT` from it; the answer y is a token, and never rounded.
+    Under average-hard attention a value must be exactly a label or an integer to be read as one. Under softmax it is
+    rounded to the nearest one, if it is within `SOFT` of it; the answer y is a token, and never rounded.
     """
 
     def __init__(self, decoder: Decoder) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.errors import OutputError
-from tm2tfr.export.checkpoints.directory import NAMES, renamed, written
+from tm2tfr.export.checkpoints.directory import NAMES, written
 
 ONE, TWO = {NAMES: "1", "a": b"1"}, {NAMES: "2"}
 
@@ -51,14 +51,3 @@ def test_an_earlier_export_comes_back_if_the_new_one_cannot_get_its_name(
         written(tmp_path / "x", {**TWO, "a": ""})
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert held(tmp_path / "x") == {NAMES: "1", "a": "1"}
-
-
-def test_what_an_export_says_of_itself() -> None:
-    right = {"format": "f", "tm2tfr": "2", "provenance": {"name": "b"}, "directions": [("h", 1)], "stop": ["ACC"]}
-    said = {**right, "tm2tfr": "1", "provenance": {}, "directions": [["h", 1]], "further": 1}
-    assert list(renamed(said, right)) == []
-    del said["stop"]
-    assert list(renamed({**said, "directions": [["h", 2]]}, right)) == [
-        "tm2tfr.json: 'directions' is not what it is of the machine",
-        "tm2tfr.json: 'stop' is not what it is of the machine",
-    ]

@@ -86,10 +86,10 @@ def test_names_of_directions_heads_and_layers_go_along(tmp_path: Path) -> None:
     layer = names["layers"][3]
     assert (layer["name"], layer["heads"][0]["name"], layer["heads"][0]["head"]) == ("read tape", "latest write", 0)
     assert layer["heads"][0]["components"] == [
-        {"dimension": 0, "query": {"h": 2.0}, "key": {"h_{i-1}": 1.0}},
-        {"dimension": 16, "query": {"1": -1.0}, "key": {"h_{i-1}^2": 1.0}},
-        {"dimension": 32, "query": {"h^2": -1.0}, "key": {"1": 1.0}},
-        {"dimension": 33, "query": {"1/(i+1)": 0.5}, "key": {"i": 1.0}},
+        {"dimension": 0, "query": {"u(h)": 2.0}, "key": {"u(h_{i-1})": 1.0}},
+        {"dimension": 1, "query": {"v(h)": 2.0}, "key": {"v(h_{i-1})": 1.0}},
+        {"dimension": 2, "query": {"1": -1.0}, "key": {"u(h_{i-1})^2+v(h_{i-1})^2": 1.0}},
+        {"dimension": 3, "query": {"1": 1 / 32}, "key": {"i": 1.0}},
     ]
     assert layer["units"] == ["h_{j*-1} = h: d+1", "h_{j*-1} = h: d", "h_{j*-1} = h: d-1"]
     assert names["layers"][2]["heads"][0]["components"][0] == {
@@ -210,5 +210,5 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="an export of format 'tm2tfr-lens', not 'tm2tfr-gpt2': give a directory made by"):
         load(folder)
     damaged(folder, {"format": "tm2tfr-gpt2", "version": "9"})
-    with pytest.raises(ExportError, match="an export of version '9', not '1': make it again"):
+    with pytest.raises(ExportError, match="an export of version '9', not '2': make it again"):
         load(folder)

@@ -13,7 +13,7 @@ from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.export.markdown import escaped
 from tm2tfr.machine.spec import Machine
 
-FORMAT, VERSION = "tm2tfr-gpt2", "1"
+FORMAT, VERSION = "tm2tfr-gpt2", "2"
 
 
 def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
@@ -47,7 +47,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "n_inner": gpt2.inner,
         "activation_function": gpt2.recipe.activation,
         "layer_norm_epsilon": gpt2.recipe.epsilon,
-        "scale_attn_weights": True,
+        "scale_attn_weights": False,  # else PyTorch may take a root of it that is no power of two, and round
         "scale_attn_by_inverse_layer_idx": False,
         "reorder_and_upcast_attn": False,
         "tie_word_embeddings": False,
@@ -161,8 +161,8 @@ def parts(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
-    slots = gpt2.slots(gpt2.scores[layer][head])
-    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in slots]
+    components = enumerate(gpt2.scores[layer][head].components)
+    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
 
 
 def _numbers(gpt2: Gpt2) -> dict[str, int]:
