@@ -454,5 +454,5 @@ def test_a_character_beyond_ffff_as_json_writes_it(file: str) -> None:
 
 @pytest.mark.parametrize("half", ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "\\ud83dx\\ude00"])
 def test_half_a_character_is_still_refused(half: str) -> None:
-    with pytest.raises(SpecError, match="a surrogate .U.D800 to U.DFFF. is no character"):
+    with pytest.raises(SpecError, match="a surrogate .U.D800 to U.DFFF. is not a character"):
         Machine.from_yaml(f'blank: "_"\nstart state: a\ninput: "{half}"\ntable:\n  a:\n', file="f.yaml")
