@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import output
+from tm2tfr import console, output
 from tm2tfr.cli import main
 from tm2tfr.errors import OutputError
 
@@ -210,3 +210,47 @@ def test_nothing_more_can_be_said_than_nothing(tmp_path: Path) -> None:
     file = program("tm2tfr table -o /dev/full --format csv", tmp_path)
     assert file.returncode == 2
     assert file.stderr == b"/dev/full: the disk is full: free some space, or choose another place\n"
+
+
+# ── spreadsheets ────────────────────────────────────────────────────────────────────────────────────────────
+FORMULA = """\
+name: sums
+blank: _
+start state: =cmd|'/C calc'!A0
+input: '='
+table:
+  =cmd|'/C calc'!A0:
+    '=': {R: -end}
+  -end:
+"""
+WARNING = (
+    "warning: a spreadsheet takes a state's name for a formula (\"=cmd|'/C calc'!A0\", '-end'): "
+    "import the columns of the CSV file as text, or write JSON\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "warned"),
+    [
+        (["table", "f.yaml", "--format", "csv"], True),
+        (["table", "f.yaml", "-o", "rows.csv"], True),
+        (["trace", "f.yaml", "-o", "rows.CSV"], True),
+        (["check", "f.yaml", "-i", "=", "-o", "rows.csv"], True),
+        (["table", "f.yaml", "--format", "json"], False),
+        (["trace", "f.yaml", "-o", "rows.jsonl"], False),
+        (["table", "parity", "--input", "11", "--format", "csv"], False),
+    ],
+)
+def test_a_name_that_is_a_formula_is_warned_of_and_written_as_it_is(
+    arguments: list[str], warned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f.yaml").write_text(FORMULA, encoding="utf-8")
+    console._warn_once.cache_clear()
+    code, data, said = run(arguments, monkeypatch, Console("utf-8"))
+    assert (code, WARNING in said) == (0, warned), said
+    assert "warning" not in said.replace(WARNING, "")
+    for path in tmp_path.glob("rows.*"):
+        data = path.read_bytes()
+    assert b"=cmd|'/C calc'!A0" in data or not warned
+    assert b"'=cmd" not in data.replace(b"(=cmd", b"")

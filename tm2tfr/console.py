@@ -16,7 +16,7 @@ import click
 
 from tm2tfr import output as streams
 from tm2tfr.colour import cautioned
-from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted
+from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted, listing
 
 if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
@@ -133,6 +133,18 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
         what = "these weights cannot be certified"
     how = f"tm2tfr certify {subject.argument}" if subject.argument != "-" else "tm2tfr certify"
     _warn_once(f"{agreed}: {what}: see {how}")
+
+
+def warn_of_formulas(subject: Subject, format: str | None) -> None:
+    """Say so on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
+    from tm2tfr.export.tables import formulas
+
+    layout = subject.decoder.layout
+    states = layout.subspace("e_q").labels if "e_q" in layout else ()
+    found = formulas(states or ()) if format == "csv" else []
+    if found:
+        what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
+        _warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")
 
 
 @functools.cache

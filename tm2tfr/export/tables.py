@@ -76,6 +76,14 @@ def format_for(path: str | PurePath) -> str | None:
     return _EXTENSIONS.get(PurePath(path).suffix.lower())
 
 
+def formulas(names: Iterable[str]) -> list[str]:
+    """Return the names that a spreadsheet takes for formulas: cells of CSV are exact, whatever they begin with.
+
+    A symbol is one sign and harmless, and so are moves, ``-1`` and ``+1``; tokens begin with a bracket.
+    """
+    return [name for name in names if len(name) > 1 and name[0] in "=+-@\t\r"]
+
+
 # ── for programs ────────────────────────────────────────────────────────────────────────────────────────────
 def _csv(trace: Trace) -> str:
     out = io.StringIO()
