@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tm2tfr.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.export import checkpoint, recording
 from tm2tfr.export.checkpoint import About, load, save, weights_digest
 from tm2tfr.export.recording import carry_out
+from tm2tfr.export.stream import RowWriter
 from tm2tfr.machine.library import load as machine_called
 from tm2tfr.trace.long_run import LongRun
 
@@ -290,3 +292,53 @@ def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert len(written) == 1
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", every=0.0)
     assert len(written) > 5
+
+
+# ── every row arrives ───────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("checked", [True, False], ids=["check", "run"])
+@pytest.mark.parametrize("steps", [1022, 1500, 3000])
+def test_every_row_of_a_dense_run_is_in_the_file(steps: int, checked: bool, tmp_path: Path) -> None:
+    """The engine that goes row by row hands its rows on 1,024 at a time, and what is left at the end."""
+    out, fast = tmp_path / "rows.csv", tmp_path / "fast.csv"
+    machine = {"machine": BEAVER} if checked else {}
+    ran = api.check if checked else api.run
+    trace = ran(DECODER, "", engine="dense", max_steps=steps, keep_rows=False, out=out, **machine)
+    assert trace.tokens == steps + 1 + (not checked)  # the configuration at which a limit cuts a check off has no row
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["i", *map(str, range(trace.tokens))]
+    ran(DECODER, "", engine="fast", max_steps=steps, keep_rows=False, out=fast, **machine)
+    assert out.read_bytes() == fast.read_bytes()
+
+
+@pytest.mark.parametrize("engine", ["dense", "fast"])
+def test_rows_that_are_lost_on_the_way_are_missed(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "write" if engine == "dense" else "write_columns"
+    real, calls = getattr(RowWriter, name), []
+
+    def forgetful(writer: RowWriter, rows: Any) -> None:
+        calls.append(rows)
+        if len(calls) != 2:
+            real(writer, rows)
+
+    monkeypatch.setattr(RowWriter, name, forgetful)
+    out = tmp_path / "rows.csv"
+    with pytest.raises(
+        OutputError, match=r"the run has 2,\d{3} rows that agree, and [\d,]+ were written; see .*rows.csv.part"
+    ):
+        api.check(DECODER, "", machine=BEAVER, engine=engine, max_steps=2100, keep_rows=False, out=out)
+    assert not out.exists()
+
+
+def test_rows_are_on_the_disk_before_the_checkpoint_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    flush, written = RowWriter.flush, checkpoint.save
+    monkeypatch.setattr(RowWriter, "flush", lambda writer: (events.append(f"flush {writer.rows}"), flush(writer))[1])
+    monkeypatch.setattr(checkpoint, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
+    out = tmp_path / "rows.csv"
+    carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=tmp_path / "run.npz", every=0.0, out=out)
+    assert events[-2:] == ["flush 3001", "save 3001"]
+    assert len(events) >= 4
+    for at in range(0, len(events), 2):
+        assert events[at].split() == ["flush", events[at + 1].removeprefix("save ")]
