@@ -118,7 +118,7 @@ def test_a_module_beside_an_export(
     target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(folders(target), tmp_path / "x")
-    (copy / "torch.py").write_text("raise SystemExit('this was run')")
+    (copy / "torch.py").write_text("raise SystemExit('this was run')", encoding="utf-8")
     code, out, _ = said(copy, capsys)
     assert (code, out.splitlines()) == (
         1,
@@ -312,8 +312,8 @@ def versioned(folder: Path) -> None:
 
 
 def documented(folder: Path) -> None:
-    (folder / "README.md").write_text("mine")
-    (folder / "NOTES.md").write_text("mine")
+    (folder / "README.md").write_text("mine", encoding="utf-8")
+    (folder / "NOTES.md").write_text("mine", encoding="utf-8")
     (folder / ".gitattributes").touch()
     (folder / ".git").mkdir()
 

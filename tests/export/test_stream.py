@@ -298,7 +298,7 @@ except OutputError as error:
 
 def filled(path: Path, how: str, *before: str) -> tuple[str, int, str]:
     command = [*before, sys.executable, "-c", FILLING, str(path), how]
-    run = subprocess.run(command, capture_output=True, text=True, env=env(), check=False)
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", env=env(), check=False)
     assert run.returncode == 0, run.stderr
     message, saved, same = run.stdout.splitlines()
     return message, int(saved), same
