@@ -56,7 +56,7 @@ def left(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are sent")
+@pytest.mark.skipif(os.name != "posix", reason="no POSIX signals here: run the tests on Linux or macOS")
 def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_not(tmp_path: Path) -> None:
     killed, alive = writing(tmp_path / "a.txt"), writing(tmp_path / "b.txt")
     try:

@@ -161,7 +161,7 @@ def test_files_beside_an_export(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here: run the tests on Linux or macOS")
 @pytest.mark.parametrize("target", ALL)
 def test_something_else_in_the_place_of_a_file(
     target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -323,7 +323,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, extension: str) -> None:
     try:
         subprocess.run([*disk, "true"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no disk can be mounted here")
+        pytest.skip("no disk can be mounted: run the tests as root on Linux")
     path = tmp_path / f"a{extension}"
     message, saved, same = filled(path, "disk", *disk)
     what = f"{path}: the disk is full; {path}.part has the first {saved:,} rows"

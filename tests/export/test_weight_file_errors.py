@@ -72,7 +72,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value) == message
 
 
-@pytest.mark.skipif(ROOT, reason="root may read everything")
+@pytest.mark.skipif(ROOT, reason="root may read everything: run the tests as another user")
 def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "w"
     path.write_bytes(small())

@@ -17,7 +17,9 @@ from tm2tfr.errors import OutputError
 from tm2tfr.machine.drawing import html_table, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.machine.spec import Machine
 
-posix = pytest.mark.skipif(os.name != "posix", reason="the stand-in for 'dot' is a shell script")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="the stand-in for 'dot' is a shell script: run the tests on Linux or macOS"
+)
 
 EVEN = Machine(
     name="even",

@@ -210,13 +210,13 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         library.load("mine.yaml")
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here")
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here: run the tests on Linux or macOS")
 def test_an_endless_file_is_not_read_whole() -> None:
     with pytest.raises(SpecError, match="^/dev/zero: the text is larger than 1 MiB"):
         library.load("/dev/zero")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here: run the tests on Linux or macOS")
 def test_a_pipe_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

@@ -160,7 +160,9 @@ def test_a_folder_that_may_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.
         exported(GPT2, MACHINE, tmp_path / "x")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere: run the tests as another user"
+)
 def test_a_folder_without_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="no permission to write there: choose another place"):
