@@ -87,4 +87,4 @@ def test_a_soft_table(tmp_path: Path) -> None:
     done = tm2tfr("table", *soft, "--format", "csv", cwd=tmp_path)
     assert done.returncode == 1
     assert "soft attention: 0.279 of the weight went to other positions" in done.stderr
-    assert "a temperature goes with soft attention only" in failed(2, tm2tfr("table", "--temperature", "0.1", cwd=tmp_path))
+    assert "--temperature only applies to softmax attention" in failed(2, tm2tfr("table", "--temperature", "0.1", cwd=tmp_path))

@@ -1,7 +1,7 @@
 """The command line: each command loads, makes a library call, prints, and sets the exit code.
 
-Exit codes: 0, 1 for a check that failed, 2 for bad input, 130 for Ctrl-C. Heavy imports happen inside the
-commands, so that ``--help`` answers at once.
+Exit codes: 0 for success, 1 for a failed check, 2 for bad input, 130 for Ctrl-C. Heavy imports happen inside the
+commands, so that ``--help`` is immediate.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ app = pages.Group(
             help="Print the version and exit.",
         ),
         _shell("--install-completion", "Complete commands, options, machines and files in bash, zsh or fish."),
-        _shell("--show-completion", "Print the script that does so."),
+        _shell("--show-completion", "Print the completion script."),
     ],
     help="A Turing machine goes in, the weights of a transformer decoder come out, and every token that the decoder "
     "generates is checked against a reference simulator.",
