@@ -105,7 +105,7 @@ export interface PageData {
 export const COLUMNS = ["x", "q", "b", "m", "h", "a", "y"] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
-/** How large what a cell should be is, beside what it is. */
+/** The size of what a cell should be, relative to what it is. */
 const DUE = 0.8;
 
 export type Buffers = (place: Place) => Numbers;
@@ -196,7 +196,7 @@ export class Sheet {
   }
 }
 
-/** A subspace at a position: what it holds. */
+/** The content of a subspace at a position. */
 export interface Value {
   /** 0: the zero vector, k + 1: the k-th label, -1: neither; of a number, the number itself. */
   readonly number: number;

@@ -2,7 +2,7 @@
 
 import type { Run } from "./data";
 
-/** So many cells are kept between the head and the end of what is shown. */
+/** The number of cells that are kept between the head and the end of what is shown. */
 const MARGIN = 3;
 
 /** Some cells of the tape: the symbols from a cell on, and which of them the head is at, null if it is at none. */
@@ -62,7 +62,7 @@ export class History {
     return longest;
   }
 
-  /** The stretch of at most so many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+  /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
   stretches(window: number): (i: number) => Stretch | null {
     const { run, lowest, highest, blank } = this;
     const size = Math.min(window, highest - lowest + 1);

@@ -100,7 +100,7 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph", HTMLElem
   };
 }
 
-/** What has gone wrong, on top: the first divergence and its cause, with a button that goes there. */
+/** What went wrong, at the top: the first divergence and its cause, with a button that goes there. */
 function notices(runs: Run[], store: Store): HTMLElement[] {
   const wrong = runs.filter((run) => run.spec.divergence);
   if (runs.length > 1 && !wrong.length)
@@ -112,7 +112,7 @@ function notices(runs: Run[], store: Store): HTMLElement[] {
     return el(
       "aside",
       { class: "notice", role: "note", "data-position": position },
-      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), ", is ", el("b", { class: "mono" }, found), ". "),
+      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
       el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
       what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
       ...why.map((line) => el("p", { class: "cause" }, line)),
@@ -130,7 +130,7 @@ function verdict(runs: Run[]): (Node | string)[] {
   });
 }
 
-/** Light, dark, or as the system has it; kept for the next page where that is allowed. */
+/** Light, dark, or the system's setting; kept for the next page where that is allowed. */
 function theme(): void {
   const button = document.querySelector<HTMLElement>("#theme")!;
   const modes = ["auto", "light", "dark"];

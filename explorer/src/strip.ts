@@ -5,7 +5,7 @@ import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
 import { apart, count, digits, math, shortened } from "./words";
 
-/** So many positions are tried whether they all fit. */
+/** If there are at most this many positions, it is tried whether all fit. */
 const MOST = 60;
 const LANE = 26;
 const LOWEST = 42;
@@ -15,7 +15,7 @@ const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
-/** So many characters of a token are shown where there is no room for all. */
+/** The numbers of characters of a token to try where there is no room for all. */
 const LIMITS = [26, 20, 16, 14, 12];
 const NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
 
@@ -263,7 +263,7 @@ function end(chips: Chip[]): number {
 
 /** Where a head looks, in words. */
 export function described(look: Look, i: number): string {
-  if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
+  if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
   const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
   if (look.runner < 0) return `${where}, the only one there is`;
   const [score, runner] = apart(look.score, look.runnerScore);

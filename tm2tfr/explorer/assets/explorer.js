@@ -38,18 +38,18 @@
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
   var KEYS = [
     ["Space", "play, pause"],
-    ["→ ←", "a step on, a step back"],
-    ["Shift → ←", "ten steps"],
-    ["Page Down, Page Up", "a hundred steps"],
-    ["Home, End", "the first, the last position"],
-    ["↓ ↑", "the next layer, the layer before; round from the last to the embedding"],
-    ["g", "the state graph over the whole window, and back"],
+    ["→ ←", "one step forward, one step back"],
+    ["Shift → ←", "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+    ["Home, End", "the first position, the last position"],
+    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["g", "enlarge the state graph to the whole window, and back"],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
-    ["d", "to the first divergence, if there is one"],
-    ["r", "raw numbers of the residual stream"],
-    ["t", "light, dark, or as the system has it"],
-    ["?", "these keys"]
+    ["d", "jump to the first divergence, if there is one"],
+    ["r", "show the raw numbers of the residual stream"],
+    ["t", "light, dark, or the system's setting"],
+    ["?", "show these keys"]
   ];
   var Controls = class {
     constructor(store, divergence) {
@@ -64,7 +64,7 @@
       this.speed = el(
         "select",
         { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
-        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`))
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} per second`))
       );
       this.element = el(
         "nav",
@@ -401,7 +401,7 @@
     if (i === spec.prompt)
       return [
         token("BOS"),
-        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
         token(answer),
         "."
       ];
@@ -413,7 +413,7 @@
       token(q ?? "⊥"),
       ", wrote ",
       token(rows.text("b", i) ?? "⊥"),
-      ` and ${MOVED[String(rows.number("m", i))] ?? "moved in no way"}. It reads `,
+      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
       token(a),
       ` in cell ${String(head).replace("-", "−")}`
     ];
@@ -447,15 +447,15 @@
       this.machine = machine;
       this.redraw = redraw;
       const button = (text, name, act) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
-      this.smaller = button("−", "The state graph smaller", () => this.zoomTo(this.scale / STEP));
-      this.whole = button("whole", "All of the state graph", () => this.zoomTo("whole"));
-      this.large = button("enlarge", "The state graph over the whole window", () => this.enlarge());
+      this.smaller = button("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
+      this.whole = button("whole", "Show the whole state graph", () => this.zoomTo("whole"));
+      this.large = button("enlarge", "Enlarge the state graph to the whole window", () => this.enlarge());
       set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
       const zooming = el(
         "span",
         { class: "zooming" },
         this.smaller,
-        button("+", "The state graph larger", () => this.zoomTo(this.scale * STEP)),
+        button("+", "Zoom in", () => this.zoomTo(this.scale * STEP)),
         this.whole,
         this.large
       );
@@ -479,7 +479,7 @@
     nodes = /* @__PURE__ */ new Map();
     edges = /* @__PURE__ */ new Map();
     size = [1, 1];
-    /** The scale that was asked for, "whole", or "auto": all of it if it can be read then. */
+    /** The chosen scale, "whole", or "auto": the whole graph if it is readable then. */
     zoom = "auto";
     scale = 1;
     partly = false;
@@ -526,7 +526,7 @@
       this.scroll.replaceChildren(drawing);
       if (this.element.isConnected) this.fit();
     }
-    /** Give the drawing its size: all of it if it can be read then, else as much as can be, or as was asked for. */
+    /** Give the drawing its size: the whole graph if it is readable then, otherwise as much as is, or the chosen scale. */
     fit() {
       const drawing = this.scroll.querySelector("svg");
       if (!drawing) return;
@@ -627,7 +627,7 @@
       for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
       return longest;
     }
-    /** The stretch of at most so many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+    /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
     stretches(window2) {
       const { run, lowest, highest, blank } = this;
       const size = Math.min(window2, highest - lowest + 1);
@@ -889,7 +889,7 @@
     return last.left + last.width;
   }
   function described(look, i) {
-    if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
+    if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -930,7 +930,7 @@
         wrote.replaceChildren(...this.wrote(l, i));
       });
     }
-    /** What the stream holds before the first layer. */
+    /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
       const button = el(
@@ -987,7 +987,7 @@
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
         const look = this.run.look(l, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `every score is ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || i === 0 ? [] : [
@@ -1210,11 +1210,11 @@
       this.body.style.height = `${run.count * ROW}px`;
       this.now = -1;
     }
-    /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+    /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
     tapeWidth(window2) {
       return window2 * (1 + this.history.widest()) + 4;
     }
-    /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+    /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
       const { history: history2 } = this;
       const all = history2.highest - history2.lowest + 1;
@@ -1512,7 +1512,7 @@
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), ", is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
