@@ -273,3 +273,11 @@ def test_weights_without_the_flag_are_said_to_have_none() -> None:
     found = refusals(compile_machine(edge, left_boundary="chapter"), edge)
     assert len(found) == 1
     assert "a move left at cell 0 has to emit m = 0 (Exercise 8.3), and these weights have no [h=0] to tell" in found[0]
+
+
+def test_what_is_said_of_more_than_is_certified() -> None:
+    machine, decoder = compiled("two-way")
+    assert prove(decoder, machine).certificate("dense", positions=131_073).statement == (
+        "for every input and every run with at most 131,072 positions, dense in float64 generates exactly the simulator's "
+        "tokens; the 131,073 positions asked for are not certified"
+    )

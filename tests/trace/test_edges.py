@@ -15,7 +15,7 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.machine.library import load
 from tm2tfr.trace import long_run
 from tm2tfr.trace.blocks import Labels, as_rows
-from tm2tfr.trace.check import Trace, check
+from tm2tfr.trace.check import Trace, check, run
 from tm2tfr.trace.long_run import LongRun
 from tm2tfr.transformer.weights import Decoder
 
@@ -74,13 +74,33 @@ def test_a_verdict_may_have_any_number(first: str) -> None:
 
 def test_a_run_that_is_saved_after_every_position_goes_on_as_if_nothing_had_been() -> None:
     want, _ = carried_out(LongRun(DECODER, "11", machine=MACHINE, max_steps=60))
-    run, rows = LongRun(DECODER, "11", machine=MACHINE, max_steps=60), []
+    going, rows = LongRun(DECODER, "11", machine=MACHINE, max_steps=60), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_run, "FIRST_BLOCK", 1)
-        while not run.done:
-            run.advance(lambda block: rows.extend(as_rows(block, Labels.of(DECODER), DECODER.vocabulary)))
-            saved = {key: array.copy() for key, array in run.save().items()}
-            if not run.done:
-                run = LongRun(DECODER, "11", machine=MACHINE, max_steps=60, saved=saved)
-    assert plain(run.trace(Fast())) == plain(want)
+        while not going.done:
+            going.advance(lambda block: rows.extend(as_rows(block, Labels.of(DECODER), DECODER.vocabulary)))
+            saved = {key: array.copy() for key, array in going.save().items()}
+            if not going.done:
+                going = LongRun(DECODER, "11", machine=MACHINE, max_steps=60, saved=saved)
+    assert plain(going.trace(Fast())) == plain(want)
     assert rows == list(check(DECODER, "11", machine=MACHINE, engine=Dense(), keep_rows=True).rows)
+
+
+def test_a_decoder_that_stops_too_early_differs_at_the_first_row_that_is_missing() -> None:
+    got, want = both(replace(DECODER, stop=("(q2,x,+1)",)))
+    assert plain(got) == plain(want)
+    assert want.divergence is not None
+    assert want.divergence.found_row is None
+    assert (want.divergence.position, want.divergence.column, want.divergence.expected) == (5, "x", "(q2,x,+1)")
+    assert str(want.divergence) == "position 5: x should be (q2,x,+1), is ⊥"
+    assert want.compared == 6 * 7
+
+
+def test_the_summary_of_a_run_and_of_one_that_nobody_checked() -> None:
+    checked, alone = both(DECODER)[1], run(DECODER, "11", engine=Dense())
+    common = {"machine": "chapter", "input": "11", "tokens": 9, "T": 6, "outcome": "accept", "engine": "dense"}
+    common |= {"dtype": "float64"}
+    truth = {"steps": 6, "agrees": True, "compared": 63, "final_tape": "_x", "ones": 1}
+    assert checked.as_dict() == {**common, **truth}
+    assert alone.as_dict() == {**common, **dict.fromkeys(truth), "compared": 0}
+    assert not replace(checked, compared=0).agrees
