@@ -56,7 +56,7 @@ TARGETS = {
     ),
     "check": Target(
         _in("tm2tfr/trace/", "check blocks long_run"),
-        _in("tests/trace/test_", "check long_run sabotage"),
+        _in("tests/trace/test_", "check edges long_run sabotage"),
         "random or sabotage or blocks_of or residual or new_run",
     ),
     "fast": Target(

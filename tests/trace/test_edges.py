@@ -67,6 +67,7 @@ def test_a_verdict_may_have_any_number(first: str) -> None:
         unembedding_bias=moved(DECODER.unembedding_bias, order),
     )
     assert turned.vocabulary[0] == first
+    assert LongRun(turned, "11", machine=MACHINE).trace(Fast()).answer == "limit", "nothing was run yet"
     got, want = both(turned)
     assert plain(got) == plain(want)
     assert (got.answer, got.agrees) == ("accept", True)
