@@ -17,6 +17,7 @@ from tm2tfr.trace import long_run
 from tm2tfr.trace.blocks import Labels, as_rows
 from tm2tfr.trace.check import Trace, check, run
 from tm2tfr.trace.long_run import LongRun
+from tm2tfr.trace.rows import Row
 from tm2tfr.transformer.weights import Decoder
 
 MACHINE = load("chapter")
@@ -105,3 +106,15 @@ def test_the_summary_of_a_run_and_of_one_that_nobody_checked() -> None:
     assert checked.as_dict() == {**common, **truth}
     assert alone.as_dict() == {**common, **dict.fromkeys(truth), "compared": 0}
     assert not replace(checked, compared=0).agrees
+
+
+def test_a_sink_is_given_every_row_the_last_few_too() -> None:
+    machine = load("never-halts")
+    given: list[Row] = []
+    word = machine.input or ""
+    trace = check(
+        compile_machine(machine), word, machine=machine, engine=Dense(), max_steps=1100, keep_rows=True, sink=given.extend
+    )
+    assert trace.agrees
+    assert len(given) > 1024
+    assert given == list(trace.rows)
