@@ -118,3 +118,11 @@ def test_a_sink_is_given_every_row_the_last_few_too() -> None:
     assert trace.agrees
     assert len(given) > 1024
     assert given == list(trace.rows)
+
+
+def test_a_wrong_unembedding_is_the_cause_in_a_run_in_blocks_too() -> None:
+    got, want = both(mutated(DECODER, "unembedding_bias", "REJ", 0, 2.0))
+    assert plain(got) == plain(want)
+    assert got.divergence is not None
+    assert got.divergence.column == "y"
+    assert str(got.divergence.cause).startswith("unembedding at position 0")
