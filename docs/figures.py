@@ -18,8 +18,8 @@ BEST, OTHER, INK = "#d9480f", "#4c6ef5", "#7a7f87"
 INKED = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")
 LOOKS = {"font.family": "sans-serif", "font.size": 11, "axes.spines.top": False, "axes.spines.right": False}
 mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tm2tfr", **LOOKS, **dict.fromkeys(INKED, INK)})
-MACHINE, WORD, POSITION = "busy-beaver-4", "", 77
-"""The run that is drawn, and where."""
+MACHINE, WORD, POSITION = "busy-beaver-4", "", 86
+"""The run that is drawn, and where: far enough from cell 0 to see the parabola's top, and long after the last write."""
 
 
 def _observed() -> tuple[list[Any], dict[str, tuple[int, int]], Any]:
@@ -58,7 +58,7 @@ def head_position() -> bytes:
     left, right = figure.subplots(1, 2)
     steps = range(len(rows))
     left.plot(steps, [total / (i + 1) for i, total in enumerate(accumulate(row.m for row in rows))], color=OTHER)
-    left.set(xlabel="position i", title="h/(i+1), the mean of the moves so far")
+    left.set(xlabel="position i", title="h/(i+1), the mean move so far")
     right.step(steps, [row.h for row in rows], where="post", color=BEST)
     right.set(xlabel="position i", title="h, the head position")
     return _saved(figure)
@@ -69,7 +69,7 @@ def lookup() -> bytes:
     rows, _, _ = _observed()
     sign = "+" if rows[POSITION].h >= 0 else "-"
     title = f"lookup at position {POSITION}: h = {{h}}, so position {{j}} is best"
-    return _scores(f"cell h{sign}", title, lambda j: j <= 25)
+    return _scores(f"cell h{sign}", title, lambda j: j <= 14)
 
 
 def latest_write() -> bytes:

@@ -1,4 +1,4 @@
-"""What the site is built with beyond its configuration: formulas as MathML, and the commands from their own help."""
+"""What the site is built with beyond its configuration: formulas, figures, the commands from their own help, the search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+import click
 import latex2mathml.converter
-import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -20,11 +20,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from figures import FIGURES
 
 from tm2tfr.cli import app
+from tm2tfr.cli.pages import panels
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)
 DOLLARS = re.compile(r"(\$\$?)([^$]+)\1")
 LINK = re.compile(r'href="(?!\w+:)([^"#]+\.(?:md|ipynb))((?:#[^"]*)?)"')
+NOT_OPERATORS = {
+    "<mo>&#x022A5;</mo>": "<mi>&#x022A5;</mi>",
+    "<mo>&#x0007C;</mo>": '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
+}
+"""⊥, which is a value here, and the bars around an absolute value would have the spaces of an operator."""
 COMMANDS = "<!-- commands -->"
 
 
@@ -45,6 +51,12 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
     return FORMULA.sub(mathml, html)
 
 
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Write the index of the search as a script too, which is all that a page may load where there is no server."""
+    index = Path(config.site_dir, "search/search_index.json")
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text(encoding='utf-8')}", encoding="utf-8")
+
+
 def linked(link: re.Match[str], page: Page, files: Files) -> str:
     """Return a link of a notebook to a file of the documentation as one to its page, as MkDocs does for other pages."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link[1]))
@@ -56,20 +68,24 @@ def linked(link: re.Match[str], page: Page, files: Files) -> str:
 def mathml(match: re.Match[str]) -> str:
     """Return a formula as MathML, which browsers draw without a script or the network."""
     display = "inline" if match[2] == "(" else "block"
-    return latex2mathml.converter.convert(unescape(match[3]), display=display)
+    drawn = latex2mathml.converter.convert(unescape(match[3]), display=display)
+    for operator, sign in NOT_OPERATORS.items():
+        drawn = drawn.replace(operator, sign)
+    return drawn
 
 
 def commands() -> str:
     """Return the reference of the command line, from the commands themselves."""
-    group = typer.main.get_command(app)
-    return "\n".join(command(name, found) for name, found in group.commands.items())
+    return "\n".join(command(each) for listed in app.panels.values() for each in listed)
 
 
-def command(name: str, found: Any) -> str:
-    context = typer.Context(found, info_name=f"tm2tfr {name}")
-    records = [parameter.get_help_record(context) for parameter in found.params]
-    cells = [(escape(left), escape(right)) for left, right in filter(None, records)]
-    rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
+def command(found: Any) -> str:
+    context = click.Context(found, info_name=f"tm2tfr {found.name}", **found.context_settings)
     usage = " ".join(found.collect_usage_pieces(context))
-    listed = ["<dl>", *rows, "</dl>"]
-    return "\n".join([f"## {name}", "", found.help or "", "", "```text", f"tm2tfr {name} {usage}", "```", "", *listed, ""])
+    lines = [f"## {found.name}", "", found.help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
+    lines += ["Example:", "", "```text", found.example, "```", ""]
+    for panel, params in panels(found, context).items():
+        cells = [(escape(left), escape(right)) for p in params for left, right in [p.get_help_record(context)]]
+        rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
+        lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""]
+    return "\n".join(lines)

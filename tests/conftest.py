@@ -1,11 +1,49 @@
-"""Shared by all tests: hypothesis profiles, and machines to test with."""
+"""Shared by all tests: hypothesis profiles, and the rule that a skipped test says what it needs."""
 
 from __future__ import annotations
 
 import os
+import re
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+REMEDY = re.compile(r": .*(\binstall\b|\bset \w+=|\brun\b|\bneeds\b)")
+"""What the reason of a skipped test has to contain: why, then what to do about it."""
+_silent: set[str] = set()
+
+
+def silent(reason: str) -> bool:
+    """Return whether the reason why a test was skipped leaves out what to do about it."""
+    return REMEDY.search(reason) is None
+
+
+def _noted(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        _, _, reason = report.longrepr
+        if not hasattr(report, "wasxfail") and silent(reason):
+            _silent.add(f"{report.nodeid}: {reason}")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _noted(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _noted(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _silent and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _silent:
+        terminalreporter.section("skipped without a word on what to install, set or run")
+        for line in sorted(_silent):
+            terminalreporter.line(line)

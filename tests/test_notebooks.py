@@ -24,7 +24,7 @@ def test_there_are_notebooks() -> None:
 )
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_prints_what_it_shows(path: Path) -> None:
-    nbformat = pytest.importorskip("nbformat")
+    nbformat = pytest.importorskip("nbformat", reason="Jupyter is not installed: pip install 'tm2tfr[notebook]'")
     shown = nbformat.read(path, as_version=4)
     assert all(cell.execution_count for cell in shown.cells if cell.cell_type == "code"), "python -m tests.notebooks"
     assert printed(executed(path)) == printed(shown)

@@ -1,4 +1,4 @@
-"""The line on a terminal: tokens, tokens a second and steps; nothing where standard error is no terminal."""
+"""The line on a terminal: tokens, tokens per second and steps; nothing if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def on_a_terminal(script: str) -> str:
 
 
 def test_shards_rows_and_rows_a_second_are_shown() -> None:
-    shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) a second", on_a_terminal(COUNT))
+    shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) per second", on_a_terminal(COUNT))
     assert shown[0] == ("0 of … shards", "0", "0")
     shards, rows, rate = shown[-1]
     assert (shards, rows) == ("1 of 1,200 shards", "5,000")
@@ -58,7 +58,7 @@ def test_shards_rows_and_rows_a_second_are_shown() -> None:
 
 def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
     written = on_a_terminal(RUN)
-    shown = re.findall(r"([\d,]+) tokens, ([\d,]+) a second, ([\d,]+) steps of at most 50,000", written)
+    shown = re.findall(r"([\d,]+) tokens, ([\d,]+) per second, ([\d,]+) steps of at most 50,000", written)
     assert shown
     tokens, rate, steps = (int(cell.replace(",", "")) for cell in shown[-1])
     assert tokens == steps + 10

@@ -62,7 +62,7 @@ def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
             "'warm' is no temperature: give auto, or a positive",
         ),
         (["check", "--attention", "softmax", "--temperature", "2^x"], "'2^x' is no temperature"),
-        (["check", "--attention", "softmax", "--temperature", "0"], "a temperature is a positive number, and 0 is none"),
+        (["check", "--attention", "softmax", "--temperature", "0"], "the temperature must be positive, not 0"),
         (
             ["trace", "--attention", "softmax", "--engine", "exact"],
             "softmax weights are not rational: use the dense engine",
@@ -78,6 +78,6 @@ def test_what_does_not_go_together(arguments: list[str], words: str, tmp_path: P
 def test_soft_weights_are_not_softened_again(tmp_path: Path) -> None:
     library.save_weights(library.soften("chapter", temperature=0.01), tmp_path / "s.safetensors")
     said = failed(2, tm2tfr("trace", "s.safetensors", "--attention", "softmax", cwd=tmp_path))
-    assert "these weights have softmax attention already: soften those they were made from" in said
+    assert "these weights already have softmax attention: soften the weights they were made from" in said
     said = failed(2, tm2tfr("trace", "s.safetensors", "--attention", "average-hard", cwd=tmp_path))
     assert "s.safetensors: these weights have softmax attention: leave --attention out" in said

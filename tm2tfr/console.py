@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import os
-import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted
+from tm2tfr import output as streams
+from tm2tfr.colour import cautioned
+from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted, listing
 
 if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
@@ -36,6 +36,14 @@ class Subject:
     machine: Machine | None
 
 
+def names_machine(argument: str) -> bool:
+    """Return whether an argument is the name of a shipped machine, bbchallenge text, or what can be a path of a file."""
+    from tm2tfr.machine.formats.bbchallenge import is_argument
+    from tm2tfr.machine.library import shipped
+
+    return is_argument(argument) or argument in shipped() or Path(argument).suffix != "" or Path(argument).exists()
+
+
 def is_weights(argument: str) -> bool:
     """Return whether an argument names a weight file."""
     return Path(argument).suffix == ".safetensors"
@@ -52,7 +60,7 @@ def loaded(argument: str, format: str | None = None) -> Machine:
         return machine_of(load(Path(argument)))
     found = load_with_warnings(argument, format=format)
     for warning in found.warnings:
-        typer.echo(str(warning), err=True)
+        click.echo(cautioned(str(warning)), err=True)
     return found.machine
 
 
@@ -64,7 +72,7 @@ def subject(argument: str, left_boundary: str | None) -> Subject:
         machine = loaded(argument)
         return Subject(argument, compile(machine, left_boundary=left_boundary), machine)
     if left_boundary is not None:
-        raise CompileError(f"{argument}: these weights are compiled already: leave the left-boundary option out")
+        raise CompileError(f"{argument}: these weights are compiled already: omit the left-boundary option")
     from tm2tfr.export.weight_file import load
 
     decoder = load(Path(argument))
@@ -88,8 +96,6 @@ def traced(
 
     options: dict[str, Any] = {"engine": engine, "dtype": dtype, "max_steps": max_steps, "progress": progress}
     options |= {"keep_rows": keep_rows, **(recording or {})}
-    if (out := options.get("out")) is not None:
-        refuse_overwriting(subject.argument, out)
     if engine == "auto" and (max_steps is None or max_steps > api.MAX_STEPS):
         from tm2tfr.engines.fast import available
 
@@ -129,24 +135,44 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     _warn_once(f"{agreed}: {what}: see {how}")
 
 
+def warn_of_formulas(subject: Subject, format: str | None) -> None:
+    """Say so on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
+    from tm2tfr.export.tables import formulas
+
+    layout = subject.decoder.layout
+    states = layout.subspace("e_q").labels if "e_q" in layout else ()
+    found = formulas(states or ()) if format == "csv" else []
+    if found:
+        what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
+        _warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")
+
+
 @functools.cache
 def _warn_once(warning: str) -> None:
-    typer.echo(warning, err=True)
+    click.echo(cautioned(warning), err=True)
 
 
 def recording(
-    checkpoint: Path | None, every: float, resume: Path | None, out: Path | None, *, runs: int = 1
+    argument: str, checkpoint: Path | None, every: float, resume: Path | None, out: Path | None
 ) -> dict[str, Any]:
-    """Return what `api.check` takes to record a run, nothing if nothing is to be recorded.
+    """Return what `api.check` takes to record a run of what `argument` names, nothing if nothing is to be recorded.
 
     Raises:
-        OutputError: if there are several runs.
+        OutputError: if one of the files cannot be written.
     """
+    from tm2tfr.export.places import check_file
+
+    check_file(out, reading=[argument], what="rows", endings=[".csv", ".jsonl", ".parquet"])
+    check_file(checkpoint, reading=[argument])
     if checkpoint is None and resume is None and out is None:
         return {}
-    if runs > 1:
-        raise OutputError(f"there are {runs} runs, and a checkpoint or a file of rows holds one: choose one with --input")
     return {"checkpoint": checkpoint, "checkpoint_every": every, "resume": resume, "out": out}
+
+
+def refuse_several(recording: Mapping[str, Any], runs: int) -> None:
+    """Raise OutputError if one run is to be recorded, and there are several."""
+    if recording and runs > 1:
+        raise OutputError(f"there are {runs} runs, and a checkpoint or a file of rows holds one: choose one with --input")
 
 
 def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Example, bool]]:
@@ -197,7 +223,10 @@ def heading(subject: Subject) -> str:
 def verdict(trace: Trace, subject: Subject) -> str:
     """Return the lines below a table: the verdict, the counts, and what the check found."""
     if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
-        lines = [f"stopped at position {trace.divergence.position:,}, the first that differs"]
+        where = "" if trace.divergence.column == "stop" else ", the first that differs"
+        lines = [f"stopped at position {trace.divergence.position:,}{where}"]
+    elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
+        lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
     elif trace.answer == "limit":
         lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
     else:
@@ -218,6 +247,11 @@ def verdict(trace: Trace, subject: Subject) -> str:
     else:
         lines.append(f"check: FAILED after {counted(trace.compared, 'cell')}: {trace.divergence}")
     return "\n".join(lines)
+
+
+def input_line(trace: Trace) -> str:
+    """Return the line that says what was run on what, where no table shows it."""
+    return f"{trace.machine} on {shortened(trace.input)}"
 
 
 def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str | None) -> str:
@@ -297,78 +331,82 @@ def _unmet(trace: Trace, example: Example) -> list[str]:
     return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]
 
 
-def catalogue(*, as_json: bool) -> Iterator[str]:
-    """Yield a line for each shipped machine."""
-    from tm2tfr.machine.library import load_with_warnings, shipped
-
-    names = shipped()
-    width, room = max(map(len, names)), shutil.get_terminal_size((110, 24)).columns
-    for name in names:
-        machine = load_with_warnings(name).machine
-        states, symbols = len(machine.states), len(machine.tape_alphabet)
-        if as_json:
-            facts = {"name": name, "tape": machine.tape, "states": states, "symbols": symbols}
-            yield json.dumps({**facts, "description": machine.description, "source": machine.source}, ensure_ascii=False)
-            continue
-        line = f"{name:<{width}}  {machine.tape:<7} {states:>3} states {symbols:>3} symbols  {machine.description}"
-        yield line if len(line) <= room or not sys.stdout.isatty() else line[: room - 1] + "…"
-
-
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
-def refuse_overwriting(argument: str, output: Path) -> None:
-    """Raise OutputError if `output` is the very file that was read."""
-    with contextlib.suppress(OSError):
-        if output.exists() and os.path.samefile(argument, output):
-            raise OutputError(f"{output}: that is the machine itself: choose another name for the output")
-
-
 def write(text: str, output: Path | None, argument: str) -> None:
     """Write `text` to `output`, whole or not at all and not over what `argument` names, or to standard output."""
     if output is None:
-        typer.echo(text, nl=False)
+        streams.write_data(text)
         return
     from tm2tfr.export.files import write_text
+    from tm2tfr.export.places import check_file
 
-    refuse_overwriting(argument, output)
+    check_file(output, reading=[argument])
     write_text(output, text)
-    typer.echo(f"wrote {output}", err=True)
+    click.echo(f"wrote {output}", err=True)
+
+
+def tell(line: str, *, as_json: bool) -> None:
+    """Print a line, for people or as data."""
+    if as_json:
+        streams.write_data(f"{line}\n")
+    else:
+        click.echo(line)
 
 
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
-def guarded(app: typer.Typer, arguments: list[str]) -> int:
+def guarded(app: click.Group, arguments: list[str]) -> int:
     """Run `app` and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
-    for stream in (sys.stdout, sys.stderr):  # a console that cannot show ⊥ gets '?', not a crash
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    streams.prepare()
+    code = _ran(app, streams.decoded(arguments))
+    if note := streams.note():
+        _say(note)
+    return code
+
+
+def _ran(app: click.Group, arguments: list[str]) -> int:
     try:
         answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
         sys.stdout.flush()
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("interrupted", err=True)
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted")
         return 130
-    except BrokenPipeError:  # the reader went away, as in `tm2tfr trace | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Tm2tfrError as error:
-        typer.echo(f"{error}", err=True)
+        _say(f"{error}")
         return 130 if isinstance(error, Interrupted) else 2
     except MemoryError:
-        typer.echo("out of memory: the run is too long for this engine: lower --max-steps", err=True)
+        _say("out of memory: the run is too long for this engine: lower --max-steps")
         return 2
-    except Exception as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
-        return _unexpected(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
+        lost = _output_lost(error)
+        return _unexpected(error) if lost is None else lost
     return answer if isinstance(answer, int) else 0
 
 
-def _unexpected(error: Exception) -> int:
-    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of the command line library
-        error.show()
-        return int(error.exit_code)
+def _say(message: str) -> None:
+    try:
+        click.echo(message, err=True)
+    except OSError:  # there is nobody left to tell
+        streams.silence(sys.stderr)
+
+
+def _output_lost(error: BaseException) -> int | None:
+    """Return the exit code if standard output takes nothing more; a reader that went away has seen enough."""
+    if streams.broken(error):
+        streams.silence(sys.stdout)
+        return 0
+    if not isinstance(error, OSError) or not streams.full(error):
+        return None
+    streams.silence(sys.stdout)
+    _say(f"{streams.refusal(error)}")
+    return 2
+
+
+def _unexpected(error: BaseException) -> int:
     if os.environ.get("TM2TFR_DEBUG"):
         raise error
     what = f"{type(error).__name__}: {error}"
-    typer.echo(f"internal error: {what}: this is a bug, please report it with the command and TM2TFR_DEBUG=1", err=True)
+    click.echo(f"internal error: {what}: this is a bug, please report it with the command and TM2TFR_DEBUG=1", err=True)
     return 70
 
 
@@ -378,8 +416,5 @@ def _with_optional_layer(arguments: list[str]) -> list[str]:
         return arguments
     at = arguments.index("--explain") + 1
     following = arguments[at] if at < len(arguments) else "-"
-    from tm2tfr.machine.formats.bbchallenge import is_argument
-    from tm2tfr.machine.library import shipped
-
-    machine = is_argument(following) or following in shipped() or Path(following).suffix != "" or Path(following).exists()
-    return [*arguments[:at], ALL, *arguments[at:]] if machine or following.startswith("-") else arguments
+    machine = following.startswith("-") or names_machine(following)
+    return [*arguments[:at], ALL, *arguments[at:]] if machine else arguments

@@ -1,7 +1,7 @@
-"""What can go wrong, said so that a person can mend it: where, what, and what to do.
+"""The errors, each with a message that a person can act on: where, what, and what to do.
 
 Every error that a user can cause is a `Tm2tfrError`; the command line prints it and exits with 2.
-A `Diagnostic` is one complaint about one place of a text and shows the source line with ``^~~~`` below
+A `Diagnostic` is one complaint about one place in a text and shows the source line with ``^~~~`` below
 the offending part; a `SpecError` carries all the complaints about a machine at once.
 """
 
@@ -18,7 +18,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of one line of a text: 1-based line and column, and its length in characters."""
+    """A part of one line of a text: 1-based line and column, and its length in characters."""
 
     line: int
     column: int
@@ -27,11 +27,11 @@ class Span:
     """The whole source line, without its line break."""
 
     def underline(self) -> str:
-        """Return the source line and, below the stretch, ``^~~~``."""
+        """Return the source line with ``^~~~`` below this part."""
         shown = self.text.replace("\t", " ")
         column = min(self.column - 1, len(shown))
         length = max(1, min(self.length, len(shown) - column))
-        if len(shown) > 160:  # a very long line: show the neighbourhood of the stretch only
+        if len(shown) > 160:  # a very long line: show only the neighbourhood
             cut = max(0, column - 60)
             shown, column = shown[cut : cut + 160], column - cut
             length = min(length, max(1, 160 - column))
@@ -41,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnostic:
-    """One complaint: what is wrong, what to do, and where (a file and a span, as far as they are known)."""
+    """One complaint: what is wrong, what to do, and where (a file and a span, if known)."""
 
     what: str
     remedy: str
@@ -61,11 +61,11 @@ class Diagnostic:
 
 
 class Tm2tfrError(Exception):
-    """An error that the user can mend. ``str`` of it is the whole message: where, what, what to do."""
+    """An error that the user can correct. Its ``str`` is the whole message: where, what, and what to do."""
 
 
 class SpecError(Tm2tfrError):
-    """A machine that is not one; `diagnostics` holds every complaint, in the order of the text."""
+    """A text or an object that is not a valid machine; `diagnostics` has every complaint, in the order of the text."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
@@ -73,11 +73,15 @@ class SpecError(Tm2tfrError):
 
 
 class SpecWarning(UserWarning):
-    """Something in a machine that is legal and probably not meant."""
+    """Something in a machine that is legal but probably not intended."""
 
 
 class InputError(Tm2tfrError):
     """An input word with symbols outside the input alphabet."""
+
+
+class UsageError(Tm2tfrError):
+    """A command line that cannot be understood: an unknown command or option, a word too many, a value that is none."""
 
 
 class NotFoundError(Tm2tfrError):
@@ -93,7 +97,7 @@ class OutputError(Tm2tfrError):
 
 
 class ConversionError(Tm2tfrError):
-    """A machine that a format cannot say, or a format that nothing is read from or written to."""
+    """A machine that a format cannot express, or a format that cannot be read or written."""
 
 
 class ShapeError(Tm2tfrError):
@@ -105,11 +109,11 @@ class WeightFileError(Tm2tfrError):
 
 
 class EngineError(Tm2tfrError):
-    """An engine was asked for something that it does not do, or fed a token that does not exist."""
+    """An engine was asked for something that it does not support, or fed a token that does not exist."""
 
 
 class CheckpointError(Tm2tfrError):
-    """A checkpoint that cannot be gone on with: no checkpoint, damaged, or of another run."""
+    """A checkpoint that cannot be resumed: not a checkpoint, damaged, or from a different run."""
 
 
 class CompileError(Tm2tfrError):
@@ -117,25 +121,25 @@ class CompileError(Tm2tfrError):
 
 
 class ExportError(Tm2tfrError):
-    """Weights that another program's format cannot hold, or not precisely enough; or that program is missing."""
+    """Weights that another program's format cannot represent, or not precisely enough; or that program is missing."""
 
 
 class DatasetError(Tm2tfrError):
-    """A data set or a sweep that cannot be made here: a folder in use, workers that are lost, an extra that is missing."""
+    """A data set or a sweep that cannot be made: a folder in use, lost workers, or a missing extra."""
 
 
-class Interrupted(Tm2tfrError):  # noqa: N818  (it is no error)
-    """Ctrl-C during a run; ``str`` of it says where the run stands and how to go on. The exit code is 130."""
+class Interrupted(Tm2tfrError):  # noqa: N818  (it is not an error)
+    """Ctrl-C during a run; its ``str`` says how far the run got and how to resume it. The exit code is 130."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` if one of the `known` names is nearly `name`, else the empty string."""
+    """Return `` (did you mean 'x'?)`` if one of the `known` names resembles `name`, otherwise the empty string."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close and close[0] != name else ""
 
 
 def first_line(error: Exception) -> str:
-    """Return the kind of an error of another program, and the first line of what it says."""
+    """Return the type of another program's error and the first line of its message."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 

@@ -1,4 +1,4 @@
-"""A line on a terminal that says how far a run is, and what is said when it is interrupted."""
+"""A progress line on a terminal, and the message when a run is interrupted."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from tm2tfr.trace.check import Progress
 
-WAITING = " (the fast engine starts; its first use compiles it)"
-"""Said while a run has not begun after a second."""
+WAITING = " (starting the fast engine; its first use compiles it)"
+"""Shown while a run has not begun after a second."""
 
 
 @contextmanager
 def showing(max_steps: int | None) -> Iterator[Progress]:
-    """Give a callback that shows tokens, tokens a second and steps on a terminal, once a run takes a second.
+    """Yield a callback that shows tokens, tokens per second and steps on a terminal, once a run takes a second.
 
     Raises:
-        Interrupted: on Ctrl-C, with where the run stands.
+        Interrupted: on Ctrl-C, saying how far the run got.
     """
     standing = (0, 0)
     first: tuple[int, float] | None = None
@@ -37,7 +37,7 @@ def showing(max_steps: int | None) -> Iterator[Progress]:
     def show(positions: int, steps: int) -> None:
         nonlocal standing, first
         standing, now = (positions, steps), time.monotonic()
-        if first is None or positions < first[0]:  # a run that is gone on with begins where it stood
+        if first is None or positions < first[0]:  # a resumed run begins where it stopped
             first = positions, now
         passed = max(now - first[1], 1e-9)
         if bar is not None and task is not None:
@@ -57,17 +57,17 @@ def showing(max_steps: int | None) -> Iterator[Progress]:
 
 @contextmanager
 def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
-    """Give a callback that shows shards done, and trace rows a second, on a terminal; `go_on`: said on Ctrl-C.
+    """Yield a callback that shows finished shards and trace rows per second on a terminal; Ctrl-C adds `go_on`.
 
     Raises:
-        Interrupted: on Ctrl-C, with how much is done.
+        Interrupted: on Ctrl-C, saying how much is done.
     """
     standing, began = (0, 0), time.monotonic()
     bar = None
     if sys.stderr.isatty():
         bar = _line(
             "{task.completed:,} of {task.fields[shards]} shards, "
-            "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} a second"
+            "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} per second"
         )
         task = bar.add_task("", total=None, shards="…", rows=0, rate=0.0)
         bar.start()
@@ -83,8 +83,8 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
         yield show
     except KeyboardInterrupt:
         done, shards = standing
-        told = f"interrupted after {done:,} of {shards:,} shards" if shards else "interrupted"
-        raise Interrupted(f"{told}{go_on and f': {go_on}'}") from None
+        message = f"interrupted after {done:,} of {shards:,} shards" if shards else "interrupted"
+        raise Interrupted(f"{message}{go_on and f': {go_on}'}") from None
     finally:
         if bar is not None:
             bar.stop()
@@ -93,7 +93,7 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
 def _bar(max_steps: int | None) -> Bar:
     most = "" if max_steps is None else f" of at most {max_steps:,}"
     text = (
-        "{task.completed:,} tokens, {task.fields[rate]:,.0f} a second, {task.fields[steps]:,} steps"
+        "{task.completed:,} tokens, {task.fields[rate]:,.0f} per second, {task.fields[steps]:,} steps"
         + most
         + "{task.fields[note]}"
     )

@@ -13,7 +13,8 @@ const KEYS: [string, string][] = [
   ["Shift → ←", "ten steps"],
   ["Page Down, Page Up", "a hundred steps"],
   ["Home, End", "the first, the last position"],
-  ["↑ ↓", "the layer before, the layer after"],
+  ["↓ ↑", "the next layer, the layer before; round from the last to the embedding"],
+  ["g", "the state graph over the whole window, and back"],
   ["+ −", "faster, slower"],
   ["j", "jump to a position"],
   ["d", "to the first divergence, if there is one"],
@@ -93,10 +94,18 @@ export class Controls {
       return;
     }
     if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+    if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return; // moves the graph
     const act = this.action(event);
     if (!act) return;
     event.preventDefault();
     act();
+  }
+
+  /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
+  private turn(by: number): void {
+    const stages = this.store.layers + 1;
+    this.store.set({ layer: ((this.store.now.layer + 1 + by + stages) % stages) - 1 });
+    requestAnimationFrame(() => document.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
   }
 
   private action(event: KeyboardEvent): (() => void) | undefined {
@@ -108,8 +117,8 @@ export class Controls {
       k: () => store.toggle(),
       ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
       ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
-      ArrowUp: () => store.set({ layer: store.now.layer - 1 }),
-      ArrowDown: () => store.set({ layer: store.now.layer + 1 }),
+      ArrowUp: () => this.turn(-1),
+      ArrowDown: () => this.turn(1),
       PageDown: () => store.step(100),
       PageUp: () => store.step(-100),
       Home: () => store.step(-Infinity),
@@ -118,10 +127,12 @@ export class Controls {
       "=": faster(1),
       "-": faster(-1),
       j: () => this.jump.select(),
+      g: () => document.querySelector<HTMLElement>("[data-enlarges]")?.click(),
       r: () => store.set({ raw: !store.now.raw }),
       t: () => document.querySelector<HTMLElement>("#theme")?.click(),
       "?": () => this.help.showModal(),
     };
+    if (document.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"]!;
     if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
     return actions[event.key];
   }

@@ -46,7 +46,7 @@ export interface LayerSpec {
   source: string;
   equation: string;
   units: number;
-  weights: string;
+  weights: Place;
   heads: HeadSpec[];
 }
 
@@ -93,7 +93,7 @@ export interface MachineSpec {
   states: { name: string; end: string | null }[];
   /** [state, symbol read, new state, symbol written, move, line of the arrow's label] */
   rules: [number, string, number, string, number, number][];
-  graph: { svg?: string; dot?: string; none?: string };
+  graph: { svg?: Place; dot?: string; none?: string };
 }
 
 export interface PageData {
@@ -116,6 +116,11 @@ export async function unpacked(text: string): Promise<Buffers> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const buffer = await new Response(stream).arrayBuffer();
   return (place) => column(buffer, place);
+}
+
+/** A long text, which is kept as the column of its bytes. */
+export function textAt(buffers: Buffers, place: Place): string {
+  return new TextDecoder().decode(buffers(place) as Uint8Array);
 }
 
 function column(buffer: ArrayBuffer, { type, at, count }: Place): Numbers {
@@ -214,6 +219,8 @@ export class Run {
   readonly expected: Sheet;
   private readonly stages: Map<number, { values: Numbers; others: Map<number, number[]> }>[];
   private readonly seen: ((i: number) => Look)[][];
+  /** The weights of each layer, as `tm2tfr.listing` writes them. */
+  readonly weights: string[];
 
   constructor(
     readonly spec: RunSpec,
@@ -233,6 +240,7 @@ export class Run {
           ]),
         ),
     );
+    this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
     this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
   }
 

@@ -1,11 +1,15 @@
 // The state graph, drawn by dot or by its WebAssembly, with the current state and rule marked.
 
-import type { MachineSpec, Run } from "./data";
+import { type Buffers, type MachineSpec, type Run, textAt } from "./data";
 import { el, set } from "./dom";
 import { ruleAt } from "./words";
 
-const SMALLEST = 0.62;
+/** Letters of this scale can be read; where all of the graph would be smaller, a part of it is shown so large. */
+const READABLE = 0.62;
+const SMALLEST = 0.42;
 const LARGEST = 1.7;
+const STEP = 1.3;
+const MOST = 4;
 
 export class Graph {
   readonly element: HTMLElement;
@@ -14,18 +18,39 @@ export class Graph {
   private nodes = new Map<number, Element>();
   private edges = new Map<string, Element>();
   private size: [number, number] = [1, 1];
+  /** The scale that was asked for, "whole", or "auto": all of it if it can be read then. */
+  private zoom: number | "whole" | "auto" = "auto";
+  private scale = 1;
   private partly = false;
   private followed: Element | null = null;
+  private readonly smaller: HTMLElement;
+  private readonly whole: HTMLElement;
+  private readonly large: HTMLElement;
 
   constructor(
     private readonly run: Run,
     private readonly machine: MachineSpec,
+    buffers: Buffers,
     private readonly redraw: () => void,
   ) {
-    const large = el("button", { type: "button", class: "small", "aria-pressed": "false", click: () => this.enlarge(large) }, "enlarge");
-    this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", large), this.scroll, this.caption);
+    const button = (text: string, name: string, act: () => void) =>
+      el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
+    this.smaller = button("−", "The state graph smaller", () => this.zoomTo(this.scale / STEP));
+    this.whole = button("whole", "All of the state graph", () => this.zoomTo("whole"));
+    this.large = button("enlarge", "The state graph over the whole window", () => this.enlarge());
+    set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
+    const zooming = el(
+      "span",
+      { class: "zooming" },
+      this.smaller,
+      button("+", "The state graph larger", () => this.zoomTo(this.scale * STEP)),
+      this.whole,
+      this.large,
+    );
+    this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", zooming), this.scroll, this.caption);
+    this.draggable();
     const { svg: drawing, dot, none } = machine.graph;
-    if (drawing) this.show(drawing);
+    if (drawing) this.show(textAt(buffers, drawing));
     else if (dot && window.tm2tfrDraws)
       window
         .tm2tfrDraws(dot)
@@ -79,19 +104,41 @@ export class Graph {
     if (this.element.isConnected) this.fit();
   }
 
-  /** Show all of it if it can be read then, else as much as can be. */
+  /** Give the drawing its size: all of it if it can be read then, else as much as can be, or as was asked for. */
   fit(): void {
     const drawing = this.scroll.querySelector("svg");
     if (!drawing) return;
     const { clientWidth, clientHeight } = this.scroll;
     const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-    const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
-    const smallest = this.element.classList.contains("large") ? SMALLEST / 1.5 : SMALLEST;
-    const scale = Math.max(smallest, Math.min(whole, LARGEST));
-    this.partly = scale > whole;
+    const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST);
+    const readable = whole < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole;
+    this.scale = this.zoom === "whole" ? whole : this.zoom === "auto" ? readable : Math.max(whole, Math.min(this.zoom, MOST));
+    this.partly = this.scale > whole;
     this.followed = null;
-    drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
-    drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
+    this.scroll.classList.toggle("partly", this.partly);
+    set(this.smaller, { disabled: !this.partly });
+    set(this.whole, { "aria-pressed": String(!this.partly) });
+    drawing.style.width = `${Math.floor(this.size[0] * this.scale)}px`;
+    drawing.style.height = `${Math.floor(this.size[1] * this.scale)}px`;
+  }
+
+  private zoomTo(zoom: number | "whole" | "auto"): void {
+    this.zoom = zoom;
+    this.fit();
+    this.redraw();
+  }
+
+  /** Move a graph that is shown in part by dragging it; fingers do so anyway. */
+  private draggable(): void {
+    const { scroll } = this;
+    scroll.addEventListener("mousedown", (event) => event.preventDefault()); // else the arrow keys would move the graph from now on
+    scroll.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse" || !this.partly) return;
+      scroll.setPointerCapture(event.pointerId);
+    });
+    scroll.addEventListener("pointermove", (event) => {
+      if (scroll.hasPointerCapture(event.pointerId)) scroll.scrollBy(-event.movementX, -event.movementY);
+    });
   }
 
   /** Keep the current state in view. */
@@ -106,11 +153,10 @@ export class Graph {
     if (outside) this.scroll.scrollBy(centre[0] - view.width / 2, centre[1] - view.height / 2);
   }
 
-  private enlarge(button: HTMLElement): void {
+  private enlarge(): void {
     const large = this.element.classList.toggle("large");
-    set(button, { "aria-pressed": String(large) });
-    button.textContent = large ? "back" : "enlarge";
-    this.fit();
-    this.redraw();
+    set(this.large, { "aria-pressed": String(large) });
+    this.large.textContent = large ? "back" : "enlarge";
+    this.zoomTo("auto");
   }
 }

@@ -14,7 +14,7 @@ export class Layers {
     private readonly run: Run,
     private readonly store: Store,
   ) {
-    this.cards = run.spec.layers.map((_, l) => this.card(l));
+    this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },
@@ -25,12 +25,27 @@ export class Layers {
 
   draw(position: number, layer: number): void {
     const i = Math.min(position, this.run.count - 1);
-    this.cards.forEach(({ card, button, heads, wrote }, l) => {
+    this.cards.forEach(({ card, button, heads, wrote }, n) => {
+      const l = n - 1;
       card.classList.toggle("chosen", l === layer);
       set(button, { "aria-pressed": l === layer ? "true" : "false" });
       heads.replaceChildren(...this.heads(l, i));
       wrote.replaceChildren(...this.wrote(l, i));
     });
+  }
+
+  /** What the stream holds before the first layer. */
+  private embedding(): Layers["cards"][number] {
+    const wrote = el("p", { class: "wrote" });
+    const button = el(
+      "button",
+      { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
+      el("span", { class: "number" }, "0"),
+      "embedding",
+    );
+    const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
+    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
+    return { card, button, heads: el("ul"), wrote };
   }
 
   private card(l: number): Layers["cards"][number] {
@@ -49,7 +64,7 @@ export class Layers {
       ...layer.heads.map((head, k) =>
         el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)),
       ),
-      el("pre", { tabindex: 0 }, layer.weights),
+      el("pre", { tabindex: 0 }, this.run.weights[l]!),
     );
     const more = el("button", {
       type: "button",
@@ -74,8 +89,8 @@ export class Layers {
   }
 
   private heads(l: number, i: number): HTMLElement[] {
-    const before = this.run.spec.layers.slice(0, l).reduce((sum, layer) => sum + layer.heads.length, 0);
-    return this.run.spec.layers[l]!.heads.map((head, k) => {
+    const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer) => sum + layer.heads.length, 0);
+    return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
       const look = this.run.look(l, k, i);
       const fact = (name: string, value: string, full: number) =>
         el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));

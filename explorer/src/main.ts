@@ -1,9 +1,10 @@
 // The page: reads what it was given, builds the views of each run, and draws them whenever something changes.
 
 import { Controls, fromAddress } from "./controls";
-import { type PageData, Run, unpacked } from "./data";
+import { type Buffers, type PageData, Run, unpacked } from "./data";
 import { el, set } from "./dom";
 import { Graph } from "./graph";
+import { History } from "./history";
 import { Layers, Stream } from "./layers";
 import { Store } from "./state";
 import { Strip } from "./strip";
@@ -24,7 +25,7 @@ async function start(): Promise<void> {
   const controls = new Controls(store, divergence);
 
   const main = document.querySelector("main")!;
-  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store))));
+  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers))));
   document.body.append(controls.element, controls.help);
   document.querySelector("#help")!.addEventListener("click", () => controls.help.showModal());
   document.querySelector(".verdict")!.replaceChildren(...verdict(runs));
@@ -40,17 +41,31 @@ async function start(): Promise<void> {
   document.documentElement.dataset["ready"] = "true";
 }
 
-function view(run: Run, several: boolean, store: Store): HTMLElement {
-  const tape = new Tape(run, data.machine);
+function view(run: Run, several: boolean, store: Store, buffers: Buffers): HTMLElement {
+  const history = new History(run, data.machine?.blank ?? "_");
+  const tape = new Tape(run, data.machine, history);
   const strip = new Strip(run, store);
   const layers = new Layers(run, store);
   const stream = new Stream(run, store);
-  const table = new Table(run, store);
-  const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
+  const table = new Table(run, store, history);
+  const graph = data.machine && new Graph(run, data.machine, buffers, () => store.set({}));
+  const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
+  const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
+  const inside = el("div", { class: "inside" });
+  const arrange = arranged(inside, {
+    title,
+    graph: graph && graph.element,
+    tape: tape.element,
+    strip: strip.element,
+    layers: layers.element,
+    table: table.element,
+    stream: stream.element,
+  });
   let width = 0;
   store.subscribe(({ i, layer, raw, playing }) => {
     if (width !== innerWidth) {
       width = innerWidth;
+      arrange();
       for (const part of [tape, strip, table]) part.measure();
       graph?.fit();
     }
@@ -63,19 +78,26 @@ function view(run: Run, several: boolean, store: Store): HTMLElement {
     graph?.follow();
     table.draw(i);
   });
-  const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
-  const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-  return el(
-    "article",
-    { class: "run", "data-boundary": run.spec.boundary },
-    el(
-      "div",
-      { class: "inside" },
-      title,
-      el("div", { class: "side" }, tape.element, strip.element, layers.element),
-      el("div", { class: "side" }, graph ? graph.element : null, table.element, stream.element),
-    ),
-  );
+  return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
+}
+
+/** Put the panels into two columns where the styles have two, else under one another, with the graph beside the tape.
+ *
+ * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
+ */
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, strip, layers, graph, table, stream } = parts;
+  const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
+  let columns = 0;
+  return () => {
+    const now = getComputedStyle(inside).gridTemplateColumns.split(" ").length;
+    if (now === columns) return;
+    columns = now;
+    const focused = document.activeElement;
+    const panels = now > 1 ? [side(tape, strip, layers), side(graph, table, stream)] : [tape, graph, strip, table, layers, stream];
+    inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
+    if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
+  };
 }
 
 /** What has gone wrong, on top: the first divergence and its cause, with a button that goes there. */

@@ -3,7 +3,7 @@
 import type { Look, Run } from "./data";
 import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
-import { apart, digits, math } from "./words";
+import { apart, count, digits, math, shortened } from "./words";
 
 /** So many positions are tried whether they all fit. */
 const MOST = 60;
@@ -11,10 +11,13 @@ const LANE = 26;
 const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
-/** Widths in pixels: between tokens, of what stands for tokens left out, around a token's text, of the arrow. */
+/** Widths in pixels: between tokens, at least of what stands for tokens left out, around a token's text, of the arrow. */
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
-const NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
+const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
+/** So many characters of a token are shown where there is no room for all. */
+const LIMITS = [26, 20, 16, 14, 12];
+const NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
 
 interface Chip {
   i: number;
@@ -31,6 +34,7 @@ export class Strip {
   private scale = 8;
   private room = 600;
   private sizes = WIDE;
+  private limit = Infinity;
 
   constructor(
     private readonly run: Run,
@@ -83,6 +87,10 @@ export class Strip {
     if (width > this.room + 6) this.field.parentElement!.scrollLeft = width;
   }
 
+  private shown(i: number, now: number): string {
+    return shortened(this.token(i, now), this.limit);
+  }
+
   private token(i: number, now: number): string {
     return i > now ? this.run.rows.text("y", now)! : this.run.rows.text("x", i)!;
   }
@@ -90,9 +98,10 @@ export class Strip {
   /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
   private layOut(i: number, looks: Look[]): Chip[] {
     const { room } = this;
+    this.limit = Infinity;
     const chosen = new Set([i, i + 1]);
     for (const look of looks) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
-    for (const sizes of i < MOST ? [WIDE, CLOSE] : []) {
+    for (const sizes of i < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
       this.sizes = sizes;
       const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
       if (end(all) <= room) return this.written(all);
@@ -102,6 +111,19 @@ export class Strip {
     if (end(chips) > room) {
       this.sizes = NARROW;
       chips = this.placed([...chosen], i);
+      for (const limit of LIMITS) {
+        if (end(chips) <= room) break;
+        this.limit = limit;
+        chips = this.placed([...chosen], i);
+      }
+    }
+    // a token takes less room than the word that it is not shown
+    for (const n of [...chosen].map((k) => k - 1)) {
+      if (n < 0 || chosen.has(n) || (n > 0 && !chosen.has(n - 1))) continue;
+      const more = this.placed([...chosen, n], i);
+      if (end(more) > Math.max(room, end(chips))) continue;
+      chosen.add(n);
+      chips = more;
     }
     for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
       if (chosen.has(n) || n < 0) continue;
@@ -115,18 +137,19 @@ export class Strip {
 
   private written(chips: Chip[]): Chip[] {
     this.field.classList.toggle("tight", this.sizes === NARROW);
+    this.field.classList.toggle("medium", this.sizes === MEDIUM);
     this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
     return chips;
   }
 
   private placed(positions: number[], i: number): Chip[] {
-    const { gap, omitted, around, least, arrow, lettering } = this.sizes;
-    const text = (n: number) => this.token(n, i).length * this.scale * lettering;
+    const { gap, around, least, arrow, lettering } = this.sizes;
+    const text = (n: number) => this.shown(n, i).length * this.scale * lettering;
     const width = (n: number) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
     const chips: Chip[] = [];
     let [left, before] = [2, -1];
     for (const n of positions.sort((a, b) => a - b)) {
-      if (n > before + 1 && n <= i) left += omitted;
+      if (n > before + 1 && n <= i) left += this.widthOmitted(n - before - 1);
       chips.push({ i: n, left, width: width(n) });
       left += width(n) + gap;
       before = n;
@@ -134,12 +157,24 @@ export class Strip {
     return chips;
   }
 
+  private widthOmitted(missing: number): number {
+    const { omitted, gap, lettering } = this.sizes;
+    return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
+  }
+
+  /** What stands for tokens left out: in the tokens' own line, so that nobody takes their number for a position. */
   private omitted(before: number, next: Chip): HTMLElement {
     const missing = next.i - before - 1;
-    const item = el("li", { class: "omitted", title: `${missing.toLocaleString("en")} positions are not shown` });
-    item.append(el("span", {}, "⋯"), el("span", { class: "index" }, missing.toLocaleString("en")));
-    item.style.left = `${next.left - this.sizes.omitted}px`;
-    item.style.width = `${this.sizes.omitted - this.sizes.gap}px`;
+    const said = `${count(missing, "more position")}, not shown`;
+    const number = missing.toLocaleString("en");
+    const item = el("li", { class: "omitted", title: said });
+    item.append(
+      el("span", { class: "more", "aria-hidden": "true" }, number, el("br"), "more"),
+      el("span", { class: "said" }, said),
+    );
+    const width = this.widthOmitted(missing);
+    item.style.left = `${next.left - width}px`;
+    item.style.width = `${width - this.sizes.gap}px`;
     return item;
   }
 
@@ -155,9 +190,10 @@ export class Strip {
         "aria-current": i === now ? "step" : null,
         "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
         "data-position": i,
+        title: this.shown(i, now) === text ? null : text,
         click: () => store.set({ i, playing: false }),
       },
-      text,
+      this.shown(i, now),
     );
     const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
     if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));

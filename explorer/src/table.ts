@@ -1,8 +1,10 @@
-// The chapter's table. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
+// The chapter's table, with the tape before each step. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
 
 import { COLUMNS, type ColumnName, type Run } from "./data";
 import { characterWidth, el, set } from "./dom";
+import type { History, Stretch } from "./history";
 import type { Store } from "./state";
+import { shortened } from "./words";
 
 const TITLES: Record<ColumnName, string> = {
   x: "the token at this position",
@@ -17,7 +19,14 @@ const ROW = 36;
 const AROUND = 8;
 const PRINTED = 40;
 /** How much smaller than usual the letters may become. */
-const SMALLEST = 0.74;
+const SMALLEST = 0.7;
+/** How small the letters may become for the sake of more cells of the tape; so many cells are shown. */
+const COMFORTABLE = 0.92;
+const FEWEST = 3;
+const MOST = 21;
+/** So many characters of a cell are shown, the fewer the less room there is; the first that all columns fit with. */
+const LIMITS = [48, 40, 32, 26, 22, 19, 16, 14, 12];
+const TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
 
 export class Table {
   readonly element: HTMLElement;
@@ -25,6 +34,11 @@ export class Table {
   private readonly scroll: HTMLElement;
   private readonly grid: HTMLElement;
   private readonly shown = new Map<number, HTMLElement>();
+  private stretch: (i: number) => Stretch | null = () => null;
+  private window = 0;
+  private limit = 0;
+  /** Whether the tape goes on to the left of the cells shown in any row. */
+  private cuts = false;
   private now = -1;
   private marked = -1;
   private printing = false;
@@ -32,11 +46,13 @@ export class Table {
   constructor(
     private readonly run: Run,
     private readonly store: Store,
+    private readonly history: History,
   ) {
     const header = el(
       "div",
       { class: "row header", role: "row" },
       el("span", { role: "columnheader", title: "the position" }, "i"),
+      el("span", { role: "columnheader", title: TAPE }, "tape"),
       ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name)),
     );
     this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
@@ -53,14 +69,42 @@ export class Table {
     this.grid.style.fontSize = "";
     const size = parseFloat(getComputedStyle(this.grid).fontSize);
     const scale = characterWidth(this.grid);
-    const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
-    const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
-    const all = widths.reduce((sum, width) => sum + width, 0);
-    const smaller = Math.max(SMALLEST, Math.min(1, this.scroll.clientWidth / all));
+    const room = this.scroll.clientWidth / scale;
+    const widest = COLUMNS.map((name) => run.widest(name));
+    const signsFor = (limit: number) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit))];
+    const sum = (numbers: number[]) => numbers.reduce((all, n) => all + n, 0);
+    const limit = LIMITS.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST) ?? LIMITS.at(-1)!;
+    const signs = signsFor(limit);
+    const rest = sum(signs);
+    const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
+    const widths = [signs[0]!, tape, ...signs.slice(1)].map((n) => n * scale);
+    const all = (rest + tape) * scale;
+    const smaller = Math.max(SMALLEST, Math.min(1, room / (rest + tape)));
     this.grid.style.fontSize = `${size * smaller}px`;
     this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
     this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
     this.body.style.height = `${run.count * ROW}px`;
+    this.now = -1; // so that the row is brought into view again
+  }
+
+  /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+  private tapeWidth(window: number): number {
+    return window * (1 + this.history.widest()) + 4;
+  }
+
+  /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+  private choose(limit: number, room: number): number {
+    const { history } = this;
+    const all = history.highest - history.lowest + 1;
+    const window = Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / (1 + history.widest()))));
+    if (window === this.window && limit === this.limit) return window;
+    [this.window, this.limit] = [window, limit];
+    this.cuts = window < all || history.lowest < 0;
+    this.grid.dataset["window"] = String(window);
+    this.stretch = history.stretches(window);
+    for (const row of this.shown.values()) row.remove();
+    this.shown.clear();
+    return window;
   }
 
   draw(position: number): void {
@@ -121,21 +165,36 @@ export class Table {
         click: () => store.set({ i, playing: false }),
       },
       el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
+      el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
       ...COLUMNS.map((name) => {
-        const text = run.rows.cell(name, i);
+        const whole = run.rows.cell(name, i);
+        const text = shortened(whole, this.limit);
         const due = run.wrong(name, i);
         const mark = due !== undefined ? "wrong" : compared ? "right" : "unchecked";
         return el(
           "span",
-          { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
+          { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole ? null : whole },
           text,
           el("span", { class: "tick", title: due !== undefined ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== undefined ? "✗" : compared ? "✓" : ""),
-          due === undefined ? null : el("span", { class: "due" }, `≠ ${due}`),
+          due === undefined ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`),
         );
       }),
     );
     row.style.top = `${i * ROW}px`;
     return row;
+  }
+
+  /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
+  private tape(i: number): (Node | string)[] {
+    const stretch = this.stretch(i);
+    if (!stretch) return [];
+    const { cells, head, cut } = stretch;
+    const around = (k: number) => (k === head ? "[" : k - 1 === head ? "]" : " ");
+    const text = (from: number, to: number) => cells.slice(from, to).map((cell, k) => around(from + k) + cell).join("");
+    const end = `${around(cells.length)}…`;
+    const begin = cut ? "…" : this.cuts ? " " : "";
+    if (head === null || head < 0 || head >= cells.length) return [begin + text(0, cells.length) + end];
+    return [begin + text(0, head), el("b", { class: "at" }, `[${cells[head]}]`), (text(head + 1, cells.length) + end).slice(1)];
   }
 
   private print(printing: boolean): void {

@@ -2,6 +2,7 @@
 
 import type { MachineSpec, Run } from "./data";
 import { el, set } from "./dom";
+import type { History } from "./history";
 import { story } from "./words";
 
 const MARGIN = 2;
@@ -22,16 +23,12 @@ export class Tape {
   constructor(
     private readonly run: Run,
     private readonly machine: MachineSpec | null,
+    private readonly history: History,
   ) {
     const tape = el("div", { class: "tape", role: "img" }, this.head, this.cells);
     this.element = el("section", { class: "panel tape-panel", "aria-label": "The tape" }, tape, this.story, this.end);
-    let [lowest, highest] = [0, Math.max(0, run.spec.prompt - 1)];
-    for (let i = 0; i < run.count; i++) {
-      const h = run.rows.number("h", i);
-      if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
-    }
-    this.lowest = machine?.tape === "one-way" ? Math.min(0, lowest) : lowest - 1;
-    this.highest = highest + 1;
+    this.lowest = machine?.tape === "one-way" ? history.lowest : history.lowest - 1;
+    this.highest = history.highest + 1;
   }
 
   /** Take note of how many cells there is room for. */
@@ -47,13 +44,13 @@ export class Tape {
     const h = run.rows.number("h", i);
     const known = Number.isInteger(h);
     this.fit(known ? h : 0);
-    const { written, fresh } = this.contents(i);
+    const fresh = i > run.spec.prompt + 1 ? this.history.written(i) : null;
     const blank = this.machine?.blank ?? "_";
     const one = this.machine?.tape === "one-way";
     const start = this.first!;
     const cells: HTMLElement[] = [];
     for (let cell = start; cell < start + this.size; cell++) {
-      const symbol = written.get(cell);
+      const symbol = this.history.symbol(cell, i);
       const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
       cells.push(
         el(
@@ -91,22 +88,6 @@ export class Tape {
     bubble.style.maxWidth = `${width}px`;
     const half = bubble.offsetWidth / 2;
     bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
-  }
-
-  /** What is in the cells before step i, and the cell that the token at i has just written. */
-  private contents(i: number): { written: Map<number, string>; fresh: number | null } {
-    const { rows, spec } = this.run;
-    const written = new Map<number, string>();
-    for (let n = 0; n < spec.prompt; n++) written.set(n, rows.text("x", n)!);
-    let fresh: number | null = null;
-    for (let n = spec.prompt + 1; n <= i; n++) {
-      const symbol = rows.text("b", n);
-      const cell = rows.number("h", n - 1);
-      if (symbol === null || !Number.isInteger(cell)) continue;
-      written.set(cell, symbol);
-      if (n === i && n > spec.prompt + 1) fresh = cell;
-    }
-    return { written, fresh };
   }
 
   /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */

@@ -53,6 +53,14 @@ export function words(subspace: SubspaceSpec, value: Value, i: number): string {
   return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
 }
 
+/** A text without its middle if it is longer than so many characters: the end of a token says most. */
+export function shortened(text: string, most: number): string {
+  const signs = [...text];
+  if (signs.length <= most) return text;
+  const end = Math.ceil(0.7 * (most - 1));
+  return `${signs.slice(0, most - 1 - end).join("")}…${signs.slice(-end).join("")}`;
+}
+
 export function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }

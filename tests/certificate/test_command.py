@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from tm2tfr import console
+from tm2tfr.api import check
+from tm2tfr.certificate import prove
+from tm2tfr.certificate.report import Runs, report
 from tm2tfr.cli import app
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.export.weight_file import save
@@ -29,9 +32,10 @@ def test_the_table_of_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_question_of_the_five_state_busy_beaver(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["busy-beaver-5", "--engine", "fast", "--max-steps", "47176872", "--max-head", "12289"]
+    asked = ["busy-beaver-5", "--engine", "fast", "--max-steps", "47_176_870", "--max-head", "12289"]
     code, out, _ = certify(*asked, capsys=capsys)
     assert code == 0
+    assert "asked: runs of at most 47,176,870 steps on the empty input: 47,176,872 positions" in out
     assert "certified: for every input and every run with at most 47,176,872 positions and |h| ≤ 12,289, fast in" in out
     asked = ["busy-beaver-5", "--dtype", "float32", "--max-positions", "162"]
     code, out, _ = certify(*asked, capsys=capsys)
@@ -63,6 +67,8 @@ def test_a_weight_file_and_the_json_beside_it(tmp_path: Path, capsys: pytest.Cap
         (["chapter", "--engine", "slow"], "unknown engine 'slow'"),
         (["chapter", "--engine", "exact", "--dtype", "float32"], "the exact engine does not compute in 'float32'"),
         (["nonesuch"], "nonesuch"),
+        (["chapter", "--max-steps", "5", "--max-positions", "9"], "are two ways to ask: leave one of them out"),
+        (["chapter", "--input-length", "5"], "--input-length goes with --max-steps: add it"),
         (["chapter", "-o", "c.txt"], "c.txt: certificates are written as .json: name the file c.json"),
     ],
 )
@@ -70,6 +76,54 @@ def test_bad_input(arguments: list[str], said: str, capsys: pytest.CaptureFixtur
     code, out, err = certify(*arguments, capsys=capsys)
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_steps_are_the_machines_and_positions_are_the_decoders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The chapter's float32 certificate is for 161 positions: n symbols, BOS, and one more than the steps."""
+    float32 = ["chapter", "--dtype", "float32"]
+    symbols = len(load("chapter").input or "")
+    for steps, length, granted in ((159, 0, True), (160, 0, False), (149, 10, True), (150, 10, False)):
+        asked = ["--max-steps", str(steps), "--input-length", str(length)]
+        code, out, _ = certify(*float32, *asked, capsys=capsys)
+        assert (code, f"{steps + length + 2} positions" in out) == (0 if granted else 1, True)
+    own, path = 161 - symbols - 2, tmp_path / "c.json"
+    code, out, _ = certify(*float32, "--max-steps", str(own), "-o", str(path), capsys=capsys)
+    assert (code, f"on every input of at most {symbols} symbols" in out) == (0, True)
+    assert json.loads(path.read_text(encoding="utf-8"))["runs"] == {"steps": own, "symbols": symbols, "positions": 161}
+    assert certify(*float32, "--max-steps", str(own + 1), capsys=capsys)[0] == 1
+    assert certify(*float32, "--max-positions", "161", capsys=capsys)[0] == 0
+    assert certify(*float32, "--max-positions", "162", capsys=capsys)[0] == 1
+
+
+def test_a_run_of_the_steps_asked_for_has_no_more_positions_than_that() -> None:
+    machine = load("never-halts")
+    for steps in (0, 7, 12):
+        trace = check(compile_machine(machine), "", machine=machine, max_steps=steps)
+        assert trace.tokens <= Runs(steps, 0).positions
+    chapter = load("chapter")
+    for word in ("", "1", "11", "1111"):
+        trace = check(compile_machine(chapter), word, machine=chapter)
+        assert trace.result is not None
+        assert trace.tokens <= Runs(trace.result.steps, len(word)).positions
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        (Runs(3, 0), "runs of at most 3 steps on the empty input: 5 positions (0 symbols, BOS, 3 steps + 1)"),
+        (Runs(1, 1), "runs of at most 1 step on every input of at most 1 symbol: 4 positions (1 symbol, BOS, 1 step + 1)"),
+    ],
+)
+def test_what_was_asked_in_words(runs: Runs, words: str) -> None:
+    assert str(runs) == words
+
+
+def test_two_ways_to_ask_are_one_too_many() -> None:
+    with pytest.raises(ValueError, match="give 0 or more of each"):
+        Runs(-1, 0)
+    proof = prove(compile_machine(load("parity")), load("parity"))
+    with pytest.raises(ValueError, match="two ways to ask: give one of them"):
+        report(proof, positions=3, runs=Runs(1, 0))
 
 
 def test_help_says_what_n_counts() -> None:

@@ -36,7 +36,7 @@ def test_float32_writes_to_two_cells_for_ever_agree_to_the_certified_length_and_
 
 
 def test_the_fast_engine_goes_on_where_the_dense_one_is_no_longer_certified() -> None:
-    pytest.importorskip("numba")
+    pytest.importorskip("numba", reason="Numba is not installed: pip install 'tm2tfr[fast]'")
     machine = runner()
     decoder, positions_run = compile_machine(machine), 150_000
     proof = prove(decoder, machine)

@@ -1,4 +1,4 @@
-"""Data sets as folders: the same bytes whoever makes them, gone on with, and read by `datasets`."""
+"""Data sets as folders: the same bytes whoever makes them, resumed after an interruption, and read by `datasets`."""
 
 from __future__ import annotations
 
@@ -156,7 +156,11 @@ def test_datasets_loads_a_folder_as_it_is(words: Path, tmp_path: Path) -> None:
     making.make(spec, tmp_path / "plain", workers=1)
     env = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", script, words, tmp_path / "plain"], env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, words, tmp_path / "plain"],
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     parquet, plain, alone = map(json.loads, done.stdout.splitlines())
@@ -168,7 +172,7 @@ def test_a_split_without_an_example_is_told_of(tmp_path: Path) -> None:
     spec = "machines: [chapter]\ninputs: [1, 11]\nsupervision: answer\nsplits: {few: 0, all: 1}"
     found = making.make(read(spec, file="spec.yaml"), tmp_path / "made", workers=1)
     assert found.examples == {"few": {}, "all": {"answer": 2}}
-    assert dataset_report(found).splitlines()[1:3] == ["few: no example", "all: 2 examples (2 answer)"]
+    assert dataset_report(found).splitlines()[1:3] == ["few: no examples", "all: 2 examples (2 answer)"]
     assert "split: few" not in (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
 
 
@@ -181,7 +185,7 @@ def test_the_python_of_the_documentation(tmp_path: Path) -> None:
     env = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     script += "\nprint({split: len(data[split]) for split in data}, len(strong), {min(e['loss_mask']) for e in strong})"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=False
     )
     assert (done.returncode, done.stdout) == (0, "{'train': 21, 'test': 12} 7 {1}\n"), done.stderr
 
@@ -202,7 +206,7 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
     for split in ("train", "validation", "test"):
         assert f'  - split: {split}\n    path: "{split}/*.parquet"\n' in text
         assert f"| {split} | {sum(counts[split].values())} |" in text
-    assert text.endswith("`datasets.load_dataset` reads this folder, in the parquet files.\n")
+    assert text.endswith("`datasets.load_dataset` reads the parquet files of this folder.\n")
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +225,7 @@ def cluster_script(*arguments: str) -> list[str]:
 
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Give the address of a scheduler and so many worker processes, which nobody starts again when they die."""
+    """Yield the address of a scheduler and its worker processes, which are not restarted when they die."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     told, started = folder / "scheduler.json", list[subprocess.Popen[bytes]]()
     local = ("--host", "127.0.0.1", "--no-dashboard")
@@ -283,14 +287,14 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     from tm2tfr.dataset import pool
 
     monkeypatch.setattr(pool, "PATIENCE", 1.0)
-    with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: give the address that"):
+    with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: use the address that"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", scheduler="tcp://127.0.0.1:1")
     assert not (tmp_path / "data").exists()
 
 
 # ── going on ────────────────────────────────────────────────────────────────────────────────────────────────
 def cut_short(folder: Path, after: int) -> None:
-    """Begin a data set and stop after so many shards, as Ctrl-C or a crash would."""
+    """Begin a data set and stop after some shards, as Ctrl-C or a crash would."""
 
     def stop(done: int, shards: int, rows: int) -> None:
         if done == after:
@@ -340,9 +344,9 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
         (
             "seed: 3",
             "seed: 4",
-            "what is here was made with another spec: make this one in another folder",
+            "the data set here was made with a different spec: make this one in another folder",
         ),
-        ("shard size: 20", "shard size: 30", "made with another spec"),
+        ("shard size: 20", "shard size: 30", "made with a different spec"),
     ],
 )
 def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_path: Path) -> None:
@@ -354,7 +358,7 @@ def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_pat
 def test_resume_refuses_another_engine(tmp_path: Path) -> None:
     spec = read("machines: [chapter]\ninputs: [1]\nformats: jsonl", file="spec.yaml")
     making.make(spec, tmp_path / "data", workers=1, engine="dense")
-    with pytest.raises(DatasetError, match=r"was made with another engine \(dense, now exact\): make this one in"):
+    with pytest.raises(DatasetError, match=r"was made with a different engine \(dense, now exact\): make this one in"):
         making.make(spec, tmp_path / "data", workers=1, engine="exact", resume=True)
 
 
@@ -363,15 +367,15 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
     spec = read(PALINDROMES, file="spec.yaml")
     with monkeypatch.context() as patched:
         patched.setattr(making, "versions", lambda: {"tm2tfr": "0.0.1"})
-        with pytest.raises(DatasetError, match=r"made with other versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
+        with pytest.raises(DatasetError, match=r"made with different versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
             making.make(spec, tmp_path / "data", workers=1, resume=True)
     monkeypatch.setattr(making, "vocabulary", lambda *_: ("changed",))
-    with pytest.raises(DatasetError, match="made with other machines, or a machine file that has changed: make this"):
+    with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: make this"):
         making.make(spec, tmp_path / "data", workers=1, resume=True)
 
 
 def test_resume_wants_something_to_go_on_with(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="there is no data set here to go on with: leave --resume out"):
+    with pytest.raises(DatasetError, match="there is no data set to resume here: omit --resume"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path, workers=1, resume=True)
 
 
@@ -384,13 +388,13 @@ def test_a_manifest_that_is_none(text: str, tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
     spec, before = read(PALINDROMES, file="spec.yaml"), contents(words)
-    with pytest.raises(OutputError, match="this folder is not empty: go on with it with --resume, or choose"):
+    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume, or choose"):
         making.make(spec, words, workers=1)
     assert contents(words) == before
     (tmp_path / "mine").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match="this folder is not empty: choose another folder"):
         making.make(spec, tmp_path, workers=1)
-    with pytest.raises(OutputError, match="it is not a folder: choose another name"):
+    with pytest.raises(OutputError, match="this is not a folder: choose another name"):
         making.make(spec, tmp_path / "mine", workers=1)
     with pytest.raises(OutputError, match="there is no folder"):
         making.make(spec, tmp_path / "no" / "where", workers=1)
@@ -398,7 +402,9 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "versions", lambda: {**making.versions(), "numpy": "1.0"})
-    with pytest.raises(DatasetError, match=r"a worker has other versions \(numpy 1\.0, here .*\): install the same ones"):
+    with pytest.raises(
+        DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same versions"
+    ):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
 
 
@@ -431,7 +437,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(DatasetError, match="a cluster needs Dask"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or leave parquet out"):
+    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or remove parquet"):
         making.make(spec, tmp_path / "three", workers=1)
     plain = read(f"{PALINDROMES}formats: jsonl\n", file="spec.yaml")
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91
@@ -440,7 +446,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
 def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
     loaded = "print([n for n in ('numba', 'dask', 'distributed', 'pyarrow') if n in sys.modules])"
     script = f"import sys\nimport tm2tfr.dataset.make, tm2tfr.dataset.sweep\n{loaded}"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout == "[]\n"
 
 

@@ -81,10 +81,16 @@ def test_only_a_few_jobs_are_waiting_and_none_after_the_last_that_was_asked_for(
     [
         (
             distributed.KilledWorker("made", SimpleNamespace(address="tcp://somewhere"), 4),
-            "one job has ended several workers, for want of memory perhaps: lower 'shard size' or 'max steps'",
+            "one job killed several workers, perhaps for lack of memory: lower 'shard size' or 'max steps'",
         ),
-        (distributed.CancelledError("made"), r"the cluster is lost \(\w*CancelledError\): start it again, and go on with"),
-        (OSError("gone"), r"the cluster is lost \(OSError\): start it again, and go on with a data set with --resume"),
+        (
+            distributed.CancelledError("made"),
+            r"lost the connection to the cluster \(\w*CancelledError\): start it again, and resume",
+        ),
+        (
+            OSError("gone"),
+            r"lost the connection to the cluster \(OSError\): start it again, and resume a data set with --resume",
+        ),
     ],
     ids=["killed", "cancelled", "gone"],
 )

@@ -90,9 +90,9 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     assert found.again == f"tm2tfr trace {name} --input {word or repr('')} --max-steps 100 --engine {runs.chosen('auto')}"
     said = sweep_report(found).splitlines()
     assert said[0].startswith(f"two-states: FAILED after {before:,} runs (")
-    assert said[1] == f"counter-example: {name} on {word!r}"
+    assert said[1] == f"counterexample: {name} on {word!r}"
     assert said[2].startswith("  position ")
-    assert said[-1] == f"again: {found.again}"
+    assert said[-1] == f"reproduce: {found.again}"
 
 
 @pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: pip install 'tm2tfr[dataset]'")
@@ -106,14 +106,14 @@ def test_the_chapters_left_boundary_is_found_to_be_wrong_also_by_two_workers(tmp
     assert (one.stderr, two.stderr) == ("", "")
     lines = one.stdout.splitlines()
     assert lines[0].startswith("one way: FAILED after 37 runs (8 accept, 21 limit, 8 reject), ")
-    assert lines[1:3] == ["counter-example: 0RA0LA one-way on '1'", "  position 4: h should be 1, is 0"]
+    assert lines[1:3] == ["counterexample: 0RA0LA one-way on '1'", "  position 4: h should be 1, is 0"]
 
 
 def again(told: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command that a sweep gave."""
     line = f'tm2tfr() {{ "{sys.executable}" -m tm2tfr "$@"; }}\n{told}'
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
 @pytest.mark.parametrize("text", [ONE_WAY, LEFT_EDGE])
@@ -153,4 +153,4 @@ def test_complaints_about_a_spec_are_printed_without_a_traceback(tmp_path: Path)
     said = failed(2, command("dataset", "spec.yaml", "-o", "data", cwd=tmp_path))
     assert said == "spec.yaml:2:10: '2' is not in the input alphabet of chapter: use only 1\n  inputs: [2]\n           ^\n"
     assert not (tmp_path / "data").exists()
-    assert "shipped are palindromes, two-states" in failed(2, command("sweep", "one-state", cwd=tmp_path))
+    assert "one of the shipped specs: palindromes, two-states" in failed(2, command("sweep", "one-state", cwd=tmp_path))

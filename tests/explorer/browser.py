@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,9 @@ ARGUMENTS = (
     "--disable-sync",
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+
+Open = Callable[..., Any]
+"""What the fixture ``opened`` is: it opens an `Explorer`."""
 
 
 def program() -> str | None:
@@ -66,3 +69,13 @@ class Window:
 
     def close(self) -> None:
         self.context.close()
+
+
+def settled(page: Any) -> None:
+    """Wait until what was changed is drawn; a changed address is told of in an event, some time after."""
+    page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 20))")
+
+
+def position(page: Any) -> int:
+    settled(page)
+    return int(page.locator(".rows .row.now").first.get_attribute("data-row"))

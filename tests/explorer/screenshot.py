@@ -17,7 +17,7 @@ def take(path: Path) -> None:
         page = Path(folder) / "run.html"
         tm2tfr.explore("chapter", "11").save(page)
         window = browser.Window(
-            chromium, viewport={"width": 1400, "height": 1430}, color_scheme="light", reduced_motion="reduce"
+            chromium, viewport={"width": 1400, "height": 1520}, color_scheme="light", reduced_motion="reduce"
         )
         window.open(page, "#i=6&layer=4").screenshot(path=path)
         window.close()

@@ -6,7 +6,7 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,8 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
+from tests.explorer.browser import Open, position, settled
+from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
 from tm2tfr.explorer import Explorer
@@ -25,49 +27,6 @@ from tm2tfr.trace.rows import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser.browser() as found:
-        yield found
-
-
-@pytest.fixture
-def opened(chromium: Any, tmp_path: Path) -> Iterator[Open]:
-    """Open an `Explorer`; afterwards nothing may have been complained of, and nothing asked of any network."""
-    windows = []
-
-    def opener(page: Explorer, address: str = "", **options: Any) -> Any:
-        window = browser.Window(chromium, **options)
-        windows.append(window)
-        path = tmp_path / f"{len(windows)}.html"
-        page.save(path)
-        return window.open(path, address)
-
-    yield opener
-    for window in windows:
-        window.close()
-        assert window.complaints == []
-        assert [url for url in window.requests if not re.match(r"file:|data:|blob:", url)] == []
-        assert len({url.split("#")[0] for url in window.requests if url.startswith("file:")}) == 1
-
-
-@pytest.fixture(scope="module")
-def chapter() -> Explorer:
-    return tm2tfr.explore("chapter", "11")
-
-
-def settled(page: Any) -> None:
-    """Wait until what was changed is drawn."""
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def position(page: Any) -> int:
-    settled(page)
-    return int(page.locator(".rows .row.now").first.get_attribute("data-row"))
 
 
 def until(page: Any, reached: Callable[[int], bool]) -> None:
@@ -141,19 +100,21 @@ def test_keys(opened: Open, chapter: Explorer) -> None:
 
 def test_play_and_pause(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=0")
-    page.get_by_label("Speed").select_option("16")
+    page.get_by_label("Speed").select_option("1")  # so slow that it has not ended before it is told to pause
     page.locator("h1").click()
     page.keyboard.press("Space")
     page.wait_for_selector("[data-playing=true]")
-    until(page, lambda i: i >= 2)
+    until(page, lambda i: i >= 1)
     page.get_by_role("button", name="Pause").click()
     page.wait_for_selector("[data-playing=false]")
     there = position(page)
     page.wait_for_timeout(200)
     assert position(page) == there
+    page.get_by_label("Speed").select_option("16")
     page.get_by_role("button", name="Play").click()
     until(page, lambda i: i == 8)
     page.wait_for_selector("[data-playing=false]")
+    page.get_by_label("Speed").select_option("1")
     page.get_by_role("button", name="Play").click()  # again, from the beginning
     until(page, lambda i: i < 5)
 
@@ -520,7 +481,7 @@ def test_what_is_left_out_and_what_did_not_end(opened: Open) -> None:
     places = page.locator(".chip:not(.next)").evaluate_all("chips => chips.map(chip => Number(chip.dataset.position))")
     gaps = [after - before - 1 for before, after in pairwise(places) if after > before + 1]
     titles = page.locator(".omitted").evaluate_all("omitted => omitted.map(item => item.title)")
-    assert titles == [f"{gap} positions are not shown" for gap in gaps] != []
+    assert titles == [f"{gap} more positions, not shown" for gap in gaps] != []
     page = opened(tm2tfr.explore("left-edge", "11", left_boundary="chapter"))
     assert page.locator(".check").inner_text() == "✗ differs from the simulator at position 5"
 
@@ -558,7 +519,7 @@ def test_the_state_graph_follows(opened: Open, monkeypatch: pytest.MonkeyPatch, 
         from tm2tfr.machine.drawing import svg_or_none
 
         if svg_or_none(tm2tfr.load("chapter")) is None:
-            pytest.skip("Graphviz's dot is not installed")
+            pytest.skip(NO_DOT)
     else:
         monkeypatch.setenv("PATH", "")
     explorer = tm2tfr.explore("chapter", "11")
@@ -592,11 +553,16 @@ def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
 
 def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=6")
-    layers = page.locator(".layer").all_inner_texts()
+    before, *layers = page.locator(".layer").all_inner_texts()
+    assert [line for line in before.split("\n") if line][1:3] == [
+        "embedding",
+        "the token at this position, and the position itself",
+    ]
     assert [text.split("\n")[1] for text in layers] == [layer.name for layer in tm2tfr.compile("chapter").layers]
     assert "the latest write of the cell under the head, and whether there was one" in layers[3]
     assert "8.15-8.17" in layers[3]
-    assert [" ".join(page.locator(".wrote").nth(n).inner_text().split()) for n in (0, 4, 5)] == [
+    assert [" ".join(page.locator(".wrote").nth(n).inner_text().split()) for n in (0, 1, 5, 6)] == [
+        "writes x = (q4,_,-1) 1/(i+1) = 1/7 1 = 1 i = 6 i2 = 36",
         "writes q = q4 b = _ m = −1 m/(i+1) = −1/7",
         "writes a = x",
         "writes y = (q4,x,-1)",
@@ -783,5 +749,5 @@ def test_the_picture_for_the_readme(tmp_path: Path) -> None:
     for picture in (path, ROOT / "docs" / "explorer.png"):  # fonts differ from machine to machine: no bytes are compared
         data = picture.read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"
-        assert struct.unpack(">II", data[16:24]) == (1400, 1430)
+        assert struct.unpack(">II", data[16:24]) == (1400, 1520)
         assert len(data) > 80_000

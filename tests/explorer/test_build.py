@@ -17,7 +17,7 @@ ASSETS = Path(tm2tfr.__file__).parent / "explorer" / "assets"
 
 @pytest.mark.skipif(
     not (SOURCES / "node_modules").is_dir() or shutil.which("npm") is None,
-    reason="the tools that build the explorer are not installed: npm ci in explorer/",
+    reason="what builds the explorer is not installed: apt-get install npm, then npm ci in explorer/",
 )
 def test_the_assets_are_built_from_the_sources(tmp_path: Path) -> None:
     subprocess.run(["npm", "run", "--silent", "build", "--", str(tmp_path)], cwd=SOURCES, check=True, timeout=300)

@@ -7,13 +7,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 
 import tm2tfr
-from tests.explorer.reading import embedded
+from tests.explorer.reading import buffer, column, embedded
+from tests.installed import needs_dot
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, InputError
+from tm2tfr.explorer import document
 from tm2tfr.machine.drawing import rule_lines, to_dot
 
 MEGABYTE = 1_000_000
@@ -32,14 +34,14 @@ def command(*arguments: str) -> int:
 
 
 # ── the file ────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("dot", [True, False])
+@pytest.mark.parametrize("dot", [pytest.param(True, marks=needs_dot), False])
 def test_it_is_small_and_asks_nothing_of_a_network(monkeypatch: pytest.MonkeyPatch, dot: bool) -> None:
     if not dot:
         monkeypatch.setenv("PATH", "")
     html = tm2tfr.explore("chapter", "11").html
-    assert len(html.encode()) < 2.5 * MEGABYTE
+    assert len(html.encode()) < (0.11 if dot else 2.5) * MEGABYTE
     outside = re.sub(r"<script>\n/\*! Graphviz in WebAssembly.*?</script>", "", html, flags=re.DOTALL)
-    assert len(outside.encode()) < 0.2 * MEGABYTE
+    assert len(outside.encode()) < 0.11 * MEGABYTE
     assert "default-src 'none'" in html
     addresses = set(re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)|url\(([^)]+)\)|(https?://[^\s\"'`)\\\\]+)", outside))
     assert {next(filter(None, found)) for found in addresses} <= {
@@ -57,13 +59,20 @@ def test_it_shows_itself_in_a_notebook() -> None:
     assert repr(page).startswith("Explorer(traces=(Trace(")
 
 
-def test_only_text_goes_into_the_page() -> None:
+@pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script>é→⊥</text></svg>", 3), (None, 4)])
+def test_only_text_goes_into_the_page(monkeypatch: pytest.MonkeyPatch, drawing: str | None, scripts: int) -> None:
+    """With a drawing by ``dot``, and with the program that draws where there is no ``dot``."""
+    monkeypatch.setattr(document, "svg_or_none", lambda machine, **_: drawing)
     machine = tm2tfr.Machine(
         transitions={("</script>", "<"): ("<!--x", "_", "R")}, start="</script>", blank="_", name="<b>&"
     )
     html = tm2tfr.explore(machine, "<").html
     assert "<title>&lt;b&gt;&amp; on &#x27;&lt;&#x27;</title>" in html
-    assert html.count("</script>") == 3
+    assert html.count("</script>") == html.count("<script") == scripts
+    assert ("Graphviz in WebAssembly" in html) == (drawing is None)
+    if drawing:
+        packed = column(buffer(html), embedded(html)["machine"]["graph"]["svg"])
+        assert packed.tobytes().decode() == drawing.removeprefix("<?xml?>\n")
     assert embedded(html)["machine"]["states"][0] == {"name": "</script>", "end": None}
 
 
@@ -133,6 +142,13 @@ def test_all_that_is_written_can_be_read(theme: str) -> None:
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
 
 
+def test_no_text_is_faded() -> None:
+    """Else the contrast would be less than that of its colours; only a button that does nothing now may be."""
+    css = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
+    faded = [rule.strip() for rule, text in re.findall(r"([^{}]+)\{([^{}]*)\}", css) if "opacity" in text]
+    assert faded == [".zooming .small:disabled"]
+
+
 # ── the command and the errors ──────────────────────────────────────────────────────────────────────────────
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.html"
@@ -146,7 +162,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_page_is_called_run_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(typer, "launch", opened.append)
+    monkeypatch.setattr(click, "launch", opened.append)
     assert command("palindromes", "--input", "ab", "--open") == 0
     assert opened == ["run.html"]
     assert (tmp_path / "run.html").is_file()
@@ -177,7 +193,7 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
     [
         (["no-such"], "no-such: there is no such file, and no machine of that name is shipped"),
         (["chapter", "--input", "2"], "'2'"),
-        (["chapter", "-o", "{}/run.pdf"], "the page is written as .html: name the file run.html"),
+        (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),
         (["chapter", "-o", "{}/none/run.html"], "there is no folder"),
         (["chapter", "--max-steps", "50001"], "50,001 steps are too many for one: use at most 50,000, or tm2tfr trace"),
         (["palindromes", "--compare", "chapter"], "the tape is two-way and has no left boundary"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.installed import NO_LATEX
 from tm2tfr import convert as convert_any
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.export.conversion import TARGETS, convert, format_for
@@ -31,9 +32,9 @@ def compiled(*parts: str, folder: Path) -> None:
     tex = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
     (folder / "t.tex").write_text(tex, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-    assert "Missing character" not in (folder / "t.log").read_text(errors="replace")
+    assert "Missing character" not in (folder / "t.log").read_text(errors="replace", encoding="utf-8")
 
 
 def nasty() -> Machine:
@@ -47,12 +48,12 @@ def nasty() -> Machine:
     return Machine(transitions=rules, start="[%", blank="_", accept="#1;", name="nasty")
 
 
-@pytest.mark.skipif(not has("tikz.sty"), reason="pdflatex or TikZ is not installed")
+@pytest.mark.skipif(not has("tikz.sty"), reason=NO_LATEX)
 def test_tikz_compiles(tmp_path: Path) -> None:
     compiled(*(convert(m, "tikz").text for m in [nasty(), *map(load, shipped())]), folder=tmp_path)
 
 
-@pytest.mark.skipif(not has("booktabs.sty"), reason="pdflatex is not installed")
+@pytest.mark.skipif(not has("booktabs.sty"), reason=NO_LATEX)
 def test_the_table_compiles(tmp_path: Path) -> None:
     compiled(*(convert(m, "latex").text for m in [nasty(), *map(load, shipped())]), folder=tmp_path)
 
@@ -92,7 +93,7 @@ def test_the_library_call() -> None:
 
 def test_unknown_formats() -> None:
     with pytest.raises(
-        ConversionError, match=r"no machine is written as 'tikzz' \(did you mean 'tikz'\?\): choose one of yaml, "
+        ConversionError, match=r"machines cannot be written as 'tikzz' \(did you mean 'tikz'\?\): choose one of yaml, "
     ):
         convert(load("chapter"), "tikzz")
 
@@ -102,5 +103,7 @@ def test_the_format_is_that_of_the_ending() -> None:
     formats = ["yaml", "yaml", "morphett", "jflap", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
     assert [format_for(Path(f"f{ending}")) for ending in endings] == formats
     assert set(formats) == {*TARGETS} - {"bbchallenge", "turingmachine.io"}
-    with pytest.raises(OutputError, match=r"f\.txt: no format goes with '\.txt': use --to yaml, turingmachine\.io, bbch"):
+    with pytest.raises(
+        OutputError, match=r"f\.txt: no format has the extension '\.txt': use --to yaml, turingmachine\.io, bbch"
+    ):
         format_for(Path("f.txt"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.export.examples import NASTY_SYMBOLS, broken, chapter, made, nasty, traced
+from tests.installed import NO_LATEX
 from tm2tfr.export.latex import text
 from tm2tfr.export.tables import table
 
@@ -27,13 +28,13 @@ def compiled(body: str, folder: Path, program: str) -> str:
     """Return LaTeX's log; a LaTeX error is a failure."""
     (folder / "t.tex").write_text(DOCUMENT.replace("BODY", body), encoding="utf-8")
     quiet = [] if program == "tectonic" else ["-halt-on-error", "-interaction=nonstopmode"]
-    done = subprocess.run([program, *quiet, "t.tex"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *quiet, "t.tex"], cwd=folder, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout[-3000:]
     assert (folder / "t.pdf").stat().st_size > 1000
     return done.stdout
 
 
-@pytest.mark.skipif(not PROGRAMS, reason="no LaTeX is installed")
+@pytest.mark.skipif(not PROGRAMS, reason=NO_LATEX)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_table_compiles(program: str, tmp_path: Path) -> None:
     wrong, all_of_them = traced(chapter(), "11", broken(), max_steps=8), traced(nasty(), NASTY_SYMBOLS)
@@ -48,7 +49,7 @@ def test_every_table_compiles(program: str, tmp_path: Path) -> None:
     assert "Missing character" not in log
 
 
-@pytest.mark.skipif("pdflatex" not in PROGRAMS, reason="pdflatex is not installed")
+@pytest.mark.skipif("pdflatex" not in PROGRAMS, reason=NO_LATEX)
 def test_every_character_compiles_and_needs_no_bitmap_font(tmp_path: Path) -> None:
     signs = [chr(n) for n in [*range(0x20, 0x600), *range(0x1E00, 0x2800), 0x1F600, 0x10FFFF]]
     log = compiled(" ".join(text(sign) for sign in signs), tmp_path, "pdflatex")

@@ -61,7 +61,7 @@ def test_long_runs_are_thinned_unless_all_is_asked_for() -> None:
     short, whole = report(found), report(found, everything=True)
     assert (len(short.splitlines()), len(whole.splitlines())) == (80, 80 + 4 * (109 - 12))
     assert " 54  0.00496      202   1.44    4.49e-05  2.23e+04    110\n" in short
-    assert "1/τ grows like n^1.27 over these lengths as found, like n^1.06 by the theorem: O(n·log n)" in short
+    assert "over these lengths 1/τ grows like n^1.27 as found, like n^1.06 by the theorem: O(n·log n)" in short
 
 
 def test_a_property_that_does_not_hold_and_wrong_tokens_are_told() -> None:
@@ -74,7 +74,7 @@ def test_a_property_that_does_not_hold_and_wrong_tokens_are_told() -> None:
     text = report(library.measure_softness(changed, "11", temperature=0.5))
     assert "uniform-tieless, checked with average-hard attention at every position: does NOT hold" in text
     assert "tieless, gap at least 0.5/(i+1); smallest found 0.25/(i+1); NOT at position 1, where the gap is 0.125" in text
-    assert "softmax at temperature 2^-1 = 0.5: the token of position 6 is wrong, the first" in text
+    assert "softmax at temperature 2^-1 = 0.5: the first wrong token is at position 6" in text
 
 
 def test_csv_and_json_hold_the_same(chapter: SoftRun) -> None:
@@ -88,16 +88,17 @@ def test_csv_and_json_hold_the_same(chapter: SoftRun) -> None:
 
 @pytest.mark.parametrize(("name", "begins"), [("p.png", b"\x89PNG"), ("p.svg", b"<?xml"), ("p.pdf", b"%PDF")])
 def test_plots(chapter: SoftRun, name: str, begins: bytes, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed: pip install 'tm2tfr[plot]'")
     plot(chapter, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
 def test_plots_that_cannot_be_made(chapter: SoftRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OutputError, match=r"p\.gif: a plot is written as \.png, \.svg, \.pdf: name the file p\.svg$"):
+    with pytest.raises(OutputError, match=r"p\.gif: a plot is written as \.png, \.svg, \.pdf: use for example p\.svg$"):
         plot(chapter, tmp_path / "p.gif")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(OutputError, match=r"p\.png: a plot needs matplotlib: pip install 'tm2tfr\[plot\]'$"):
+    words = r"p\.png: a plot needs matplotlib: install it with: pip install 'tm2tfr\[plot\]'$"
+    with pytest.raises(OutputError, match=words):
         plot(chapter, tmp_path / "p.png")
     assert list(tmp_path.iterdir()) == []
 
@@ -110,7 +111,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "softmax at temperature 2^-12 = 0.000244: every token is right" in done.stdout
     done = tm2tfr("soften", "-i", "11", "--temperature", "2^-3", "--format", "csv", "-o", "s.csv", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "wrote s.csv\n")
-    assert (tmp_path / "s.csv").read_text().startswith("position,layer,name,head,gap,claimed,holds,scores,weights,")
+    assert (
+        (tmp_path / "s.csv")
+        .read_text(encoding="utf-8")
+        .startswith("position,layer,name,head,gap,claimed,holds,scores,weights,")
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,9 +125,9 @@ def test_the_command(tmp_path: Path) -> None:
             ["soften", "--temperature", "hot"],
             "'hot' is no temperature: give auto, or a positive number",
         ),
-        (["soften", "--temperature", "-1"], "a temperature is a positive number, and -1 is none: use one like 0.001"),
-        (["soften", "--plot", "p.gif"], "a plot is written as .png, .svg, .pdf: name the file p.svg"),
-        (["soften", "left-edge", "--left-boundary", "chapter"], "with average-hard attention the run goes wrong itself"),
+        (["soften", "--temperature", "-1"], "the temperature must be positive, not -1: use for example 0.001"),
+        (["soften", "--plot", "p.gif"], "a plot is written as .png, .svg, .pdf: use for example p.svg"),
+        (["soften", "left-edge", "--left-boundary", "chapter"], "the run is wrong even with average-hard attention"),
     ],
 )
 def test_what_the_command_refuses(arguments: list[str], words: str, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value) == message
 
 
-@pytest.mark.skipif(ROOT, reason="root may read everything")
+@pytest.mark.skipif(ROOT, reason="root may read everything: run the tests as another user")
 def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "w"
     path.write_bytes(small())
@@ -252,7 +252,7 @@ def test_wrong_metadata(change: Change, message: str) -> None:
 WEIGHTS: list[tuple[Change, str]] = [
     (_tensor("unembedding", None), "the tensor 'unembedding' is missing"),
     (_tensor("more", np.zeros((1, 1))), "nothing uses the tensors 'more'"),
-    (_tensor("unembedding_bias", np.zeros((1, 1))), "unembedding_bias has shape (1, 1), but (8, 1) is needed"),
+    (_tensor("unembedding_bias", np.zeros((1, 1))), "unembedding_bias has shape (1, 1), expected (8, 1)"),
     (_tensor("unembedding_bias", np.zeros(8)), "the tensor 'unembedding_bias' should be a matrix of float64"),
     (
         _tensor("unembedding_bias", np.zeros((8, 1), dtype=np.int64)),
@@ -262,9 +262,9 @@ WEIGHTS: list[tuple[Change, str]] = [
     (_tensor("unembedding_bias", np.zeros((8, 1, 1))), "the tensor 'unembedding_bias' is of shape (8, 1, 1)"),
     (_tensor("unembedding_bias", np.full((8, 1), np.nan)), "a weight is not a finite number: weights must be finite"),
     (_tensor("unembedding_bias", np.full((8, 1), np.inf)), "a weight is not a finite number: weights must be finite"),
-    (_set("vocabulary", 1, "1"), "the vocabulary holds a token twice"),
+    (_set("vocabulary", 1, "1"), "the vocabulary contains a token twice"),
     (_set("bos", "EOS"), "'EOS' is a special token but not in the vocabulary"),
-    (_set("features", 0, "i^3"), "unknown position feature 'i^3': known are 1/(i+1), 1, i, i^2"),
+    (_set("features", 0, "i^3"), "unknown position feature 'i^3': use one of 1/(i+1), 1, i, i^2"),
     (_set("layout", 1, "name", "1"), "the residual stream has two directions or subspaces called '1'"),
     (_set("layers", []), "nothing uses the tensors "),
 ]
@@ -285,7 +285,7 @@ SPARSE: list[tuple[Change, str]] = [
     (_tensor(f"{QUERY}.rows", np.array([0.0, 5.0])), f"the tensor '{QUERY}.rows' should be a vector of int64"),
     (_tensor(f"{QUERY}.values", np.array([1, 2])), f"the tensor '{QUERY}.values' should be a vector of float64"),
     (_tensor(f"{QUERY}.rows", np.array([[0, 5]])), f"the tensor '{QUERY}.rows' should be a vector of int64"),
-    (_tensor(f"{QUERY}.rows", np.array([0, 5, 6])), "a sparse matrix needs as many rows as columns as values"),
+    (_tensor(f"{QUERY}.rows", np.array([0, 5, 6])), "a sparse matrix needs equally many rows, columns and values"),
     (_tensor(f"{QUERY}.rows", np.array([-1, 5])), "entry (-1, 0) lies outside a matrix of shape (1048576, 2)"),
     (_tensor(f"{QUERY}.rows", np.array([0, DENSE])), "entry (1048576, 1) lies outside a matrix of shape (1048576, 2)"),
     (_tensor(f"{QUERY}.columns", np.array([2**62, 1])), f"entry (0, {2**62}) lies outside a matrix of shape"),
@@ -303,8 +303,8 @@ SPARSE: list[tuple[Change, str]] = [
         _set("sparse", QUERY, [HUGE, 2]),
         f"sparse.{QUERY}[0] in the metadata should be a number from 0 to 16777216, is {HUGE}",
     ),
-    (_set("sparse", QUERY, [DENSE + 1, 2]), "layers.1.heads.0.key has shape (1048576, 2), but (1048577, 2) is needed"),
-    (_set("sparse", QUERY, [DENSE, 3]), f"{QUERY} has shape (1048576, 3), but (1048576, 2) is needed"),
+    (_set("sparse", QUERY, [DENSE + 1, 2]), "layers.1.heads.0.key has shape (1048576, 2), expected (1048577, 2)"),
+    (_set("sparse", QUERY, [DENSE, 3]), f"{QUERY} has shape (1048576, 3), expected (1048576, 2)"),
     (_set("sparse", "more", [1, 1]), "nothing uses the tensors 'more'"),
     (lambda about, _: about["sparse"].pop(QUERY), f"the tensor '{QUERY}' is missing"),
 ]
@@ -357,7 +357,7 @@ def test_tensors_over_each_other_are_refused() -> None:
 
 def test_a_machine_is_no_weight_file(tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
-    path.write_text(chapter().yaml or "name: x")
+    path.write_text(chapter().yaml or "name: x", encoding="utf-8")
     with pytest.raises(WeightFileError) as caught:
         load(path)
     assert str(caught.value) == f"{path}: not a safetensors file: {GIVE}"

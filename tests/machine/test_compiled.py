@@ -19,7 +19,7 @@ from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import Configuration, Simulation, configurations, result
 from tm2tfr.machine.spec import Machine
 
-pytest.importorskip("numba")
+pytest.importorskip("numba", reason="Numba is not installed: pip install 'tm2tfr[fast]'")
 CompiledSimulation = compiled.CompiledSimulation
 BEAVER = bbchallenge("1RB1LB_1LA0LC_1RZ1LD_1RD0RA")
 Line = tuple[int, str, str, int, str | None, str | None, int, int]
@@ -207,8 +207,8 @@ def broken(key: str, at: int, value: int) -> dict[str, Any]:
 def test_a_saved_run_of_another_machine_is_refused(saved: dict[str, Any]) -> None:
     with pytest.raises(EngineError) as caught:
         CompiledSimulation.restore(BEAVER, saved)
-    what = "machine: the saved state of the run is not one of this machine"
-    assert str(caught.value) == f"{what}: restore it with the machine that it was saved with, or start again"
+    what = "machine: the saved run is not one of this machine"
+    assert str(caught.value) == f"{what}: restore it with the machine it was saved with, or start again"
 
 
 # ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,12 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.installed import needs_dot
 from tm2tfr.errors import OutputError
 from tm2tfr.machine.drawing import html_table, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.machine.spec import Machine
 
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's program 'dot' is not installed")
-posix = pytest.mark.skipif(os.name != "posix", reason="the stand-in for 'dot' is a shell script")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="the stand-in for 'dot' is a shell script: run the tests on Linux or macOS"
+)
 
 EVEN = Machine(
     name="even",
@@ -224,7 +225,7 @@ def test_formats_are_what_they_say() -> None:
 
 
 def test_an_unknown_format() -> None:
-    with pytest.raises(OutputError, match=r"^no drawing is made as 'gif': choose svg, png, pdf$"):
+    with pytest.raises(OutputError, match=r"^drawings cannot be made as 'gif': choose one of svg, png, pdf$"):
         render(EVEN, "gif")  # type: ignore[arg-type]
 
 
@@ -241,7 +242,7 @@ def no_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pretend(folder: Path, script: str, *, mode: int = stat.S_IRWXU) -> None:
     """Put a shell script into `folder` that goes as ``dot``."""
     dot = folder / "dot"
-    dot.write_text(f"#!/bin/sh\n{script}\n")
+    dot.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     dot.chmod(mode)
 
 
@@ -260,21 +261,25 @@ def test_without_dot_the_error_says_how_to_get_it() -> None:
 @posix
 def test_dot_fails(no_dot: Path) -> None:
     pretend(no_dot, "echo 'no such font' >&2; exit 3")
-    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): mend it, or choose"):
+    with pytest.raises(
+        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): fix its installation, or choose"
+    ):
         to_svg(EVEN)
 
 
 @posix
 def test_dot_crashes(no_dot: Path) -> None:
     pretend(no_dot, "kill -SEGV $$")
-    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): mend it, or"):
+    with pytest.raises(
+        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): fix its installation, or"
+    ):
         to_svg(EVEN)
 
 
 @posix
 def test_dot_may_not_be_run(no_dot: Path) -> None:
     pretend(no_dot, "", mode=stat.S_IRUSR)
-    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' does not run \(Permission denied\): mend it"):
+    with pytest.raises(OutputError, match=r"^drawing even: Graphviz's 'dot' does not start \(Permission denied\): fix its"):
         to_svg(EVEN)
 
 
@@ -305,17 +310,17 @@ def test_pictures_are_saved(tmp_path: Path, name: str, magic: bytes) -> None:
 @pytest.mark.parametrize(("name", "suffix"), [("m.gif", "'.gif'"), ("m", "''")])
 def test_an_unknown_extension_names_the_known_ones(tmp_path: Path, name: str, suffix: str) -> None:
     known = ".dot, .gv, .mmd, .svg, .png, .pdf"
-    with pytest.raises(OutputError, match=rf"{name}: no drawing ends in {suffix}: choose one of {known}$"):
+    with pytest.raises(OutputError, match=rf"{name}: {suffix} is not a drawing format: use one of {known}$"):
         save(EVEN, tmp_path / name)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_drawing_that_cannot_be_made_leaves_the_old_file(tmp_path: Path, no_dot: Path) -> None:
     old = tmp_path / "m.svg"
-    old.write_text("old")
+    old.write_text("old", encoding="utf-8")
     with pytest.raises(OutputError, match="is not on the PATH"):
         save(EVEN, old)
-    assert old.read_text() == "old"
+    assert old.read_text(encoding="utf-8") == "old"
     assert sorted(os.listdir(tmp_path)) == [no_dot.name, "m.svg"]
 
 
@@ -325,22 +330,22 @@ def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     old = tmp_path / "m.dot"
-    old.write_text("old")
+    old.write_text("old", encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(broken, full)
-        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose a folder"):
+        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose an existing"):
             save(EVEN, old)
-    assert old.read_text() == "old"
+    assert old.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["m.dot"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose a folder that"):
+    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose an existing"):
         save(EVEN, tmp_path / "nowhere" / "m.dot")
 
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(Not a directory\)"):
         save(EVEN, tmp_path / "file" / "m.dot")
 
@@ -350,7 +355,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     (tmp_path / "link.dot").symlink_to(tmp_path / "real.dot")
     save(EVEN, tmp_path / "link.dot")
     assert (tmp_path / "link.dot").is_symlink()
-    assert (tmp_path / "real.dot").read_text() == to_dot(EVEN)
+    assert (tmp_path / "real.dot").read_text(encoding="utf-8") == to_dot(EVEN)
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────

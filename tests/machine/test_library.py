@@ -1,4 +1,4 @@
-"""Where machines come from: paths, standard input and the shelf, and what is said if there is none."""
+"""Where machines come from: paths, standard input and the shipped ones, and the errors if there is no such machine."""
 
 from __future__ import annotations
 
@@ -44,19 +44,23 @@ def test_there_is_nothing_to_say_about_a_shipped_machine(name: str) -> None:
     loaded = library.load_with_warnings(name)
     assert loaded.warnings == ()
     assert loaded.machine.name == name
-    assert loaded.machine.yaml == library.shipped_text(name) == (ROOT / "machines" / f"{name}.yaml").read_text()
+    assert (
+        loaded.machine.yaml
+        == library.shipped_text(name)
+        == (ROOT / "machines" / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     assert native.read(native.write(loaded.machine), file="f.yaml").machine == loaded.machine
 
 
 def test_no_such_shipped_text() -> None:
-    words = r"^'chaptre': no such machine is shipped \(did you mean 'chapter'\?\): 'tm2tfr machines' lists them$"
+    words = r"^'chaptre': no machine of this name is shipped \(did you mean 'chapter'\?\): 'tm2tfr machines' lists them$"
     with pytest.raises(NotFoundError, match=words):
         library.shipped_text("chaptre")
 
 
 def test_an_installed_package_has_its_own_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "_machines").mkdir()
-    (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE)
+    (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE, encoding="utf-8")
     monkeypatch.setattr(library, "files", lambda package: tmp_path)
     library.shelf.cache_clear()
     try:
@@ -79,7 +83,7 @@ def test_a_file_counts_more_than_a_shipped_machine_of_its_name(tmp_path: Path) -
     (tmp_path / "chapter").mkdir()
     assert library.load("chapter").start == "q0"
     (tmp_path / "chapter").rmdir()
-    (tmp_path / "chapter").write_text(MACHINE)
+    (tmp_path / "chapter").write_text(MACHINE, encoding="utf-8")
     assert library.load("chapter").start == "a"
 
 
@@ -89,8 +93,11 @@ def test_a_path_object_is_never_a_shipped_name() -> None:
 
 
 def test_a_warning_is_issued_by_load_and_returned_by_its_brother(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(DOUBTFUL)
-    words = r"^mine\.yaml:5:3: warning: no rule leads from the start state to the state 'b': mend the rule that should, or "
+    (tmp_path / "mine.yaml").write_text(DOUBTFUL, encoding="utf-8")
+    words = (
+        r"^mine\.yaml:5:3: warning: no rule leads from the start state to the state 'b': "
+        "fix the rule that should lead there, or "
+    )
     with pytest.warns(SpecWarning, match=words) as caught:
         machine = library.load("mine.yaml")
     assert [warning.filename for warning in caught] == [__file__]
@@ -100,7 +107,7 @@ def test_a_warning_is_issued_by_load_and_returned_by_its_brother(tmp_path: Path)
 
 
 def test_errors_name_the_file_as_the_user_did(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("")
+    (tmp_path / "mine.yaml").write_text("", encoding="utf-8")
     with pytest.raises(SpecError, match=r"^\./mine\.yaml: the document is empty"):
         library.load("./mine.yaml")
 
@@ -159,20 +166,20 @@ def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
             "increment.yaml/m.yaml: there is no folder 'increment.yaml': "
             "name a file, or a machine that 'tm2tfr machines' lists",
         ),
-        ("folder", "folder: this is a folder: name a file in it, for instance 'folder/a.yaml'"),
-        (".", ".: this is a folder: name a file in it, for instance 'increment.yaml'"),
-        ("", "'': this is a folder: name a file in it, for instance 'increment.yaml'"),
-        ("a\0b", "'a\\x00b': no file can have this name: remove what is no character"),
-        ("a\ud800b", "'a\\ud800b': no file can have this name: remove what is no character"),
-        ("x" * 300, f"{'x' * 300}: this cannot be read (File name too long): name another file"),
-        ("loop", "loop: this cannot be read (Too many levels of symbolic links): name another file"),
+        ("folder", "folder: this is a folder: name a file in it, for example 'folder/a.yaml'"),
+        (".", ".: this is a folder: name a file in it, for example 'increment.yaml'"),
+        ("", "'': this is a folder: name a file in it, for example 'increment.yaml'"),
+        ("a\0b", "'a\\x00b': no file can have this name: remove the invalid characters"),
+        ("a\ud800b", "'a\\ud800b': no file can have this name: remove the invalid characters"),
+        ("x" * 300, f"{'x' * 300}: cannot be read (File name too long): name another file"),
+        ("loop", "loop: cannot be read (Too many levels of symbolic links): name another file"),
     ],
 )
 def test_no_machine_there(where: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "increment.yaml").write_text(MACHINE)
+    (tmp_path / "increment.yaml").write_text(MACHINE, encoding="utf-8")
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "b.yaml").write_text(MACHINE)
-    (tmp_path / "folder" / "a.yaml").write_text(MACHINE)
+    (tmp_path / "folder" / "b.yaml").write_text(MACHINE, encoding="utf-8")
+    (tmp_path / "folder" / "a.yaml").write_text(MACHINE, encoding="utf-8")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(Tm2tfrError) as caught:
         library.load(where)
@@ -186,7 +193,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_terminal_should_see(tmp_path: Path) -> None:
-    (tmp_path / "a\x1b[2J\n").write_text("")
+    (tmp_path / "a\x1b[2J\n").write_text("", encoding="utf-8")
     with pytest.raises(SpecError, match=r"^'a\\x1b\[2J\\n': the document is empty"):
         library.load("a\x1b[2J\n")
 
@@ -195,21 +202,21 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    (tmp_path / "mine.yaml").write_text(MACHINE)
+    (tmp_path / "mine.yaml").write_text(MACHINE, encoding="utf-8")
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(
-        ReadError, match=r"^mine\.yaml: you may not read this file: change its permissions, or name another$"
+        ReadError, match=r"^mine\.yaml: no permission to read this file: change its permissions, or name another file$"
     ):
         library.load("mine.yaml")
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here")
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here: run the tests on Linux or macOS")
 def test_an_endless_file_is_not_read_whole() -> None:
     with pytest.raises(SpecError, match="^/dev/zero: the text is larger than 1 MiB"):
         library.load("/dev/zero")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here: run the tests on Linux or macOS")
 def test_a_pipe_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -222,7 +229,8 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
 def test_a_weight_file_is_no_machine(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_bytes(bytes(range(256)) * 10)
     with pytest.raises(
-        SpecError, match=r"^w\.yaml:3:115: byte 128 is 0x80, which is not UTF-8: save the file as UTF-8; is it a"
+        SpecError,
+        match=r"^w\.yaml:3:115: byte 128 is 0x80, which is not UTF-8: check that it is a text file, and save it as UTF-8",
     ):
         library.load("w.yaml")
 

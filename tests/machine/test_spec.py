@@ -161,17 +161,17 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"blank": ""},
         ("blank",),
-        "there is no blank: write for instance blank: ' ' (with the quotes) or blank: _",
+        "there is no blank: write for example blank: ' ' (with the quotes) or blank: _",
     ),
     (
         {"blank": "__"},
         ("blank",),
-        "the blank must be one character, not '__': write for instance blank: ' ' (with the quotes) or blank: _",
+        "the blank must be one character, not '__': write for example blank: ' ' (with the quotes) or blank: _",
     ),
     (
         {"transitions": {}, "tape_alphabet": "01"},
         ("tape alphabet",),
-        "the blank '_' is not in the tape alphabet: add it, the tape is full of it",
+        "the blank '_' is not in the tape alphabet: add it there",
     ),
     (
         {"input_alphabet": ["00"]},
@@ -181,13 +181,13 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"input_alphabet": "0_"},
         ("input alphabet", "_"),
-        "the blank '_' is in the input alphabet: take it out, or choose another blank: "
-        "a word could not be told from the empty cells after it",
+        "the blank '_' is in the input alphabet: remove it, or choose another blank: "
+        "a word could not be distinguished from the empty cells after it",
     ),
     (
         {"input_alphabet": "07", "tape_alphabet": "01_"},
         ("input alphabet", "7"),
-        "the symbol '7' is not in the tape alphabet: add it there, or mend it",
+        "the symbol '7' is not in the tape alphabet: add it there, or correct it",
     ),
     (
         {"tape_alphabet": ["01", "0", "1", "_"], "input_alphabet": "0"},
@@ -217,42 +217,42 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"start": "c", "states": ("a", "b")},
         ("start state",),
-        "unknown state 'c': name a state of the table, or add this one to it",
+        "unknown state 'c': use a state in the table, or add this one to it",
     ),
     (
         {"states": ("a", "b", "")},
         ("table", ""),
-        "a state has an empty name: give every state a name",
+        "a state has an empty name: name every state",
     ),
     (
         {"accept": "bb", "states": ("a", "bbb", "b")},
         ("accept", "bb"),
-        "unknown state 'bb' (did you mean 'bbb'?): name a state of the table, or add this one to it",
+        "unknown state 'bb' (did you mean 'bbb'?): use a state in the table, or add this one to it",
     ),
     (
         {"reject": "z", "states": ("a", "b")},
         ("reject", "z"),
-        "unknown state 'z': name a state of the table, or add this one to it",
+        "unknown state 'z': use a state in the table, or add this one to it",
     ),
     (
         {"accept": "a"},
         ("accept", "a"),
-        "the accept state 'a' has rules: a machine stops on entry there: remove the rules of 'a', or take it out of accept",
+        "the accept state 'a' has rules: the machine stops on entering it: remove its rules, or remove it from accept",
     ),
     (
         {"reject": "a"},
         ("reject", "a"),
-        "the reject state 'a' has rules: a machine stops on entry there: remove the rules of 'a', or take it out of reject",
+        "the reject state 'a' has rules: the machine stops on entering it: remove its rules, or remove it from reject",
     ),
     (
         {"accept": "b", "reject": "b"},
         ("reject", "b"),
-        "state 'b' both accepts and rejects: list it under one of the two",
+        "state 'b' both accepts and rejects: list it under one of the two keys",
     ),
     (
         {"transitions": {("c", "0"): ("a", "0", "R")}, "states": ("a",)},
         ("table", "c"),
-        "unknown state 'c': name a state of the table, or add this one to it",
+        "unknown state 'c': use a state in the table, or add this one to it",
     ),
     (
         {"transitions": {("a", "00"): ("a", "0", "R")}, "tape_alphabet": "0_"},
@@ -262,7 +262,7 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"transitions": {("a", "7"): ("a", "0", "R")}, "tape_alphabet": "0_"},
         ("table", "a", "7"),
-        "the symbol '7' is not in the tape alphabet: add it there, or mend it",
+        "the symbol '7' is not in the tape alphabet: add it there, or correct it",
     ),
     (
         {"transitions": {ONE: ("a", "", "R")}, "tape_alphabet": "0_"},
@@ -272,7 +272,7 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"transitions": {ONE: ("a", "7", "R")}, "tape_alphabet": "0_"},
         ("table", "a", "0", "write"),
-        "the symbol '7' is not in the tape alphabet: add it there, or mend it",
+        "the symbol '7' is not in the tape alphabet: add it there, or correct it",
     ),
     (
         {"transitions": {ONE: ("a", "0", "r")}},
@@ -287,7 +287,7 @@ COMPLAINTS: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"transitions": {ONE: ("c", "0", "R")}, "states": ("a",)},
         ("table", "a", "0", "state"),
-        "unknown state 'c': name a state of the table, or add this one to it",
+        "unknown state 'c': use a state in the table, or add this one to it",
     ),
     (
         {"examples": (Example(input="07", outcome="halt"),), "input_alphabet": "0"},
@@ -322,10 +322,10 @@ def test_all_the_complaints_come_at_once_in_a_readers_order() -> None:
         )
     assert str(error.value).split("\n") == [
         "m: unknown kind of tape 'round': write one-way or two-way",
-        "m: unknown state 'c': name a state of the table, or add this one to it",
-        "m: the symbol 'x' is not in the tape alphabet: add it there, or mend it",
+        "m: unknown state 'c': use a state in the table, or add this one to it",
+        "m: the symbol 'x' is not in the tape alphabet: add it there, or correct it",
         "m: 'U' is not a move: use L, R or S",
-        "m: unknown state 'd': name a state of the table, or add this one to it",
+        "m: unknown state 'd': use a state in the table, or add this one to it",
         "m: position 0 of the input, '7', is not in the input alphabet: use only '0'",
     ]
     assert error.value.diagnostics[0].file == "m"
@@ -352,7 +352,7 @@ def test_a_word_over_the_input_alphabet_comes_back() -> None:
         ),
         (
             "_",
-            "input of m: position 0: '_' is not in the input alphabet, it is the blank: "
+            "input of m: position 0: '_' is not in the input alphabet (it is the blank): "
             "use only its symbols ({0, 1})\n"
             "  _\n"
             "  ^",

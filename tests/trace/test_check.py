@@ -114,5 +114,5 @@ def test_the_chapters_vectors_by_name() -> None:
     assert found["A(5)"]["e_a"] == "x"
     assert (found["A(4)"]["h_{i-1}"], found["A(4)"]["h_{i-1}^2"], found["H(4)"]["h_{j*-1}"]) == (2, 4, 1)
     assert "e_a" not in found["H(4)"]
-    with pytest.raises(EngineError, match="has 9 positions, there is no position 9"):
+    with pytest.raises(EngineError, match="has 9 positions, and none numbered 9: use a position from 0 to 8"):
         activations(compile_machine(load("chapter")), "11", 9)

@@ -103,9 +103,7 @@ def test_the_claims_are_those_of_the_construction() -> None:
     decoder = tm2tfr.compile("chapter")
     layer = replace(decoder.layers[3], heads=(replace(decoder.layers[3].heads[0], name="mine"),))
     changed = replace(decoder, layers=(*decoder.layers[:3], layer, *decoder.layers[4:]))
-    with pytest.raises(
-        CompileError, match="^nothing is known of the gap of head 'mine': give the temperature as a number$"
-    ):
+    with pytest.raises(CompileError, match="^the gap of head 'mine' is not known: give the temperature as a number$"):
         tm2tfr.soften(changed)
 
 
@@ -255,9 +253,9 @@ def test_a_given_temperature_and_a_wrong_token() -> None:
 
 
 def test_what_cannot_be_measured() -> None:
-    with pytest.raises(EngineError, match=r"^with average-hard attention the run goes wrong itself \(position 5, h\): see"):
+    with pytest.raises(EngineError, match=r"^the run is wrong even with average-hard attention \(position 5, h\): see"):
         tm2tfr.measure_softness("left-edge", "11", left_boundary="chapter")
     with pytest.raises(CompileError, match="^these weights have softmax attention already: measure those"):
         tm2tfr.measure_softness(tm2tfr.soften("chapter"), "11")
-    with pytest.raises(CompileError, match="^a temperature is a positive number, and -1 is none"):
+    with pytest.raises(CompileError, match="^the temperature must be positive, not -1: use for example"):
         tm2tfr.measure_softness("chapter", "11", temperature=-1)

@@ -35,7 +35,7 @@ def sparse(shape: tuple[int, int], rows: list[int], columns: list[int], values: 
     [([0], [0], [1.0, 2.0]), ([0], [0, 1], [1.0]), ([0, 1], [0], [1.0]), ([[0]], [[0]], [[1.0]])],
 )
 def test_rows_columns_and_values_go_together(rows: list[int], columns: list[int], values: list[float]) -> None:
-    with pytest.raises(ShapeError, match="needs as many rows as columns as values, each a vector"):
+    with pytest.raises(ShapeError, match="needs equally many rows, columns and values, each as a vector"):
         sparse((2, 2), rows, columns, values)
 
 

@@ -108,7 +108,7 @@ def test_replacing_all_at_once_and_none() -> None:
 @pytest.mark.parametrize("path", SHAPES)
 def test_a_matrix_with_a_column_too_many_is_refused(path: str) -> None:
     rows, columns = SHAPES[path]
-    words = rf"^{path} has shape \({rows}, {columns + 1}\), but \({rows}, {columns}\) is needed$"
+    words = rf"^{path} has shape \({rows}, {columns + 1}\), expected \({rows}, {columns}\)$"
     with pytest.raises(ShapeError, match=words):
         replaced(DECODER, {path: Matrix.from_entries((rows, columns + 1), {})})
 
@@ -118,7 +118,7 @@ def test_a_matrix_with_a_row_too_many_is_refused(path: str) -> None:
     # the rows of a query and of a value say what d_k and d_v are, so it is their partner that does not fit
     rows, columns = SHAPES[path]
     blamed = path.replace("query", "key").replace("value", "output")
-    with pytest.raises(ShapeError, match=rf"^{blamed} has shape .*, but .* is needed$"):
+    with pytest.raises(ShapeError, match=rf"^{blamed} has shape .*, expected .*$"):
         replaced(DECODER, {path: Matrix.from_entries((rows + 1, columns), {})})
 
 
@@ -130,20 +130,20 @@ def test_an_unknown_path_is_refused(path: str) -> None:
 
 def test_as_many_units_as_hidden_rows() -> None:
     layer = dataclasses.replace(DECODER.layers[1], feed_forward=dataclasses.replace(FFN, units=("a",)))
-    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), but \(1, 4\)"):
+    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), expected \(1, 4\)"):
         dataclasses.replace(DECODER, layers=(layer,))
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"vocabulary": ("a", "BOS", "a")}, "the vocabulary holds a token twice"),
+        ({"vocabulary": ("a", "BOS", "a")}, "the vocabulary contains a token twice"),
         ({"bos": "bos"}, "'bos' is a special token but not in the vocabulary"),
         ({"stop": ("b", "ACC")}, "'ACC' is a special token but not in the vocabulary"),
-        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': known are 1/\(i\+1\), 1, i, i\^2$"),
-        ({"features": ("1",)}, r"position_embedding has shape \(4, 2\), but \(4, 1\) is needed"),
-        ({"vocabulary": ("a", "b", "BOS", "c")}, r"token_embedding has shape \(4, 3\), but \(4, 4\) is needed"),
-        ({"layout": Residual((Subspace("1"),))}, r"token_embedding has shape \(4, 3\), but \(1, 3\) is needed"),
+        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': use one of 1/\(i\+1\), 1, i, i\^2$"),
+        ({"features": ("1",)}, r"position_embedding has shape \(4, 2\), expected \(4, 1\)"),
+        ({"vocabulary": ("a", "b", "BOS", "c")}, r"token_embedding has shape \(4, 3\), expected \(4, 4\)"),
+        ({"layout": Residual((Subspace("1"),))}, r"token_embedding has shape \(4, 3\), expected \(1, 3\)"),
     ],
 )
 def test_what_does_not_fit_is_refused(changed: dict[str, object], words: str) -> None:

@@ -5,19 +5,54 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tm2tfr.certificate.certificate import ENGINES, Certificate, Proof, checked
+from tm2tfr.errors import counted
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of at most `steps` steps of the machine on inputs of at most `symbols` symbols.
+
+    Raises:
+        ValueError: for less than none.
+    """
+
+    steps: int
+    symbols: int
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.symbols) < 0:
+            raise ValueError(f"runs of {self.steps} steps on {self.symbols} symbols: give 0 or more of each")
+
+    @property
+    def positions(self) -> int:
+        """How many positions such a run has at most: the input, BOS, and one more than its steps."""
+        return self.symbols + 1 + self.steps + 1
+
+    def __str__(self) -> str:
+        """Say it in words, with the positions that it comes to."""
+        inputs = f"every input of at most {counted(self.symbols, 'symbol')}" if self.symbols else "the empty input"
+        counts = f"{counted(self.symbols, 'symbol')}, BOS, {counted(self.steps, 'step')} + 1"
+        return (
+            f"runs of at most {counted(self.steps, 'step')} on {inputs}: {counted(self.positions, 'position')} ({counts})"
+        )
 
 
 @dataclass(frozen=True)
 class Report:
     """What ``certify`` says: `certificates`, one for each engine and dtype, or the one that was asked for.
 
+    Args:
+        runs: what was asked about, where it was asked about in steps.
+
     Raises:
         ValueError: without any certificate.
     """
 
     certificates: tuple[Certificate, ...]
+    runs: Runs | None = None
 
     def __post_init__(self) -> None:
         if not self.certificates:
@@ -36,6 +71,7 @@ class Report:
             lines += ["NOT certified: the weights could not be shown to be right"]
             lines += [f"  {refusal}" for refusal in first.refusals]
         elif first.asked is not None:
+            lines += [] if self.runs is None else [f"asked: {self.runs}"]
             lines += _answer(first)
         else:
             lines += ["the weights are right in exact arithmetic; largest N such that for every input and every run with"]
@@ -48,7 +84,9 @@ class Report:
         first = self.certificates[0]
         shared = ("machine", "weights", "refusals")
         rows = [{k: v for k, v in c.as_dict().items() if k not in shared} for c in self.certificates]
-        whole = {"machine": first.machine, "weights": first.weights, "granted": self.granted}
+        whole: dict[str, Any] = {"machine": first.machine, "weights": first.weights, "granted": self.granted}
+        if self.runs is not None:
+            whole["runs"] = {"steps": self.runs.steps, "symbols": self.runs.symbols, "positions": self.runs.positions}
         refusals = [refusal.as_dict() for refusal in first.refusals]
         return json.dumps({**whole, "refusals": refusals, "certificates": rows}, ensure_ascii=False, indent=2) + "\n"
 
@@ -59,17 +97,26 @@ def report(
     engine: str | None = None,
     dtype: str | None = None,
     positions: int | None = None,
+    runs: Runs | None = None,
     max_head: int | None = None,
 ) -> Report:
     """Return the answer for N = `positions` on one engine (``dense`` if none is named), or without it the table.
 
     The table has each engine and dtype, or those named: for H = N, and for H = `max_head` if that is given.
 
+    Args:
+        runs: asks for as many positions as these runs have at most.
+
     Raises:
         EngineError: for an unknown engine or dtype.
+        ValueError: for `positions` and `runs`.
     """
+    if runs is not None:
+        if positions is not None:
+            raise ValueError("positions and runs are two ways to ask: give one of them")
+        positions = runs.positions
     if positions is not None:
-        return Report((proof.certificate(engine or "dense", dtype, positions=positions, max_head=max_head),))
+        return Report((proof.certificate(engine or "dense", dtype, positions=positions, max_head=max_head),), runs)
     if engine is not None:
         checked(engine, dtype)
     pairs = [(e, d) for e, dtypes in ENGINES.items() for d in dtypes if engine in (None, e) and dtype in (None, d)]

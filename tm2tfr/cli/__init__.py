@@ -7,55 +7,71 @@ commands, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import typer
+import click
 
 from tm2tfr import console
 from tm2tfr._version import __version__
-from tm2tfr.cli import datasets, exploring, exports, machines, proofs, runs
+from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
+from tm2tfr.options import Option
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    runs.compile,
-    runs.trace,
-    runs.table,
-    runs.check,
-    exploring.explore,
-    proofs.certify,
-    proofs.soften,
-    exports.export,
-    exports.verify_checkpoint,
-    datasets.dataset,
-    datasets.sweep,
-    machines.graph,
-    machines.convert,
-    machines.machines,
-)
-"""The commands, as ``--help`` lists them; the name of a function is the name of its command."""
+COMMANDS: Mapping[str, Sequence[click.Command]] = {
+    "Look": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
+    "Prove": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_checkpoint),
+    "Give away": (runs.compile, exports.export, machines.convert, datasets.dataset),
+}
+"""The commands by panel, as ``--help`` lists them."""
 
-app = typer.Typer(
+
+def _version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        click.echo(f"tm2tfr {__version__}")
+        context.exit()
+
+
+def _completion(context: click.Context, param: click.Parameter, value: str | None) -> None:
+    if not value or context.resilient_parsing:
+        return
+    shell = completion.shell_named(value)
+    if param.name == "show_completion":
+        click.echo(completion.script(app, shell))
+    else:
+        click.echo(f"wrote {completion.installed(app, shell)}: start a new {shell} to use it", err=True)
+    context.exit()
+
+
+def _help(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _shell(name: str, help: str) -> Option:
+    about: dict[str, Any] = {"metavar": "[SHELL]", "is_flag": False, "flag_value": completion.GUESS, "expose_value": False}
+    return Option([name], callback=_completion, is_eager=True, help=help, **about)
+
+
+app = pages.Group(
+    COMMANDS,
     name="tm2tfr",
+    callback=click.pass_context(_help),
+    invoke_without_command=True,
+    params=[
+        Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Print the version and exit.",
+        ),
+        _shell("--install-completion", "Complete commands, options, machines and files in bash, zsh or fish."),
+        _shell("--show-completion", "Print the script that does so."),
+    ],
     help="A Turing machine goes in, the weights of a transformer decoder come out, and every token that the decoder "
     "generates is checked against a reference simulator.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-@app.callback(invoke_without_command=True)
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-) -> None:
-    if version:
-        typer.echo(f"tm2tfr {__version__}")
-        raise typer.Exit
-
-
-for _command in COMMANDS:
-    app.command()(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,63 +3,79 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from tm2tfr.options import Boundary, EngineName
+from tm2tfr import options
+from tm2tfr.arguments import SPEC
+from tm2tfr.cli.pages import command
 from tm2tfr.progress import counting
 
-SPEC = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
-Workers = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="So many processes here. Default: as many as there are cores.")
-]
-Scheduler = Annotated[
-    str | None, typer.Option(metavar="tcp://HOST:PORT", help="Use this Dask cluster instead of this machine.")
-]
-Engine = Annotated[
-    EngineName, typer.Option(help="What runs the weights. auto: fast where Numba is installed, else dense (numpy).")
-]
+SPEC_HELP = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
+workers = options.count(
+    "--workers", least=1, panel=options.RUN, help="Use N processes here. Default: as many as there are cores."
+)
+scheduler = options.option(
+    "--scheduler", metavar="tcp://HOST:PORT", panel=options.RUN, help="Use this Dask cluster instead of this machine."
+)
+engine = options.choice(
+    "--engine",
+    of=options.ENGINES,
+    default="auto",
+    panel=options.RUN,
+    help="What runs the weights. Default: auto, fast where Numba is installed, else dense (numpy).",
+)
 
 
-def dataset(
-    spec: Annotated[str, typer.Argument(help=SPEC)],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to make.")],
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    engine: Engine = EngineName.auto,
-    resume: Annotated[bool, typer.Option("--resume", help="Make only what is missing in the folder.")] = False,
-) -> None:
+@command(summary="Write checked runs as training data", example="tm2tfr dataset palindromes -o data")
+@options.argument("spec", type=SPEC, help=SPEC_HELP)
+@options.file("--output", "-o", metavar="DIR", required=True, help="The folder to make.")
+@options.flag("--resume", help="Make only what is missing in the folder.")
+@workers
+@scheduler
+@engine
+def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None, engine: str, resume: bool) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
+    from tm2tfr.export.places import check_folder
+
+    check_folder(output, reading=[spec])
     from tm2tfr.corpora import make_dataset
     from tm2tfr.dataset.report import dataset_report
 
-    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine.value, "resume": resume}
+    chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine, "resume": resume}
     with counting("go on with --resume") as progress:
-        found = make_dataset(spec, output, progress=progress, **options)
-    typer.echo(dataset_report(found))
-    raise typer.Exit(1 if found.failure else 0)
+        found = make_dataset(spec, output, progress=progress, **chosen)
+    click.echo(dataset_report(found))
+    raise click.exceptions.Exit(1 if found.failure else 0)
 
 
+@command(summary="Compare on every machine and input of a spec", example="tm2tfr sweep two-states")
+@options.argument("spec", type=SPEC, default="two-states", help=f"{SPEC_HELP} Default: two-states.")
+@options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: what the spec says.")
+@workers
+@scheduler
+@engine
+@options.choice(
+    "--left-boundary",
+    of=options.BOUNDARIES,
+    panel=options.CONSTRUCTION,
+    help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.",
+)
 def sweep(
-    spec: Annotated[str, typer.Argument(help=SPEC)] = "two-states",
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    engine: Engine = EngineName.auto,
-    max_steps: Annotated[
-        int | None, typer.Option(min=0, help="Stop after so many steps of a machine. Default: what the spec says.")
-    ] = None,
-    left_boundary: Annotated[
-        Boundary | None, typer.Option(help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.")
-    ] = None,
+    spec: str,
+    workers: int | None,
+    scheduler: str | None,
+    engine: str,
+    max_steps: int | None,
+    left_boundary: str | None,
 ) -> None:
     """Compare decoder and simulator on every machine and every input of a spec; show the first counter-example."""
     from tm2tfr.corpora import sweep
     from tm2tfr.dataset.report import sweep_report
 
-    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine.value}
-    options |= {"max_steps": max_steps, "left_boundary": left_boundary and left_boundary.value}
+    chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine}
     with counting() as progress:
-        found = sweep(spec, progress=progress, **options)
-    typer.echo(sweep_report(found))
-    raise typer.Exit(1 if found.failure else 0)
+        found = sweep(spec, progress=progress, max_steps=max_steps, left_boundary=left_boundary, **chosen)
+    click.echo(sweep_report(found))
+    raise click.exceptions.Exit(1 if found.failure else 0)

@@ -3,58 +3,74 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from tm2tfr import console
-from tm2tfr.options import MACHINE, Dtype, ExportTarget, Input, LeftBoundary, Subject
+from tm2tfr import console, options
+from tm2tfr.arguments import FILE, MACHINE
+from tm2tfr.cli.pages import command
 
 
+@command(
+    summary="Export a GPT-2, TransformerLens, PyTorch or ONNX model",
+    example="tm2tfr export palindromes -o gpt2",
+)
+@options.subject
+@options.file("--output", "-o", metavar="DIR", required=True, help="The directory to make.")
+@options.choice("--to", of=options.EXPORT_TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
+@options.count("--positions", least=1, help="The longest run. Default: 1,024, or what the dtype allows.")
+@options.count("--max-head", metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
+@options.choice("--dtype", of=options.DTYPES, default="float64", help="The numbers of the model. Default: float64.")
+@options.flag("--stock", help="gpt2: its own epsilon and GELU, with narrower margins.")
+@options.option(
+    "--verify/--no-verify", default=True, help="Load and run it in that program before it is written. Default: --verify."
+)
+@options.left_boundary
 def export(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The directory to make.")],
-    machine: Subject = "chapter",
-    to: Annotated[ExportTarget, typer.Option(help="The program to export to.")] = ExportTarget.gpt2,
-    positions: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The longest run. Default: 1,024, or what the dtype allows.")
-    ] = None,
-    max_head: Annotated[
-        int | None, typer.Option(min=0, metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
-    ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="The numbers of the model.")] = Dtype.float64,
-    stock: Annotated[bool, typer.Option("--stock", help="gpt2: its own epsilon and GELU, with narrower margins.")] = False,
-    verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Load and run it in that program before it is written.")
-    ] = True,
-    left_boundary: LeftBoundary = None,
+    output: Path,
+    machine: str,
+    to: str,
+    positions: int | None,
+    max_head: int | None,
+    dtype: str,
+    stock: bool,
+    verify: bool,
+    left_boundary: str | None,
 ) -> None:
     """Export a machine as a checkpoint that other people's programs load, run there and compared with the simulator."""
+    from tm2tfr.export.checkpoints.directory import NAMES
+    from tm2tfr.export.places import check_folder
+
+    check_folder(output, reading=[machine], ours=[NAMES])
     subject = console.subject(machine, left_boundary)
     from tm2tfr.exchange import export_to
 
-    console.refuse_overwriting(subject.argument, output)
     report = export_to(
-        to.value,
+        to,
         subject.decoder,
         output,
         machine=subject.machine,
         positions=positions,
         max_head=max_head,
-        dtype=dtype.value,
+        dtype=dtype,
         verify=verify,
         **({"stock": True} if stock else {}),
     )
-    typer.echo(str(report))
+    click.echo(str(report))
 
 
-def verify_checkpoint(
-    folder: Annotated[Path, typer.Argument(help="A directory made by 'tm2tfr export'.")],
-    machine: Annotated[str | None, typer.Option(help=f"{MACHINE}. Default: the one that travels with it.")] = None,
-    word: Input = None,
-) -> None:
+@command(
+    "verify-checkpoint",
+    summary="Say whether an export is still that machine",
+    example="tm2tfr verify-checkpoint gpt2",
+)
+@options.argument("folder", type=FILE, help="A directory made by 'tm2tfr export'.")
+@options.option("--machine", type=MACHINE, help=f"{options.MACHINE_HELP}. Default: the one that travels with it.")
+@options.word
+def verify_checkpoint(folder: Path, machine: str | None, word: str | None) -> None:
     """Is this checkpoint still that machine? Compare its weights, run it, and say where it differs."""
     from tm2tfr.exchange import verify_checkpoint
 
     verdict = verify_checkpoint(folder, machine=machine and console.loaded(machine), word=word)
-    typer.echo(str(verdict))
-    raise typer.Exit(0 if verdict.same else 1)
+    click.echo(str(verdict))
+    raise click.exceptions.Exit(0 if verdict.same else 1)

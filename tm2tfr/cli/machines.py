@@ -2,64 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
 from tm2tfr import console
-from tm2tfr.options import MACHINE, Output, ReportFormat
+from tm2tfr.cli.pages import command
+from tm2tfr.options import MACHINE_HELP, REPORT_FORMATS, choice, machine, option, output
 
 
-def graph(machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")] = "chapter", output: Output = None) -> None:
+@command(summary="Draw a machine's state graph", example="tm2tfr graph palindromes -o palindromes.svg")
+@machine(f"{MACHINE_HELP}. Default: chapter.", default="chapter")
+@output
+def graph(machine: str, output: Path | None) -> None:
     """Draw the state graph: DOT on standard output, or .dot, .mmd, .svg, .png, .pdf by extension."""
+    from tm2tfr.export.places import check_file
+    from tm2tfr.machine.drawing import EXTENSIONS, save, to_dot
+
+    check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
     loaded = console.loaded(machine)
-    from tm2tfr.machine.drawing import save, to_dot
-
     if output is None:
-        typer.echo(to_dot(loaded), nl=False)
+        console.write(to_dot(loaded), None, machine)
         return
-    console.refuse_overwriting(machine, output)
     save(loaded, output)
-    typer.echo(f"wrote {output}", err=True)
+    click.echo(f"wrote {output}", err=True)
 
 
-def convert(
-    machine: Annotated[str, typer.Argument(help=f"{MACHINE}.")],
-    output: Output = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="yaml, turingmachine.io, bbchallenge, morphett, jflap, automata-lib, mermaid, dot, tikz or latex. "
-            "Default: by the extension of the output file.",
-        ),
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            "--format",
-            metavar="FORMAT",
-            help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: by extension or content.",
-        ),
-    ] = None,
-) -> None:
+@command(summary="Write a machine in another program's format", example="tm2tfr convert palindromes -o palindromes.jff")
+@machine(f"{MACHINE_HELP}.")
+@output
+@option(
+    "--to",
+    metavar="FORMAT",
+    help="yaml, turingmachine.io, bbchallenge, morphett, jflap, automata-lib, mermaid, dot, tikz or latex. "
+    "Default: by the extension of the output file.",
+)
+@option(
+    "--from",
+    "--format",
+    "format",
+    older=["--format"],
+    metavar="FORMAT",
+    help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: by extension or content.",
+)
+def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
     """Write a machine in another program's format, or say why that cannot say it."""
-    loaded = console.loaded(machine, format)
     from tm2tfr.export.conversion import convert as converted
     from tm2tfr.export.conversion import format_for
+    from tm2tfr.export.places import check_file
 
-    written = converted(loaded, to or (format_for(output) if output else "yaml"))
+    target = to or (format_for(output) if output else "yaml")
+    check_file(output, reading=[machine])
+    written = converted(console.loaded(machine, format), target)
     for note in written.notes:
-        typer.echo(f"note: {note}", err=True)
+        click.echo(f"note: {note}", err=True)
     console.write(written.text, output, machine)
 
 
-def machines(
-    format: Annotated[
-        ReportFormat, typer.Option(help="Lines for people, or one JSON object a machine.")
-    ] = ReportFormat.text,
-) -> None:
-    """List the machines that are shipped."""
-    for line in console.catalogue(as_json=format is ReportFormat.json):
-        typer.echo(line)
+@command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")
+@machine("Describe this machine, a name or what other commands take. Default: list them all.", default=None)
+@choice("--format", of=REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per machine.")
+def machines(machine: str | None, format: str) -> None:
+    """List the machines that are shipped, or describe one: its states and rules, its examples, and what to do with it."""
+    from tm2tfr import catalogue
+
+    if machine is None:
+        lines = catalogue.listed(as_json=format == "json")
+    else:
+        lines = catalogue.described(machine, console.loaded(machine), as_json=format == "json")
+    for line in lines:
+        console.tell(line, as_json=format == "json")

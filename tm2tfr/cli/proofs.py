@@ -3,79 +3,112 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from tm2tfr import console, soft_console
-from tm2tfr.errors import OutputError
-from tm2tfr.options import Dtype, Input, LeftBoundary, MaxSteps, Number, Output, SoftFormat, Subject
+from tm2tfr import colour, console, options, soft_console
+from tm2tfr.cli.pages import command
+from tm2tfr.errors import UsageError
 
 
+@command(summary="Prove for every input how long a run stays right", example="tm2tfr certify busy-beaver-5 --max-steps 1e6")
+@options.subject
+@options.count("--max-steps", help="Are all runs of at most N steps certified, on inputs of --input-length?")
+@options.count(
+    "--input-length",
+    metavar="K",
+    help="With --max-steps: inputs of at most K symbols. Default: the length of the machine's own.",
+)
+@options.count(
+    "--max-positions",
+    least=1,
+    help="Are all runs of at most N positions certified? These are prompt, BOS, and one more than the machine's steps.",
+)
+@options.count("--max-head", metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
+@options.option("--engine", metavar="NAME", help="dense, fast or exact. Default: all; with a question, dense.")
+@options.option("--dtype", metavar="NAME", help="float64 or float32. Default: all; with a question, float64.")
+@options.file("--output", "-o", help="Write the result to this .json file.")
+@options.left_boundary
 def certify(
-    machine: Subject = "chapter",
-    engine: Annotated[str | None, typer.Option(help="dense, fast or exact. Default: all, with --max-steps dense.")] = None,
-    dtype: Annotated[Dtype | None, typer.Option(help="float64 or float32. Default: all, with --max-steps float64.")] = None,
-    max_steps: Annotated[
-        int | None,
-        typer.Option(
-            "--max-steps",
-            "--max-positions",
-            min=1,
-            metavar="N",
-            help="Is a run of N positions certified? They are the prompt, BOS, and one more than the machine's steps.",
-        ),
-    ] = None,
-    max_head: Annotated[
-        int | None, typer.Option(min=0, metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result to this .json file.")] = None,
-    left_boundary: LeftBoundary = None,
+    machine: str,
+    max_steps: int | None,
+    input_length: int | None,
+    max_positions: int | None,
+    max_head: int | None,
+    engine: str | None,
+    dtype: str | None,
+    output: Path | None,
+    left_boundary: str | None,
 ) -> None:
     """Prove from the weights up to which length an engine generates the simulator's tokens, for every input."""
-    subject = console.subject(machine, left_boundary)
-    from tm2tfr.api import machine_of
-    from tm2tfr.certificate import prove
-    from tm2tfr.certificate.report import report
+    if max_steps is not None and max_positions is not None:
+        raise UsageError("tm2tfr certify: --max-steps and --max-positions are two ways to ask: leave one of them out")
+    if input_length is not None and max_steps is None:
+        raise UsageError("tm2tfr certify: --input-length goes with --max-steps: add it, or leave --input-length out")
+    from tm2tfr.export.places import check_file
 
-    if output is not None and output.suffix != ".json":
-        raise OutputError(f"{output}: certificates are written as .json: name the file {output.stem}.json")
-    proof = prove(subject.decoder, subject.machine or machine_of(subject.decoder))
-    found = report(proof, engine=engine, dtype=dtype and dtype.value, positions=max_steps, max_head=max_head)
-    typer.echo(found.text(), nl=False)
+    check_file(output, reading=[machine], what="certificates", endings=[".json"])
+    subject = console.subject(machine, left_boundary)
+    from tm2tfr.api import default_input, machine_of
+    from tm2tfr.certificate import prove
+    from tm2tfr.certificate.report import Runs, report
+
+    simulated = subject.machine or machine_of(subject.decoder)
+    runs = None
+    if max_steps is not None:
+        runs = Runs(max_steps, len(default_input(simulated)) if input_length is None else input_length)
+    proof = prove(subject.decoder, simulated)
+    found = report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
+    click.echo(colour.judged(found.text()), nl=False)
     if output is not None:
         console.write(found.json(), output, subject.argument)
-    raise typer.Exit(0 if found.granted else 1)
+    raise click.exceptions.Exit(0 if found.granted else 1)
 
 
+@command(summary="Measure what softmax makes of a run", example="tm2tfr soften palindromes --input abba")
+@options.subject
+@options.word
+@options.option(
+    "--temperature", metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."
+)
+@options.flag("--all", "everything", help="Show every position, however many there are.")
+@options.choice("--format", of=options.SOFT_FORMATS, default="text", help="Tables for people, or all that was measured.")
+@options.output
+@options.file("--plot", help="Draw it into this .png, .svg or .pdf file (extra: plot).")
+@options.max_steps(200)
+@options.dtype
+@options.left_boundary
 def soften(
-    machine: Subject = "chapter",
-    word: Input = None,
-    temperature: Annotated[
-        str | None,
-        typer.Option(metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."),
-    ] = None,
-    max_steps: MaxSteps = 200,
-    dtype: Number = None,
-    left_boundary: LeftBoundary = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show every position, however many there are.")] = False,
-    format: Annotated[SoftFormat, typer.Option(help="Tables for people, or all that was measured.")] = SoftFormat.text,
-    output: Output = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it into this .png, .svg or .pdf file (extra: plot).")] = None,
+    machine: str,
+    word: str | None,
+    temperature: str | None,
+    everything: bool,
+    format: str,
+    output: Path | None,
+    plot: Path | None,
+    max_steps: int,
+    dtype: str | None,
+    left_boundary: str | None,
 ) -> None:
     """Measure what softmax makes of a run: errors beside the bounds on them, and the largest temperature that is right."""
+    from tm2tfr.export.places import check_file
+
+    check_file(output, reading=[machine])
+    check_file(plot, reading=[machine, output])
+    if plot is not None:
+        from tm2tfr.export import soft_plot
+
+        soft_plot.checked(plot)
     subject = console.subject(machine, left_boundary)
     from tm2tfr.api import measure_softness
-    from tm2tfr.export import soft_plot
     from tm2tfr.export.soft_report import report
 
-    if plot is not None:
-        soft_plot.checked(plot)
     value = temperature if temperature in (None, soft_console.AUTO) else soft_console.parsed(temperature)
-    options: dict[str, Any] = {"machine": subject.machine, "temperature": value, "max_steps": max_steps}
-    found = measure_softness(subject.decoder, word, dtype=dtype and dtype.value, **options)
-    console.write(report(found, format.value, everything=everything), output, subject.argument)
+    chosen: dict[str, Any] = {"machine": subject.machine, "temperature": value, "max_steps": max_steps}
+    found = measure_softness(subject.decoder, word, dtype=dtype, **chosen)
+    console.write(report(found, format, everything=everything), output, subject.argument)
     if plot is not None:
         soft_plot.plot(found, plot)
-        typer.echo(f"wrote {plot}", err=True)
-    raise typer.Exit(0 if found.softness.uniform_tieless else 1)
+        click.echo(f"wrote {plot}", err=True)
+    raise click.exceptions.Exit(0 if found.softness.uniform_tieless else 1)

@@ -3,187 +3,223 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from tm2tfr import console, soft_console
+from tm2tfr import colour, console, options, soft_console
+from tm2tfr.cli.pages import command
 from tm2tfr.errors import OutputError
-from tm2tfr.options import (
-    Attention,
-    Checkpoint,
-    CheckpointEvery,
-    Dtype,
-    Engine,
-    EngineName,
-    Input,
-    LeftBoundary,
-    MaxSteps,
-    Number,
-    Out,
-    Output,
-    ReportFormat,
-    Resume,
-    Subject,
-    TableFormat,
-    Temperature,
-)
 from tm2tfr.progress import showing
 
 if TYPE_CHECKING:
     from tm2tfr.trace.check import Trace
 
 
+@command(summary="Compile a machine to the weights of a decoder", example="tm2tfr compile chapter -o chapter.safetensors")
+@options.subject
+@options.file("--output", "-o", help="Write the weights to this .safetensors file.")
+@options.option(
+    "--explain",
+    is_flag=False,
+    flag_value=console.ALL,
+    metavar="[LAYER]",
+    help="Print the weights as text by name: all, or one layer (number or name).",
+)
+@options.left_boundary
+@options.attention
+@options.temperature
+@options.count(
+    "--length", least=1, panel=options.CONSTRUCTION, help="Positions that --temperature auto is for. Default: 1,024."
+)
 def compile(
-    machine: Subject = "chapter",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the weights to this .safetensors file.")
-    ] = None,
-    explain: Annotated[
-        str | None,
-        typer.Option(metavar="[LAYER]", help="Print the weights as text by name: all, or one layer (number or name)."),
-    ] = None,
-    left_boundary: LeftBoundary = None,
-    attention: Attention = None,
-    temperature: Temperature = None,
-    length: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Positions that --temperature auto is for. Default: 1,024.")
-    ] = None,
+    machine: str,
+    output: Path | None,
+    explain: str | None,
+    left_boundary: str | None,
+    attention: str | None,
+    temperature: str | None,
+    length: int | None,
 ) -> None:
     """Compile a machine to a decoder: print a summary, write the weights, or explain them."""
+    from tm2tfr.export.places import check_file
+
+    check_file(output, reading=[machine], what="weights", endings=[".safetensors"])
     subject = soft_console.compiled(console.subject(machine, left_boundary), attention, temperature, length)
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
-        typer.echo(listing(subject.decoder, None if explain == console.ALL else explain), nl=False)
+        click.echo(listing(subject.decoder, None if explain == console.ALL else explain), nl=False)
     else:
-        typer.echo(console.heading(subject))
-        typer.echo(summary(subject.decoder), nl=False)
+        click.echo(console.heading(subject))
+        click.echo(summary(subject.decoder), nl=False)
     if output is not None:
         from tm2tfr.export.weight_file import save
 
-        if output.suffix != ".safetensors":
-            raise OutputError(f"{output}: weights are written as .safetensors: name the file {output.stem}.safetensors")
         save(subject.decoder, output)
-        typer.echo(f"\nwrote {output} ({output.stat().st_size:,} bytes)", err=explain is not None)
+        click.echo(f"\nwrote {output} ({output.stat().st_size:,} bytes)", err=explain is not None)
 
 
+@command(summary="Run a machine's decoder and print the chapter's table", example="tm2tfr trace palindromes --input abba")
+@options.subject
+@options.word
+@options.rows
+@options.flag("--all", "everything", help="Print every row, however many there are.")
+@options.flag("--quiet", "-q", help="Print no table; hold no rows, however long the run.")
+@options.count("--at", help="Print the chapter's activation vectors at position N as well.")
+@options.max_steps()
+@options.engine
+@options.dtype
+@options.checkpoint
+@options.checkpoint_every
+@options.resume
+@options.left_boundary
+@options.attention
+@options.temperature
 def trace(
-    machine: Subject = "chapter",
-    word: Input = None,
-    max_steps: MaxSteps = 10_000,
-    engine: Engine = EngineName.auto,
-    dtype: Number = None,
-    left_boundary: LeftBoundary = None,
-    attention: Attention = None,
-    temperature: Temperature = None,
-    everything: Annotated[bool, typer.Option("--all", help="Print every row, however many there are.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no table; hold no rows, however long the run.")
-    ] = False,
-    checkpoint: Checkpoint = None,
-    checkpoint_every: CheckpointEvery = 60.0,
-    resume: Resume = None,
-    out: Out = None,
-    at: Annotated[
-        int | None, typer.Option(min=0, help="Print the chapter's activation vectors at this position as well.")
-    ] = None,
+    machine: str,
+    word: str | None,
+    output: Path | None,
+    everything: bool,
+    quiet: bool,
+    at: int | None,
+    max_steps: int,
+    engine: str,
+    dtype: str | None,
+    checkpoint: Path | None,
+    checkpoint_every: float,
+    resume: Path | None,
+    left_boundary: str | None,
+    attention: str | None,
+    temperature: str | None,
 ) -> None:
     """Run a decoder, print the chapter's table, and check every cell against the simulator."""
+    recording = console.recording(machine, checkpoint, checkpoint_every, resume, output)
     subject = console.subject(machine, left_boundary)
     subject = soft_console.for_run(subject, attention, temperature, word, max_steps)
-    recording = console.recording(checkpoint, checkpoint_every, resume, out)
     quiet = quiet or bool(recording)
     traced = _traced(subject, word, max_steps, engine, dtype, keep_rows=not quiet, recording=recording)
-    if not quiet:
+    if quiet:
+        click.echo(console.input_line(traced))
+    else:
         from tm2tfr.export.tables import table
 
-        typer.echo(table(traced, "text", elide=None if everything else 40))
-    typer.echo(console.verdict(traced, subject))
-    if out is not None:
-        typer.echo(f"wrote {out}", err=True)
+        click.echo(colour.judged(table(traced, "text", elide=None if everything else 40)))
+    click.echo(colour.judged(console.verdict(traced, subject)))
+    if output is not None:
+        click.echo(f"wrote {output}", err=True)
+        console.warn_of_formulas(subject, output.suffix.lower()[1:])
     if at is not None:
-        typer.echo("\n" + console.vectors(subject.decoder, traced.input, at, engine, dtype))
+        click.echo("\n" + console.vectors(subject.decoder, traced.input, at, engine, dtype))
     _exit(traced)
 
 
+@command(summary="Write that table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
+@options.subject
+@options.word
+@options.choice("--format", of=options.TABLE_FORMATS, help="Default: by the extension of the output file, else text.")
+@options.output
+@options.max_steps()
+@options.engine
+@options.dtype
+@options.left_boundary
+@options.attention
+@options.temperature
 def table(
-    machine: Subject = "chapter",
-    word: Input = None,
-    format: Annotated[
-        TableFormat | None, typer.Option(help="Default: by the extension of the output file, else text.")
-    ] = None,
-    output: Output = None,
-    max_steps: MaxSteps = 10_000,
-    engine: Engine = EngineName.auto,
-    dtype: Number = None,
-    left_boundary: LeftBoundary = None,
+    machine: str,
+    word: str | None,
+    format: str | None,
+    output: Path | None,
+    max_steps: int,
+    engine: str,
+    dtype: str | None,
+    left_boundary: str | None,
+    attention: str | None,
+    temperature: str | None,
 ) -> None:
     """Export the chapter's table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
+    from tm2tfr.export.places import check_file
     from tm2tfr.export.tables import format_for
     from tm2tfr.export.tables import table as table_of
 
-    named = format or (format_for(output) if output else TableFormat.text)
+    named = format or (format_for(output) if output else "text")
     if named is None:
-        known = ", ".join(TableFormat)
+        known = ", ".join(options.TABLE_FORMATS)
         raise OutputError(f"{output}: no table format goes with {output and output.suffix!r}: use --format {known}")
-    subject = console.subject(machine, left_boundary)
+    check_file(output, reading=[machine])
+    subject = soft_console.for_run(console.subject(machine, left_boundary), attention, temperature, word, max_steps)
     traced = _traced(subject, word, max_steps, engine, dtype)
-    console.write(table_of(traced, str(named)), output, subject.argument)
+    text = table_of(traced, named)
+    console.write(colour.judged(text) if named == "text" and output is None else text, output, subject.argument)
+    console.warn_of_formulas(subject, named)
     if traced.divergence is not None:
-        typer.echo(f"the check failed: {traced.divergence}", err=True)
+        click.echo(f"the check failed: {traced.divergence}", err=True)
     _exit(traced)
 
 
+@command(summary="Compare decoder and simulator on a machine's examples", example="tm2tfr check palindromes --input abba")
+@options.subject
+@options.option(
+    "--input",
+    "-i",
+    "words",
+    multiple=True,
+    metavar="WORD",
+    help="An input word; can be given several times. Default: the machine's examples.",
+)
+@options.rows
+@options.choice("--format", of=options.REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per run.")
+@options.count("--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or what an example says.")
+@options.engine
+@options.dtype
+@options.checkpoint
+@options.checkpoint_every
+@options.resume
+@options.left_boundary
+@options.attention
+@options.temperature
 def check(
-    machine: Subject = "chapter",
-    words: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", help="An input word; can be given several times. Default: the machine's examples."),
-    ] = None,
-    format: Annotated[ReportFormat, typer.Option(help="Lines for people, or one JSON object a run.")] = ReportFormat.text,
-    max_steps: Annotated[
-        int | None, typer.Option(min=0, help="Stop after so many steps. Default: 10,000, or what an example says.")
-    ] = None,
-    engine: Engine = EngineName.auto,
-    dtype: Number = None,
-    left_boundary: LeftBoundary = None,
-    attention: Attention = None,
-    temperature: Temperature = None,
-    checkpoint: Checkpoint = None,
-    checkpoint_every: CheckpointEvery = 60.0,
-    resume: Resume = None,
-    out: Out = None,
+    machine: str,
+    words: tuple[str, ...],
+    output: Path | None,
+    format: str,
+    max_steps: int | None,
+    engine: str,
+    dtype: str | None,
+    checkpoint: Path | None,
+    checkpoint_every: float,
+    resume: Path | None,
+    left_boundary: str | None,
+    attention: str | None,
+    temperature: str | None,
 ) -> None:
     """Compare the decoder with the simulator at every position of every run."""
+    recording = console.recording(machine, checkpoint, checkpoint_every, resume, output)
     subject = console.subject(machine, left_boundary)
-    report = console.Report(subject, as_json=format is ReportFormat.json)
-    runs = console.runs(subject, words, max_steps)
-    options: dict[str, Any] = {"keep_rows": False, "checked": True}
-    options["recording"] = console.recording(checkpoint, checkpoint_every, resume, out, runs=len(runs))
+    as_json = format == "json"
+    report = console.Report(subject, as_json=as_json)
+    runs = console.runs(subject, words or None, max_steps)
+    console.refuse_several(recording, len(runs))
     for example, judged in runs:
         run = soft_console.for_run(subject, attention, temperature, example.input, example.max_steps)
-        traced = _traced(run, example.input, example.max_steps, engine, dtype, **options)
-        typer.echo(report.line(traced, example, judged=judged))
-    if out is not None:
-        typer.echo(f"wrote {out}", err=True)
-    if format is ReportFormat.text:
-        typer.echo(report.summary())
-    raise typer.Exit(0 if report.passed else 1)
+        held: dict[str, Any] = {"keep_rows": False, "checked": True, "recording": recording}
+        traced = _traced(run, example.input, example.max_steps, engine, dtype, **held)
+        line = report.line(traced, example, judged=judged)
+        console.tell(line if as_json else colour.judged(line), as_json=as_json)
+    if output is not None:
+        click.echo(f"wrote {output}", err=True)
+        console.warn_of_formulas(subject, output.suffix.lower()[1:])
+    if not as_json:
+        click.echo(colour.judged(report.summary()))
+    raise click.exceptions.Exit(0 if report.passed else 1)
 
 
 def _traced(
-    subject: console.Subject,
-    word: str | None,
-    max_steps: int | None,
-    engine: EngineName,
-    dtype: Dtype | None,
-    **options: Any,
+    subject: console.Subject, word: str | None, max_steps: int | None, engine: str, dtype: str | None, **options: Any
 ) -> Trace:
     with showing(max_steps) as progress:
-        number = dtype.value if dtype else None
-        return console.traced(subject, word, max_steps, engine.value, number, progress=progress, **options)
+        return console.traced(subject, word, max_steps, engine, dtype, progress=progress, **options)
 
 
 def _exit(traced: Trace) -> None:
-    raise typer.Exit(1 if traced.divergence is not None else 0)
+    raise click.exceptions.Exit(1 if traced.divergence is not None else 0)

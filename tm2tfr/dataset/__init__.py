@@ -1,5 +1,5 @@
 """Many runs at once: corpora of checked traces, and sweeps that look for a machine that is not simulated.
 
-`reader` reads what is wanted from YAML, `spec` holds it, `jobs` cuts it into pieces, `shard` and `sweep` carry a piece
-out, `pool` does so on all cores or a Dask cluster, `folder` and `manifest` keep what came of it.
+`reader` reads a specification from YAML, `spec` represents it, `jobs` divides it into jobs, `shard` and `sweep` carry
+out a job, `pool` does so on all cores or a Dask cluster, and `make` and `manifest` keep the results in a folder.
 """

@@ -1,4 +1,4 @@
-"""The README of a data set: what a person reads, with the head that `datasets.load_dataset` finds the files by."""
+"""The README of a data set, for people, with the header by which `datasets.load_dataset` finds the files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from tm2tfr._version import __version__
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.export.markdown import escaped
 
 COLUMNS = {
     "machine": "the machine's name; `machines.jsonl` has each machine and its vocabulary",
     "input": "the input word",
     "form": "`answer`, `steps shown` or `steps scored`",
-    "prompt": "the tokens given: the input and BOS",
+    "prompt": "the given tokens: the input and BOS",
     "target": "the tokens to predict",
-    "loss_mask": "1 where a token of the target is scored, 0 where it is only shown",
+    "loss_mask": "1 for each token of the target that is scored, 0 for one that is only shown",
     "verdict": "accept, reject or halt; null for a run that was cut off",
     "T": "the number of intermediate steps; null for a run that was cut off",
     "tape": "the final tape",
@@ -22,7 +23,7 @@ COLUMNS = {
 
 
 def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
-    """Return the text; formats: a folder is read in one of them, Parquet if it is there."""
+    """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
     splits = [split for split, _ in spec.splits if examples[split]]
     format = max(formats)
     head = ["---", "configs:", "- config_name: default", "  data_files:"]
@@ -31,22 +32,22 @@ def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], fo
     head = [*head, "---", ""] if splits else []
     shares = {split: sum(examples[split].values()) for split in splits}
     lines = [
-        f"# {spec.name}",
+        f"# {escaped(spec.name)}",
         "",
         f"Runs of Turing machines as a transformer decoder generates them, made by tm2tfr {__version__}: "
-        f"{tally.runs:,} runs, {tally.rows:,} positions, every one compared with a reference simulator.",
+        f"{tally.runs:,} runs, {tally.rows:,} positions, each compared with a reference simulator.",
         "",
         "| split | examples |",
         "|---|---|",
         *(f"| {split} | {number:,} |" for split, number in shares.items()),
         "",
-        "| column | what |",
+        "| column | contents |",
         "|---|---|",
         *(f"| {name} | {what} |" for name, what in COLUMNS.items()),
         "",
-        "The forms differ in what a model is shown and scored on: the answer alone; the intermediate steps and the answer, "
-        "of which only the answer is scored; all of it scored. `manifest.json` has the spec, seeds, counts and digests.",
-        f"`datasets.load_dataset` reads this folder, in the {format} files.",
+        "The forms differ in the supervision: the answer alone; the intermediate steps and the answer, "
+        "of which only the answer is scored; both, all scored. `manifest.json` has the spec, seeds, counts and digests.",
+        f"`datasets.load_dataset` reads the {format} files of this folder.",
         "",
     ]
     return "\n".join([*head, *lines])

@@ -1,7 +1,7 @@
 """Runs as training examples, and the bytes of a file of them.
 
-An example is a prompt, the tokens that are to follow it, and a mask that says on which of these the loss is computed.
-Columns are gathered as numbers and written all at once: a token costs nothing but its number.
+An example is a prompt, the target tokens that follow it, and a mask of those on which the loss is computed.
+Columns are collected as numbers and written all at once, so a token costs no more than its number.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tm2tfr.dataset.spec import Form
 from tm2tfr.errors import DatasetError
 
 COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
-"""The columns: ``verdict`` and ``T`` are null without a verdict; ``tape`` is the final tape, trimmed."""
+"""The columns: ``verdict`` and ``T`` are null if there is no verdict; ``tape`` is the final tape, trimmed."""
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
-MISSING = "Parquet needs PyArrow: install it with: pip install 'tm2tfr[dataset]', or leave parquet out of the formats"
+MISSING = "Parquet needs PyArrow: install it with: pip install 'tm2tfr[dataset]', or remove parquet from the formats"
 
 
 class Example(NamedTuple):
-    """One line: numbers of tokens where tokens stand."""
+    """One line, with tokens as their numbers."""
 
     machine: str
     input: str
@@ -41,7 +41,7 @@ class Example(NamedTuple):
 
 
 def examples(machine: str, prompt: Codes, answers: Codes, run: Run, forms: Sequence[Form]) -> list[Example]:
-    """Return a run as examples, those in which nothing is scored left out.
+    """Return a run as examples, without those in which nothing is scored.
 
     Args:
         prompt: (n + 1,) the input and BOS.
@@ -74,7 +74,7 @@ class Tokens:
     number: dict[str, int] = field(default_factory=dict)
 
     def of(self, vocabulary: Sequence[str]) -> Codes:
-        """Return the numbers of a vocabulary's tokens."""
+        """Return the numbers of the tokens in a vocabulary."""
         number = self.number
         return np.array([number.setdefault(token, len(number)) for token in vocabulary], dtype=np.int32)
 
@@ -113,7 +113,7 @@ def _list(values: Any) -> str:
 
 
 def _parquet(found: Sequence[Example], tokens: Tokens) -> bytes:
-    """Return a Parquet file; every setting that its bytes depend on is said here."""
+    """Return a Parquet file; every setting that affects its bytes is given explicitly."""
     arrow = arrow_or_error()
     text, small = arrow.string(), arrow.int8()
     kinds = (text, text, text, arrow.list_(text), arrow.list_(text), arrow.list_(small), text, arrow.int64(), text)

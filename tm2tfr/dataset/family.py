@@ -1,7 +1,7 @@
-"""Every machine of a kind, by its number: so many states and symbols, these moves, these ends.
+"""Every machine of a kind, by number, given the numbers of states and symbols, the moves and the ends.
 
-The rules of a cell are the products of (state to go to, symbol to write, move) in this order; machine number n has as
-its rules the digits of n, those of the first state and symbol being the most significant.
+The possible rules of a cell are the products of (state to go to, symbol to write, move) in this order; the rules of
+machine number n are the digits of n, those of the first state and symbol being the most significant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Rule, TapeKind
 Ends = Literal["halt", "verdict"]
 
 MOST_STATES = 25
-"""The states are the letters before Z, which halts."""
+"""The states are the letters before Z; Z halts."""
 MOST_SYMBOLS = 10
 """The symbols are digits, 0 the blank."""
 HALT = "Z"
@@ -29,7 +29,7 @@ _SHOWN = {"accept": "+", "reject": "-"}
 
 @dataclass(frozen=True)
 class Family:
-    """All machines with `states` states that have rules, and `symbols` symbols, every cell of δ being filled.
+    """All machines with `states` states that have rules, and `symbols` symbols, where every cell of δ is filled.
 
     Args:
         moves: -1, 0, +1 or some of them, in order.
@@ -44,12 +44,12 @@ class Family:
 
     @cached_property
     def size(self) -> int:
-        """How many there are."""
+        """The number of machines."""
         return int(len(self._rules) ** len(self._cells))
 
     @property
     def input_alphabet(self) -> tuple[str, ...]:
-        """Σ of each of them: every symbol but the blank."""
+        """Σ of each machine: every symbol but the blank."""
         return tuple(string.digits[1 : self.symbols])
 
     def machine(self, number: int) -> Machine:
@@ -74,7 +74,7 @@ class Family:
         )
 
     def _name(self, rules: Sequence[Rule]) -> str:
-        """Return bbchallenge's text of the machine, with S for a stay, and + and - for the verdicts."""
+        """Return the machine as bbchallenge text, with S for a stay, and + and - for the verdicts."""
         cells = [f"{r.write}{MOVE_LETTERS[r.move]}{_SHOWN.get(r.state, r.state)}" for r in rules]
         rows = ["".join(cells[n : n + self.symbols]) for n in range(0, len(cells), self.symbols)]
         return "_".join(rows) + (" one-way" if self.tape == "one-way" else "")
@@ -99,7 +99,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Members(Sequence[Machine]):
-    """Machines of a family, made when they are asked for."""
+    """Machines of a family, made on demand."""
 
     family: Family
     numbers: Sequence[int]

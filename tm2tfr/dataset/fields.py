@@ -1,4 +1,4 @@
-"""Reading a mapping of YAML key by key, complaining about what is not as it should be."""
+"""Reads a YAML mapping key by key, complaining about whatever is wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 10**15 - 1
 
 @dataclass(frozen=True)
 class Section:
-    """The keys and values of a mapping, `noun` being what the complaints call it."""
+    """The keys and values of a mapping; complaints call it `noun`."""
 
     draft: Draft
     noun: str
@@ -25,22 +25,22 @@ class Section:
 
     @classmethod
     def of(cls, draft: Draft, noun: str, node: Map, known: Collection[str]) -> Section:
-        """Read the keys of a mapping; others than the `known` ones are reported."""
+        """Read the keys of a mapping; keys that are not `known` are reported."""
         meant = {k.replace(" ", sign): k for k in known if " " in k for sign in "_-"}
-        return cls(draft, noun, node, draft.fields(node, noun, known, f"the keys are {', '.join(known)}", meant))
+        return cls(draft, noun, node, draft.fields(node, noun, known, f"use the keys {', '.join(known)}", meant))
 
     def __contains__(self, key: str) -> bool:
         return key in self.found
 
     def place(self, key: str) -> Node:
-        """Return the node to point at: the value of a key, or the key if nothing is there."""
+        """Return the node to point at: the value of a key, or the key itself if the value is empty."""
         name, value = self.found[key]
         return name if isinstance(value, Scalar) and value.empty else value
 
     def needs(self, key: str, example: str) -> None:
-        """Report it if a key is missing."""
+        """Report a missing key."""
         if key not in self.found:
-            self.draft.error(self.node, f"{self.noun} has no {key}", f"add for instance '{key}: {example}'")
+            self.draft.error(self.node, f"{self.noun} has no {key}", f"add for example '{key}: {example}'")
 
     def text(self, key: str, default: str) -> str:
         """Return a text."""
@@ -48,7 +48,7 @@ class Section:
             return default
         value = self.found[key][1]
         if not isinstance(value, Scalar):
-            self.draft.error(value, f"{key} is {kind(value)}, not text", "write it as text, in quotes if need be")
+            self.draft.error(value, f"{key} is {kind(value)}, not text", "write it as text, in quotes if necessary")
             return default
         return value.text
 
@@ -66,7 +66,7 @@ class Section:
         return int(shown)
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
-        """Return one of the `known` names; the first if nothing is said."""
+        """Return one of the `known` names; the first by default."""
         if key not in self.found:
             return known[0]
         if isinstance(self.found[key][1], List):
@@ -75,13 +75,13 @@ class Section:
         return str(self.choices(key, known)[0])
 
     def choices(self, key: str, known: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return some of the `known` names, in their order; all if nothing is said."""
+        """Return some of the `known` names, in their order; all by default."""
         if key not in self.found:
             return known
-        remedy = f"known are {', '.join(known)}"
+        remedy = f"choose from {', '.join(known)}"
         items = self.draft.scalars(self.found[key][1], f"one of {', '.join(known)}")
         if items is not None and (not items or items[0].empty):
-            self.draft.error(self.found[key][0], f"nothing stands after {key!r}", remedy)
+            self.draft.error(self.found[key][0], f"nothing follows {key!r}", remedy)
         for item in items or ():
             if item.text not in known and not item.empty:
                 self.draft.error(item, f"unknown {key} {item.text!r}{self.draft.nearest(item.text, known, {})}", remedy)
@@ -89,11 +89,11 @@ class Section:
         return tuple(k for k in known if k in chosen) or known
 
     def section(self, key: str, known: Collection[str], example: str) -> Section | None:
-        """Return the mapping that stands at a key."""
+        """Return the mapping at a key."""
         return self._section(self.found[key][1], key, known, example)
 
     def sections(self, key: str, known: Collection[str], example: str) -> list[Section]:
-        """Return the mapping that stands at a key, or each one of a list of them."""
+        """Return the mapping at a key, or each of a list of mappings."""
         if key not in self.found:
             return []
         value = self.found[key][1]
@@ -104,5 +104,5 @@ class Section:
         if isinstance(node, Map):
             return Section.of(self.draft, repr(key), node, known)
         place = self.found[key][0] if isinstance(node, Scalar) and node.empty else node
-        self.draft.error(place, f"{key!r} has {kind(node)}, not a mapping", f"write for instance {example}")
+        self.draft.error(place, f"{key!r} has {kind(node)}, not a mapping", f"write for example {example}")
         return None

@@ -1,4 +1,4 @@
-"""The runs of a spec, cut into jobs: a function of the spec alone, whoever carries them out and in whatever order."""
+"""The runs of a spec, divided into jobs: a function of the spec alone, not of who runs them or in which order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Piece:
 
     @property
     def runs(self) -> int:
-        """How many runs that are."""
+        """The number of runs."""
         return len(self.machines) * len(self.words)
 
 
@@ -32,7 +32,7 @@ class Job:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return sum(piece.runs for piece in self.pieces)
 
 
@@ -49,7 +49,7 @@ def groups(spec: Spec) -> list[Piece]:
 
 
 def jobs(spec: Spec, size: int | None = None) -> Iterator[Job]:
-    """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where one more machine would be too many."""
+    """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where another machine would exceed it."""
     size = size or spec.shard_size
     number, waiting, room = 0, list[Piece](), size
     for piece in _small(groups(spec), size):
@@ -63,7 +63,7 @@ def jobs(spec: Spec, size: int | None = None) -> Iterator[Job]:
 
 
 def _small(pieces: Sequence[Piece], size: int) -> Iterator[Piece]:
-    """Yield pieces of at most `size` runs: some words of one machine, or all words of some machines."""
+    """Yield parts of at most `size` runs: some words of one machine, or all words of some machines."""
     for piece in pieces:
         if len(piece.words) > size:
             for machine in piece.machines:

@@ -1,4 +1,4 @@
-"""A data set made: the folder, what is there already, the jobs that are missing, the manifest."""
+"""Making a data set: the folder, its finished shards, the missing jobs, the manifest."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ MACHINES = "machines.jsonl"
 CARD = "README.md"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the jobs done, all jobs, and the trace rows made since the beginning."""
+"""Called with the number of finished jobs, of all jobs, and of the trace rows made since the start."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set that was made, or the failure that kept it from being made.
+    """A data set that was made, or the failure that prevented it.
 
     Args:
-        tally: all its runs; with a failure those before it.
-        examples: by split and form.
-        left_out: runs that did not end.
-        reused: how many shards were there already, of `shards`.
+        tally: all its runs; after a failure, those before it.
+        examples: their numbers by split and form.
+        left_out: the number of runs that did not end.
+        reused: how many of the `shards` existed already.
     """
 
     folder: Path
@@ -64,7 +64,7 @@ def make(
     """Make a data set; see `tm2tfr.make_dataset`.
 
     Raises:
-        DatasetError, OutputError, EngineError: see there.
+        DatasetError, OutputError, EngineError: as documented there.
     """
     folder = Path(folder)
     if "parquet" in spec.formats:
@@ -82,7 +82,7 @@ def make(
     _refuse_used(folder, resume=resume)
     reused, there = len(records), {record.number for record in records}
     missing = [job for job in every if job.number not in there]
-    with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: there may be no such cluster
+    with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: the cluster may not exist
         _prepared(folder, spec)
         write_text(folder / MACHINES, machines)
         manifest.begun(folder, head, records)
@@ -99,7 +99,7 @@ def make(
 
 
 def _results(missing: list[Job], making: Making, crew: Pool, progress: Progress | None, reused: int) -> Iterator[Done]:
-    """Yield what comes of the jobs that are missing, telling of the progress."""
+    """Yield the results of the missing jobs, reporting progress."""
     rows, own = 0, versions()
     for place, done in enumerate(crew.map(made, missing, making), start=reused + 1):
         refuse_other_versions(done.versions, own)
@@ -110,15 +110,15 @@ def _results(missing: list[Job], making: Making, crew: Pool, progress: Progress 
 
 
 def refuse_other_versions(theirs: dict[str, str], own: dict[str, str]) -> None:
-    """Raise DatasetError if a worker has other versions than this process, which could make other bytes."""
+    """Raise DatasetError if a worker's versions differ from this process's, since the bytes could differ."""
     if theirs != own:
         names = [name for name in {**own, **theirs} if theirs.get(name) != own.get(name)]
         shown = ", ".join(f"{name} {theirs.get(name, 'none')}, here {own.get(name, 'none')}" for name in names)
-        raise DatasetError(f"a worker has other versions ({shown}): install the same ones there as here")
+        raise DatasetError(f"a worker has different versions ({shown}): install the same versions there as here")
 
 
 def _kept(folder: Path, done: Done, shards: int) -> Record:
-    """Write the files of a shard, and only then note that they are there."""
+    """Write the files of a shard, and only then record them."""
     names = {(split, format): f"{split}/{done.number:05}-of-{shards:05}.{format}" for split, format in done.files}
     for key, data in done.files.items():
         write_bytes(folder / names[key], data)
@@ -138,14 +138,14 @@ def _machines(spec: Spec) -> str:
 
 
 def _refuse_used(folder: Path, *, resume: bool) -> None:
-    """Raise OutputError for a folder with something in it, and for what is none."""
+    """Raise OutputError if the folder is not empty or is not a folder."""
     with _blamed(folder):
         if not resume and folder.is_dir() and any(folder.iterdir()):
             ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
-            remedy = "go on with it with --resume, or choose another folder" if ours else "choose another folder"
+            remedy = "resume it with --resume, or choose another folder" if ours else "choose another folder"
             raise OutputError(f"{folder}: this folder is not empty: {remedy}")
         if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{folder}: it is not a folder: choose another name")
+            raise OutputError(f"{folder}: this is not a folder: choose another name")
 
 
 def _prepared(folder: Path, spec: Spec) -> None:
@@ -154,14 +154,14 @@ def _prepared(folder: Path, spec: Spec) -> None:
         folder.mkdir(exist_ok=True)
         for split, _ in spec.splits:
             (folder / split).mkdir(exist_ok=True)
-        for left in folder.glob("*/.tm2tfr-*.tmp"):  # of a process that was killed
+        for left in folder.glob("*/.tm2tfr-*.tmp"):  # left by a process that was killed
             with suppress(OSError):
                 left.unlink()
 
 
 @contextmanager
 def _blamed(folder: Path) -> Iterator[None]:
-    """Say of which folder it is that the system complains."""
+    """Turn the system's errors into OutputError, naming the folder."""
     try:
         yield
     except OSError as error:

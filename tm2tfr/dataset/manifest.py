@@ -1,6 +1,6 @@
-"""What a folder holds: which files, with which digests, made of what and by which versions; and a journal on the way.
+"""The contents of a folder: its files, their digests, the spec and the versions that made them; and the journal.
 
-The journal has a line for each shard that is there. It becomes the manifest when all are.
+The journal has one line per finished shard. It becomes the manifest when all shards are finished.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
 HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "shards")
-"""What has to be the same for a folder to be gone on with."""
+"""The values that must be the same for a folder to be resumed."""
 
 _WHAT = {
-    "versions": "other versions",
-    "spec_sha256": "another spec",
-    "machines_sha256": "other machines, or a machine file that has changed",
+    "versions": "different versions",
+    "spec_sha256": "a different spec",
+    "machines_sha256": "different machines, or a machine file that has changed",
 }
 
 
 @dataclass(frozen=True)
 class Record:
-    """A shard that is made: its number, what was counted, and its files with their digests."""
+    """A finished shard: its number, its counts, and its files with their digests."""
 
     number: int
     tally: Tally
@@ -48,12 +48,12 @@ class Record:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Record:
-        """Return what `as_dict` returned as a record."""
+        """Return the record that `as_dict` turned into `found`."""
         return cls(found["shard"], Tally.of(found), found["examples"], found["left_out"], found["files"])
 
 
 def recorded(done: Done, names: dict[tuple[str, str], str]) -> Record:
-    """Return the record of what a worker made; names: of its files."""
+    """Return the record of a worker's result; `names` are those of its files."""
     examples: dict[str, dict[str, int]] = {}
     for (split, form), number in sorted(done.examples.items()):
         examples.setdefault(split, {})[form] = number
@@ -67,7 +67,7 @@ def sha256(data: bytes) -> str:
 
 
 def header(spec: Spec, versions: dict[str, str], engine: str, machines: str, shards: int) -> dict[str, Any]:
-    """Return what every manifest of this spec begins with, whoever makes it; machines: the text of machines.jsonl."""
+    """Return the header of every manifest of this spec; `machines` is the text of machines.jsonl."""
     return {
         "format": FORMAT,
         "versions": versions,
@@ -79,7 +79,7 @@ def header(spec: Spec, versions: dict[str, str], engine: str, machines: str, sha
 
 
 def totals(records: list[Record], spec: Spec) -> tuple[Tally, dict[str, dict[str, int]], int]:
-    """Return what all shards come to: runs, examples by split and form in the order of the spec, runs left out."""
+    """Return the totals of all shards: runs, examples by split and form in the order of the spec, runs left out."""
     tally, numbers = Tally(), Counter[tuple[str, str]]()
     for record in records:
         tally.add(record.tally)
@@ -109,22 +109,22 @@ def written(folder: Path, head: dict[str, Any], spec: Spec, records: list[Record
 
 
 def begun(folder: Path, head: dict[str, Any], records: list[Record]) -> None:
-    """Begin a journal with the shards that are there."""
+    """Begin a journal with the shards that are finished."""
     write_text(folder / JOURNAL, "".join(_line(line) for line in (head, *(record.as_dict() for record in records))))
 
 
 def noted(folder: Path, record: Record) -> None:
-    """Add a shard, the files of which are there, to the journal.
+    """Add a shard, whose files have been written, to the journal.
 
     Raises:
-        OutputError: if that cannot be written.
+        OutputError: if the journal cannot be written.
     """
     try:
         with (folder / JOURNAL).open("a", encoding="utf-8") as file:
             file.write(_line(record.as_dict()))
     except OSError as error:
-        what = f"{folder / JOURNAL}: this cannot be written ({error.strerror})"
-        raise OutputError(f"{what}: mend that, and go on with --resume") from error
+        what = f"{folder / JOURNAL}: cannot be written ({error.strerror})"
+        raise OutputError(f"{what}: fix that, and resume with --resume") from error
 
 
 def _line(value: Any) -> str:
@@ -132,29 +132,29 @@ def _line(value: Any) -> str:
 
 
 def found(folder: Path, head: dict[str, Any]) -> list[Record]:
-    """Return the shards of a folder all files of which are there and have the digests that they should have.
+    """Return the shards of a folder whose files all exist and have the right digests.
 
     Raises:
-        DatasetError: if it is no such folder, or was made of something else, or by other versions.
+        DatasetError: if it is not such a folder, or was made from a different spec or by different versions.
     """
     try:
         before, records = _read(folder)
     except FileNotFoundError:
-        raise DatasetError(f"{folder}: there is no data set here to go on with: leave --resume out") from None
+        raise DatasetError(f"{folder}: there is no data set to resume here: omit --resume") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"{folder}: the manifest here cannot be read ({type(error).__name__}: {error})"
-        raise DatasetError(f"{what}: make the data set anew in another folder") from error
+        raise DatasetError(f"{what}: make the data set again in another folder") from error
     for key in HEADER:
         if before.get(key) != head[key]:
-            other = f"{_WHAT.get(key, f'another {key}')}{_changed(before.get(key), head[key])}"
-            raise DatasetError(f"{folder}: what is here was made with {other}: make this one in another folder")
+            other = f"{_WHAT.get(key, f'a different {key}')}{_changed(before.get(key), head[key])}"
+            raise DatasetError(f"{folder}: the data set here was made with {other}: make this one in another folder")
     return [record for record in records if all(_sound(folder / n, f) for n, f in record.files.items())]
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], list[Record]]:
     if (folder / JOURNAL).exists():
         first, *lines = (folder / JOURNAL).read_text(encoding="utf-8").split("\n")
-        return json.loads(first), [Record.of(json.loads(line)) for line in lines[:-1]]  # after the last break: cut off
+        return json.loads(first), [Record.of(json.loads(line)) for line in lines[:-1]]  # the last line is empty or cut off
     document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     return document, [Record.of(record) for record in document["made"]]
 
@@ -167,7 +167,7 @@ def _sound(path: Path, file: dict[str, Any]) -> bool:
 
 
 def _changed(before: Any, now: Any) -> str:
-    """Return what differs between two values of the header, if they are short."""
+    """Return the difference between two values of the header, if they are short."""
     if isinstance(before, dict) and isinstance(now, dict):
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         return " (" + ", ".join(f"{name} {before.get(name, 'none')}, now {now.get(name, 'none')}" for name in names) + ")"

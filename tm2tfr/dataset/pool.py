@@ -1,7 +1,7 @@
-"""Who carries jobs out: this process, worker processes on this machine, or the workers of a Dask cluster.
+"""Running jobs: in this process, in worker processes on this machine, or on the workers of a Dask cluster.
 
-A job is a pure function of what it is given, and workers hand back what they made: they need no common file system. What
-a worker that dies had done, or was doing, another one does again. Results come in the order of the jobs.
+A job is a pure function of its arguments, and workers return their results: they need no common file system. If a worker
+dies, another one repeats its jobs. Results come in the order of the jobs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tm2tfr.dataset.jobs import Job
 from tm2tfr.errors import DatasetError
 
 HERE = "127.0.0.1"
-"""Workers on this machine are reached from this machine only."""
+"""Workers on this machine can be reached only from this machine."""
 AHEAD = 4
-"""How many jobs a worker has waiting, with their results: more would only fill the memory."""
+"""The number of jobs that may be pending per worker: more would only fill the memory."""
 PATIENCE = 30.0
-"""Seconds without an answer, or without any worker, after which nobody is expected to come."""
+"""Seconds without an answer, or without any worker, after which we give up."""
 MISSING = "needs Dask: install it with: pip install 'tm2tfr[dataset]', or use --workers 1"
 TICK = 0.005
-"""Seconds between two looks at whether a job is done."""
+"""Seconds between two checks whether a job is done."""
 
 _DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""What a worker process begins with: Ctrl-C is for the process that it works for."""
+"""Run by each worker process first: Ctrl-C is for its parent."""
 
 _Done = TypeVar("_Done")
 _How = TypeVar("_How")
@@ -44,7 +44,7 @@ def cores() -> int:
 
 @contextmanager
 def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool]:
-    """Give a pool for so many jobs: of `workers` processes here (as many as there are cores), or of a cluster.
+    """Yield a pool for `jobs` jobs: `workers` processes here (by default one per core), or a cluster.
 
     Raises:
         DatasetError: if Dask is missing where it is needed, or the cluster cannot be reached.
@@ -71,18 +71,18 @@ def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool
             client = stack.enter_context(dask.Client(scheduler, set_as_default=False, timeout=PATIENCE))
         except (OSError, ValueError) as error:
             what = f"{scheduler}: this scheduler cannot be reached ({error})"
-            raise DatasetError(f"{what}: give the address that it prints, as in tcp://127.0.0.1:8786") from error
+            raise DatasetError(f"{what}: use the address that it prints, such as tcp://127.0.0.1:8786") from error
         yield Pool(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
 
 
 class Pool:
-    """Something that carries jobs out; without a `client` this process does."""
+    """Runs jobs; without a `client`, in this process."""
 
     def __init__(self, client: Any = None, workers: int = 1) -> None:
         self._client, self._ahead = client, AHEAD * workers
 
     def map(self, task: Task[_How, _Done], jobs: Iterable[Job], how: _How) -> Iterator[_Done]:
-        """Yield ``task(job, how)`` for each job, in their order; those after a failure need never be asked for.
+        """Yield ``task(job, how)`` for each job, in their order; the caller may stop at a failure.
 
         Raises:
             DatasetError: if workers keep dying, if there are none, or if the cluster is lost.
@@ -109,16 +109,16 @@ class Pool:
             self._wait(future)
             return future.result()
         except dask.KilledWorker as error:
-            what = "one job has ended several workers, for want of memory perhaps"
+            what = "one job killed several workers, perhaps for lack of memory"
             raise DatasetError(f"{what}: lower 'shard size' or 'max steps' ({error})") from error
         except (dask.CancelledError, OSError) as error:
-            what = f"the cluster is lost ({type(error).__name__})"
-            raise DatasetError(f"{what}: start it again, and go on with a data set with --resume") from error
+            what = f"lost the connection to the cluster ({type(error).__name__})"
+            raise DatasetError(f"{what}: start it again, and resume a data set with --resume") from error
 
     def _wait(self, future: Any) -> None:
-        """Wait until a job is done, as long as there is somebody to do it.
+        """Wait until a job is done, as long as there are workers.
 
-        Dask's own waiting with a timeout cancels what it waits for, also in the middle of a transfer.
+        Dask's own wait with a timeout cancels the job it waits for, even in the middle of a transfer.
         """
         looked = seen = time.monotonic()
         while not future.done():
@@ -136,7 +136,7 @@ class Pool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from writing of workers that come and go."""
+    """Keep Dask from reporting workers that come and go."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     before = [logger.level for logger in loggers]
     for logger in loggers:

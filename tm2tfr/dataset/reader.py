@@ -1,4 +1,4 @@
-"""YAML -> what a data set or a sweep is to be, with every complaint at its place in the text."""
+"""YAML -> the spec of a data set or a sweep, with every complaint at its place in the text."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec:
     """Read a spec from YAML.
 
     Args:
-        file: what errors call the text.
-        folder: where machine files are looked for; left out, the current one.
+        file: the name of the text in error messages.
+        folder: where machine files are looked for; by default the current one.
 
     Raises:
         SpecError: with every error of the document, in the order of the text.
@@ -69,16 +69,16 @@ class _Reader:
     top: Section
     folder: Path | None
     listed: dict[str, Scalar] = field(default_factory=dict)
-    """The words that are listed, each where it stands first."""
+    """The listed words, each with its first place in the text."""
     sources: dict[Random, Map] = field(default_factory=dict)
-    """The sources of random words, each where it stands."""
+    """The sources of random words, each with its place."""
 
     def spec(self, text: str, name: str) -> Spec:
         """Return the spec of the whole document."""
         top = self.top
         for key in ("machines", "inputs"):
             if key not in top:
-                self.draft.error(None, f"there are no {key}", f"add a line '{key}:' and below it what they are")
+                self.draft.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
         named, families = self.machines() if "machines" in top else ((), ())
         top.text("description", "")
         values: dict[str, Any] = {
@@ -104,7 +104,7 @@ class _Reader:
 
     @property
     def seed(self) -> int:
-        """The seed of everything that has none of its own."""
+        """The seed for everything without one of its own."""
         return self.top.number("seed", 0, least=0)
 
     # ── machines ────────────────────────────────────────────────────────────────────────────────────────────
@@ -138,16 +138,16 @@ class _Reader:
                 machine = load_with_warnings(argument).machine
             except Tm2tfrError as error:
                 said = str(error).splitlines()[0]
-                self.draft.error(item, f"this machine cannot be loaded ({said})", "mend it, or take it out")
+                self.draft.error(item, f"this machine cannot be loaded ({said})", "fix it, or remove it")
                 continue
             if machine.name in found:
-                what = f"a second machine is called {machine.name!r}"
-                self.draft.error(item, what, "take one of the two out, or change the 'name' in its file")
+                what = f"a second machine is named {machine.name!r}"
+                self.draft.error(item, what, "remove one of the two, or change the 'name' in its file")
             found.setdefault(machine.name, (argument, machine))
         return tuple(found.values())
 
     def argument(self, name: str) -> str:
-        """Return the argument that a name in the spec stands for: files are looked for beside the spec."""
+        """Return the argument that a name in the spec stands for; files are looked for beside the spec."""
         if self.folder is None or (self.folder / name).is_file():
             return name if self.folder is None else str(self.folder / name)
         return name if name in shipped() or is_argument(name) else str(self.folder / name)
@@ -170,7 +170,7 @@ class _Reader:
         family = self.family(section)
         if family.size > MOST_MACHINES:
             what = f"there are {_shown(family.size)} such machines"
-            self.draft.error(section.node, what, "ask for some of them with 'random' and a 'count'")
+            self.draft.error(section.node, what, "use 'random' with a 'count' to draw some of them")
             return None
         return Members(family, range(family.size))
 
@@ -180,7 +180,7 @@ class _Reader:
         section.needs("count", "100")
         seed = section.number("seed", self.seed, least=0)
         if count > family.size // 2:
-            remedy = f"ask for {family.size // 2:,} at most, or for all of them with 'all'"
+            remedy = f"ask for at most {family.size // 2:,}, or use 'all' for all of them"
             self.draft.error(section.node, f"there are only {family.size:,} such machines", remedy)
             return None
         return drawn(family, count, f"machines {place}, seed {seed}")
@@ -205,7 +205,7 @@ class _Reader:
         for item in items:
             self.listed.setdefault(item.text, item)
             if item.empty:
-                self.draft.error(item, "nothing stands here", "write '' for the empty word")
+                self.draft.error(item, "the word is missing", "write '' for the empty word")
         return tuple(item.text for item in items)
 
     def random(self, section: Section, place: int) -> Random | None:
@@ -219,14 +219,16 @@ class _Reader:
         lengths = _LENGTHS.fullmatch(shown)
         shortest, longest = (int(lengths[1]), int(lengths[2] or lengths[1])) if lengths else (1, 0)
         if shortest > longest:
-            self.draft.error(section.place("length"), f"the length is {shown!r}", "write a number, or two, as in '1 to 10'")
+            self.draft.error(
+                section.place("length"), f"the length is {shown!r}", "write a number, or a range such as '1 to 10'"
+            )
             return None
         source = Random(count, shortest, longest, f"inputs {place}, seed {seed}")
         self.sources[source] = section.node
         return source
 
     def check_words(self, spec: Spec) -> None:
-        """Report listed words that a machine cannot take, and more words than there are, or than can be held."""
+        """Report listed words that a machine cannot take, and requests for more words than exist or fit in memory."""
         alphabets: dict[tuple[str, ...], str] = {}
         first = [family[0] for family in spec.families]
         for machine in (*(machine for _, machine in spec.named), *first):
@@ -241,11 +243,11 @@ class _Reader:
             for source in spec.inputs.random:
                 most = number_of(len(alphabet), source.shortest, source.longest)
                 if source.count > most:
-                    what = f"{source.count:,} different inputs are wanted, and {name} has {most:,} of that length"
-                    self.draft.error(self.sources[source], what, f"ask for {most:,} at most, or use 'up to'")
+                    what = f"{source.count:,} different inputs are requested, but {name} has {most:,} of that length"
+                    self.draft.error(self.sources[source], what, f"ask for at most {most:,}, or use 'up to'")
             if spec.inputs.number(len(alphabet)) > MOST_WORDS:
                 place = self.top.place("inputs")
-                self.draft.error(place, f"that is more than {MOST_WORDS:,} inputs for {name}", "ask for fewer")
+                self.draft.error(place, f"these are more than {MOST_WORDS:,} inputs for {name}", "ask for fewer")
 
     # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────
     def splits(self) -> tuple[tuple[str, float], ...]:
@@ -253,20 +255,22 @@ class _Reader:
         value, found = self.top.found["splits"][1], dict[str, float]()
         example = "{train: 0.9, test: 0.1}"
         if not isinstance(value, Map) or not value.pairs:
-            self.draft.error(self.top.place("splits"), "there are no splits", f"write for instance {example}")
+            self.draft.error(self.top.place("splits"), "there are no splits", f"write for example {example}")
             return ()
         for name, share in self.draft.entries(value, "split"):
             if not _SPLIT.fullmatch(name.text):
                 self.draft.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
             if not isinstance(share, Scalar) or not _SHARE.fullmatch(share.text):
-                self.draft.error(share, f"the share of {name.text!r} is no number from 0 to 1", f"write as in {example}")
+                self.draft.error(
+                    share, f"the share of {name.text!r} is not a number from 0 to 1", f"write for example {example}"
+                )
             else:
                 found[name.text] = float(share.text)
         if len(found) == len(value.pairs) and not isclose(sum(found.values()), 1.0, abs_tol=1e-9):
             what = f"the shares add up to {sum(found.values()):g}"
-            self.draft.error(value, what, f"they have to add up to 1, as in {example}")
+            self.draft.error(value, what, f"they must add up to 1, as in {example}")
         return tuple(found.items())
 
 
 def _shown(number: int) -> str:
-    return f"{number:,}" if number < 10**15 else f"some 10^{len(str(number)) - 1}"
+    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"

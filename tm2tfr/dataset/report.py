@@ -1,4 +1,4 @@
-"""What came of a data set or of a sweep, in words."""
+"""The result of a data set or a sweep as text."""
 
 from __future__ import annotations
 
@@ -17,31 +17,33 @@ def counted(tally: Tally) -> str:
 def dataset_report(found: Dataset) -> str:
     """Return a few lines about a data set."""
     if found.failure is not None:
-        told = f"{found.name}: FAILED after {counted(found.tally)}"
-        return f"{told}\n{_failure(found.failure)}\nthe data set is not finished: nothing of this run is in {found.folder}"
+        head = f"{found.name}: FAILED after {counted(found.tally)}"
+        return (
+            f"{head}\n{_failure(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
+        )
     lines = [f"{found.name}: {counted(found.tally)}, all agree"]
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" for form, number in forms.items())
-        lines.append(f"{split}: {_count(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no example")
+        lines.append(f"{split}: {_count(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")
     if found.left_out:
         lines.append(f"left out: {_count(found.left_out, 'run')} that did not end within the limit")
     if found.reused:
-        lines.append(f"there already: {found.reused:,} of {_count(found.shards, 'shard')}")
+        lines.append(f"reused: {found.reused:,} of {_count(found.shards, 'shard')}")
     lines.append(f"wrote {found.folder}: {_count(found.shards, 'shard')}, manifest.json, {MACHINES}, README.md")
     return "\n".join(lines)
 
 
 def sweep_report(found: Sweep) -> str:
-    """Return a line about a sweep, or the counter-example and how to see it again."""
+    """Return a line about a sweep, or the counterexample and the command that reproduces it."""
     if found.failure is None:
         return f"{found.name}: {_count(found.tally.machines, 'machine')}, {counted(found.tally)}, all agree"
-    told = f"{found.name}: FAILED after {counted(found.tally)}, all of which agree"
-    return f"{told}\n{_failure(found.failure)}\nagain: {found.again}"
+    head = f"{found.name}: FAILED after {counted(found.tally)}, all of which agree"
+    return f"{head}\n{_failure(found.failure)}\nreproduce: {found.again}"
 
 
 def _failure(failure: Failure) -> str:
     why = failure.why.replace("\n", "\n  ")
-    return f"counter-example: {failure.machine.name} on {failure.word!r}\n  {why}"
+    return f"counterexample: {failure.machine.name} on {failure.word!r}\n  {why}"
 
 
 def _count(number: int, noun: str) -> str:

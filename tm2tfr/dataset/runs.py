@@ -35,8 +35,8 @@ class How:
 
     Args:
         engine: ``fast``, ``dense`` or ``exact``.
-        max_steps: at most so many steps of the machine.
-        left_boundary: as `tm2tfr.compile` takes it.
+        max_steps: at most this many steps of the machine.
+        left_boundary: as for `tm2tfr.compile`.
     """
 
     engine: str
@@ -46,7 +46,7 @@ class How:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that is not what the simulator says, and why."""
+    """A run that differs from the simulator's, and how."""
 
     machine: Machine
     word: str
@@ -61,7 +61,7 @@ class Run(NamedTuple):
 
 
 class Runs:
-    """The runs of one machine; what is worked out from its weights is worked out once."""
+    """The runs of one machine; whatever follows from its weights is computed once."""
 
     def __init__(self, machine: Machine, how: How) -> None:
         self.machine, self._how = machine, how
@@ -110,10 +110,10 @@ def _numbers(vocabulary: Sequence[str]) -> dict[str, int]:
 
 
 def chosen(engine: str) -> str:
-    """Return the engine that ``auto`` means here: fast where it is installed.
+    """Return the engine that ``auto`` stands for here: fast if it is installed.
 
     Raises:
-        EngineError: if fast is wanted and Numba is not installed.
+        EngineError: if fast is requested and Numba is not installed.
     """
     if engine == "fast" and not available():
         raise EngineError(MISSING)
@@ -130,5 +130,5 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of all that the bytes of a data set depend on."""
+    """Return the versions of everything that the bytes of a data set depend on."""
     return dict(_versions())

@@ -1,4 +1,4 @@
-"""A job carried out: pure functions from a job to what came of it, for any worker anywhere."""
+"""Carrying out a job: pure functions from a job to its result, for any worker anywhere."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Making:
 
 @dataclass
 class Done:
-    """What came of a job.
+    """The result of a job.
 
     Args:
-        failure: the first run that is not what the simulator says; nothing was made then.
-        versions: of the worker's software.
+        failure: the first run that differs from the simulator's; then there are no files.
+        versions: those of the worker's software.
         files: (split, format) -> the bytes of the file.
-        examples: (split, form) -> how many there are.
-        left_out: how many runs are no example, since they did not end.
+        examples: (split, form) -> their number.
+        left_out: the number of runs that are not examples because they did not end.
     """
 
     number: int

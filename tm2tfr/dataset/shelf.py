@@ -1,4 +1,4 @@
-"""Where specs come from: a path, or the shelf of specs that is shipped with the package."""
+"""Where specs come from: a path, or the specs shipped with the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shipped_specs() -> tuple[str, ...]:
 
 
 def load_spec(where: str | Path) -> Spec:
-    """Read a spec from a path, or a shipped one by its name; a file of that name goes first.
+    """Read a spec from a path, or a shipped one by its name; a file of that name takes precedence.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped spec.
@@ -29,8 +29,8 @@ def load_spec(where: str | Path) -> Spec:
     try:
         text = path.read_bytes()
     except FileNotFoundError:
-        what = f"{name}: there is no such file, and no such spec is shipped{did_you_mean(name, specs)}"
-        raise NotFoundError(f"{what}: shipped are {', '.join(specs)}") from None
+        what = f"{name}: there is no such file, and no spec of that name is shipped{did_you_mean(name, specs)}"
+        raise NotFoundError(f"{what}: name a file, or one of the shipped specs: {', '.join(specs)}") from None
     except (OSError, ValueError) as error:
-        raise ReadError(f"{name}: this file cannot be read ({error}): choose another one") from None
+        raise ReadError(f"{name}: cannot be read ({error}): name another file") from None
     return read(text, file=name, folder=path.parent)

@@ -1,4 +1,4 @@
-"""What a data set, or a sweep, is to be: machines, inputs, forms of supervision, splits."""
+"""The specification of a data set or a sweep: machines, inputs, forms of supervision, splits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tm2tfr.machine.spec import Machine
 
 Form = Literal["answer", "steps shown", "steps scored"]
 FORMS: tuple[Form, ...] = ("answer", "steps shown", "steps scored")
-"""Weak, medium and strong supervision: what a training example holds, and on what part of it the loss is computed.
+"""Weak, medium and strong supervision: the contents of a training example, and the part on which the loss is computed.
 
-``answer``: the answer follows the prompt at once. ``steps shown``: the intermediate steps stand before it, and only the
-answer is scored. ``steps scored``: all of it is. Source: *Guiding Transformers to Process in Steps*, Section 5.
+``answer``: the answer directly follows the prompt. ``steps shown``: the intermediate steps come before it, and only the
+answer is scored. ``steps scored``: both are scored. Source: *Guiding Transformers to Process in Steps*, Section 5.
 """
 
 FORMATS = ("jsonl", "parquet")
@@ -32,13 +32,13 @@ class Spec:
 
     Args:
         text: the YAML that it was read from.
-        named: the machines that were named, each with the argument that names it.
+        named: the named machines, each with the argument that names it.
         families: further machines, made from their numbers.
-        max_steps: at most so many steps of a machine.
+        max_steps: at most this many steps of a machine.
         keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
         splits: name and share of each, in order; the shares add up to 1.
-        split_by: what decides on the split: the machine and its input, or one of the two.
-        shard_size: how many runs are in a shard.
+        split_by: what determines the split: the machine and its input, or one of the two.
+        shard_size: the number of runs in a shard.
     """
 
     text: str
@@ -64,9 +64,9 @@ class Spec:
 
 @dataclass(frozen=True)
 class Splitting:
-    """Which split a run belongs to: a function of the seed, the machine and the input, and of nothing else.
+    """Which split a run belongs to: a function of the seed, the machine and the input alone.
 
-    The machine counts, not its name: two copies of a machine go the same way, and what is run twice is in one split.
+    The machine counts, not its name: copies of a machine share a split, and so do repeated runs.
     """
 
     seed: int
@@ -86,7 +86,7 @@ class Splitting:
 
 
 def fingerprint(machine: Machine) -> str:
-    """Return a digest of what a machine does: not of its name, or the order in which it was written down."""
+    """Return a digest of what a machine does, regardless of its name or the order in which it is written."""
     rules = sorted((q, a, *rule) for (q, a), rule in machine.transitions.items())
     ends = [sorted(machine.accept_states), sorted(machine.reject_states)]
     facts = [machine.tape, machine.blank, machine.start, ends, sorted(machine.input_alphabet or ()), rules]

@@ -1,4 +1,4 @@
-"""Every run of a spec checked, and the first, in the order of the spec, that is not what the simulator says."""
+"""Checks every run of a spec, up to the first, in the order of the spec, that differs from the simulator's."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tm2tfr.machine.formats import native
 from tm2tfr.machine.formats.bbchallenge import is_argument
 
 JOB = 1_000
-"""How many runs a job has at most: few enough for a first progress soon."""
+"""The most runs in a job: few enough for progress to be shown soon."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came of a sweep.
+    """The result of a sweep.
 
     Args:
         tally: the runs that agree: all, or those before the failure.
         failure: the first run that does not agree.
-        again: a command that shows it.
+        again: a command that reproduces it.
     """
 
     name: str
@@ -48,7 +48,7 @@ def sweep(
     """Check every run of a spec; see `tm2tfr.sweep`.
 
     Raises:
-        DatasetError, EngineError, CompileError: see there.
+        DatasetError, EngineError, CompileError: as documented there.
     """
     how = How(chosen(engine), spec.max_steps if max_steps is None else max_steps, left_boundary)
     size = min(spec.shard_size, JOB)
@@ -67,7 +67,7 @@ def sweep(
 
 
 def again(spec: Spec, failure: Failure, how: How) -> str:
-    """Return a command that shows a failure."""
+    """Return a command that reproduces a failure."""
     named = {machine.name: argument for argument, machine in spec.named}
     name = failure.machine.name
     argument = named.get(name, name if is_argument(name) else "-")

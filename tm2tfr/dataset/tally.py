@@ -1,4 +1,4 @@
-"""What is counted of runs."""
+"""Counts over runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tm2tfr.trace.check import Trace
 
 @dataclass
 class Tally:
-    """How many machines and runs there were, rows of the table, cells compared, and runs by their outcome."""
+    """The numbers of machines, runs, rows of the table, cells compared, and runs by outcome."""
 
     machines: int = 0
     runs: int = 0
@@ -27,7 +27,7 @@ class Tally:
         self.outcomes[trace.answer] += 1
 
     def add(self, other: Tally) -> None:
-        """Add what was counted elsewhere."""
+        """Add the counts of another tally."""
         self.machines += other.machines
         self.runs += other.runs
         self.rows += other.rows
@@ -40,5 +40,5 @@ class Tally:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Tally:
-        """Return what `as_dict` returned as a tally."""
+        """Return the tally that `as_dict` turned into `found`."""
         return cls(0, found["runs"], found["rows"], found["cells"], Counter(found["outcomes"]))

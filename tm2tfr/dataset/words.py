@@ -1,4 +1,4 @@
-"""The inputs of machines: words over an input alphabet, listed, all up to a length, or random."""
+"""The inputs of machines: words over an input alphabet, either listed, all up to a length, or random."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 MOST_WORDS = 10_000_000
-"""More inputs for one machine are refused: they are held in memory."""
+"""More inputs than this for one machine are refused: they are kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Random:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What each machine is run on; `up_to` is the length up to which every word is taken, -1 for none."""
+    """The inputs of each machine; `up_to` is the length up to which every word is taken, -1 for none."""
 
     words: tuple[str, ...] = ()
     up_to: int = -1
     random: tuple[Random, ...] = ()
 
     def number(self, symbols: int) -> int:
-        """Return how many words there are over so many symbols, at most: some may be there twice."""
+        """Return an upper bound on the number of words over this many symbols: some may be counted twice."""
         every = number_of(symbols, 0, self.up_to) if self.up_to >= 0 else 0
         return len(self.words) + every + sum(r.count for r in self.random)
 
@@ -47,14 +47,14 @@ class Inputs:
 
 
 def number_of(symbols: int, shortest: int, longest: int) -> int:
-    """Return how many words with these lengths there are over so many symbols; where there are very many, 10³⁰."""
+    """Return the number of words with these lengths over this many symbols, or 10³⁰ if there are very many."""
     if symbols < 2:
         return longest - shortest + 1 if symbols else int(shortest == 0)
     return 10**30 if longest > 100 else sum(symbols**length for length in range(shortest, longest + 1))
 
 
 def _drawn(source: Random, alphabet: Sequence[str]) -> Iterator[str]:
-    """Yield different words; the reader has seen to it that there are enough."""
+    """Yield different words; the reader has checked that there are enough."""
     chance, found = random.Random(f"{source.seed} over {''.join(alphabet)}"), set[str]()
     left = {n: number_of(len(alphabet), n, n) for n in range(source.shortest, source.longest + 1)}
     lengths = [n for n, number in left.items() if number]
@@ -66,5 +66,5 @@ def _drawn(source: Random, alphabet: Sequence[str]) -> Iterator[str]:
         found.add(word)
         yield word
         left[length] -= 1
-        if not left[length]:  # every word of this length is there
+        if not left[length]:  # every word of this length has been drawn
             lengths.remove(length)

@@ -29,13 +29,13 @@ def document(title: str, machine: Machine | None, recordings: Sequence[Recording
     show = shower([row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": title,
-        "machine": machine and _machine(machine, show),
+        "machine": machine and _machine(machine, show, columns),
         "runs": [_run(recording, columns, show) for recording in recordings],
     }
     return data, columns.packed()
 
 
-def _machine(machine: Machine, show: Show) -> dict[str, Any]:
+def _machine(machine: Machine, show: Show, columns: Columns) -> dict[str, Any]:
     lines = rule_lines(machine)
     states = {q: n for n, q in enumerate(machine.states)}
     rules = [[states[q], show(a), states[r], show(b), m, lines[q, a]] for (q, a), (r, b, m) in machine.transitions.items()]
@@ -46,18 +46,18 @@ def _machine(machine: Machine, show: Show) -> dict[str, Any]:
         "blank": show(machine.blank),
         "states": [{"name": show(q), "end": machine.outcome_of(q)} for q in machine.states],
         "rules": rules,
-        "graph": _graph(machine),
+        "graph": _graph(machine, columns),
     }
 
 
-def _graph(machine: Machine) -> dict[str, str]:
+def _graph(machine: Machine, columns: Columns) -> dict[str, Any]:
     """Return the drawing, or what the page has to draw itself, or why there is none."""
     if len(machine.states) > MOST_STATES:
         return {"none": f"{len(machine.states):,} states are too many for a drawing that could be read"}
     svg = svg_or_none(machine, large=True)
     if svg is None:
         return {"dot": to_dot(machine, large=True)}
-    return {"svg": svg[svg.index("<svg") :]}  # without the address of a document type
+    return {"svg": columns.add_text(svg[svg.index("<svg") :])}  # without the address of a document type
 
 
 def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Atte
         "source": layer.source,
         "equation": EQUATIONS.get(layer.name, ""),
         "units": len(layer.feed_forward.units) if layer.feed_forward else 0,
-        "weights": listing(decoder, str(number)),
+        "weights": columns.add_text(listing(decoder, str(number))),
         "heads": [_head(recording, head, seen, columns) for head, seen in zip(layer.heads, heads, strict=True)],
     }
 

@@ -1,4 +1,4 @@
-"""A machine in other people's formats: those that are read as well, drawings, and LaTeX."""
+"""A machine in other formats: those that can also be read, drawings, and LaTeX."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ TARGETS = (*registry.WRITABLE, *_PICTURES)
 
 
 def convert(machine: Machine, format: str) -> Written:
-    """Return `machine` in a format, and what a reader should know about the translation.
+    """Return `machine` in a format, with notes for the reader about the translation.
 
     Raises:
-        ConversionError: if there is no such format, or it cannot say the machine: then with the reason.
+        ConversionError: if there is no such format, or it cannot express the machine: then with the reason.
     """
     if format in _PICTURES:
         return Written(_PICTURES[format][0](machine))
     if format not in TARGETS:
-        what = f"no machine is written as {format!r}{did_you_mean(format, TARGETS)}"
+        what = f"machines cannot be written as {format!r}{did_you_mean(format, TARGETS)}"
         raise ConversionError(f"{what}: choose one of {', '.join(TARGETS)}")
     return registry.write(machine, format)
 
 
 def format_for(output: Path) -> str:
-    """Return the format of the files that end as `output` does.
+    """Return the format of files with the extension of `output`.
 
     Raises:
-        OutputError: if that is none, or several.
+        OutputError: if there is none, or several.
     """
     suffix = output.suffix.lower()
     pictures = (name for name, (_, endings) in _PICTURES.items() if suffix in endings)
     found = [*(f for f in registry.by_extension(output.name) if f in TARGETS), *pictures]
     if len(found) != 1:
-        which = f"{suffix!r} may be {' or '.join(found)}" if found else f"no format goes with {suffix!r}"
+        which = f"{suffix!r} may be {' or '.join(found)}" if found else f"no format has the extension {suffix!r}"
         raise OutputError(f"{output}: {which}: use --to {', '.join(found or TARGETS)}")
     return found[0]

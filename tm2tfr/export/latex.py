@@ -1,7 +1,7 @@
 r"""A trace's table as LaTeX: a ``tabular`` in the chapter's notation that needs no package but booktabs.
 
-It compiles with pdfLaTeX whatever characters the symbols and states are: what pdfLaTeX's default fonts do not
-have is written with LaTeX's own commands, or by its number, ``U+25B6``.
+It compiles with pdfLaTeX whatever characters the symbols and states contain: characters that pdfLaTeX's default fonts
+lack are written with LaTeX's own commands, or by number, ``U+25B6``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEADS = {
 }
 _SIGNS = {
     **{sign: f"\\{sign}" for sign in "_#{}%&"},
-    "$": r"\texttt{\char36}",  # \$ and a few others would need a font that not everybody has
+    "$": r"\texttt{\char36}",  # \$ and a few others would need a font that not everyone has
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -35,7 +35,7 @@ _SIGNS = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\texttt{\char34}",
-    **{sign: f"{sign}{{}}" for sign in "-,'`!?"},  # so that two of them, or ?`, are no ligature
+    **{sign: f"{sign}{{}}" for sign in "-,'`!?"},  # so that two of them, or ?`, do not form a ligature
     "␣": r"\textvisiblespace{}",
     "…": r"\dots{}",
     "ß": r"\ss{}",
@@ -84,7 +84,7 @@ def latex(sheet: Iterable[Line | Gap], caption: str | None) -> str:
 
 
 def text(plain: str) -> str:
-    """Return any text so that LaTeX prints it in a paragraph."""
+    """Return any text as LaTeX for use in a paragraph."""
     return "".join(_sign(sign) for sign in " ".join(plain.split("\n")))
 
 
@@ -102,7 +102,7 @@ def _sign(sign: str) -> str:
 
 
 def _command(name: str) -> str | None:
-    r"""Return the command of mathematics for a character, ``\alpha``, None if it has none."""
+    r"""Return the math command for a character, ``\alpha``, or None if it has none."""
     if name in _MATHS:
         return rf"\{_MATHS[name]}"
     greek = _GREEK.fullmatch(unicodedata.name(name, "")) if len(name) == 1 else None
@@ -139,7 +139,7 @@ def _tape(tape: Stretch | None) -> str:
     if tape is None:
         return ""
     cells = [rf"\underline{{{maths(a)}}}" if k == tape.head else maths(a) for k, a in enumerate(tape.cells)]
-    left, between = r"\dots " if tape.cut else "", r"\,"  # apart, so that blanks are no long line
+    left, between = r"\dots " if tape.cut else "", r"\,"  # apart, so that blanks do not form one long line
     return rf"${left}{between.join(cells)} \dots$"
 
 

@@ -22,7 +22,7 @@ _STYLES = {
 def delta_table(machine: Machine) -> str:
     """Return δ as a ``tabular``: a row for each state, a column for each tape symbol, (r, b, m) in a cell.
 
-    In place of a missing rule stands a dash; a halting state says what it is.
+    A missing rule is shown as a dash, and a halting state by its outcome.
     """
     gamma = machine.tape_alphabet
     lines = [_TABLE, rf"\begin{{tabular}}{{l{'l' * len(gamma)}}}", r"\toprule"]
@@ -52,7 +52,7 @@ def _maths(name: str) -> str:
 
 # ── TikZ ────────────────────────────────────────────────────────────────────────────────────────────────
 def tikz(machine: Machine) -> str:
-    r"""Return the state graph as a ``tikzpicture``, the states on a circle, the start state at its left.
+    r"""Return the state graph as a ``tikzpicture``, with the states on a circle and the start state at its left.
 
     An arrow is labelled ``0,1 → x, R`` as in the other drawings.
     """

@@ -65,7 +65,7 @@ def carry_out(
         checkpoint, rows = checkpoint or resume, found.rows
         if rows is not None and out is None:
             what = f"{resume}: that run writes its rows to a file, {rows:,} of them so far"
-            raise CheckpointError(f"{what}: give the same --out as then as well, or start again without it")
+            raise CheckpointError(f"{what}: give the same --output as then as well, or start again without it")
     run = LongRun(decoder, word, machine=machine, max_steps=max_steps, saved=saved)
     if resume is not None and max_steps is not None and not run.done and run.standing.steps > max_steps:
         what = f"{resume}: that run stands at {run.standing.steps:,} steps already, which is more than {max_steps:,}"
@@ -74,7 +74,10 @@ def carry_out(
         writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
         recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
         recorder.go(progress)
-    return run.trace(Fast())
+        trace = run.trace(Fast())
+        if writer is not None:
+            writer.expect(trace.agreed)
+    return trace
 
 
 def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
@@ -83,7 +86,7 @@ def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
         return open_rows(out)
     if rows is None:
         what = f"{resume}: that run wrote no rows, so that {out} would begin in its middle"
-        raise CheckpointError(f"{what}: start again with --out, or go on without it")
+        raise CheckpointError(f"{what}: start again with --output, or go on without it")
     part = Path(os.path.realpath(out)).with_name(f"{Path(os.path.realpath(out)).name}.part")
     if out.is_file() and not part.exists():  # it was finished, at a limit: its rows are the beginning of the new file
 
@@ -172,7 +175,7 @@ class _Recorder:
             text += f"; {standing.compared:,} cells compared, all agree"
         if self._checkpoint is not None:
             text += f"; go on with --resume {self._checkpoint}"
-            text += f" --out {self._writer.path}" if self._writer is not None else ""
+            text += f" --output {self._writer.path}" if self._writer is not None else ""
         elif self._writer is not None:
             text += f"; the rows so far are in {self._writer.part}"
         return text

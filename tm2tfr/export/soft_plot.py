@@ -13,7 +13,7 @@ from tm2tfr.trace.soft_run import SoftRun
 from tm2tfr.trace.softness import HeadError
 
 SMALLEST = 1e-20
-"""Where the scale of errors begins, if any are well above it."""
+"""The lower end of the scale of errors, if any are well above it."""
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -24,11 +24,11 @@ def checked(path: Path) -> Path:
         OutputError: for another extension, or if matplotlib is missing.
     """
     if path.suffix not in FORMATS:
-        raise OutputError(f"{path}: a plot is written as {', '.join(FORMATS)}: name the file {path.stem}.svg")
+        raise OutputError(f"{path}: a plot is written as {', '.join(FORMATS)}: use for example {path.stem}.svg")
     try:
         import_module("matplotlib.figure")
     except ImportError as error:
-        raise OutputError(f"{path}: a plot needs matplotlib: pip install 'tm2tfr[plot]'") from error
+        raise OutputError(f"{path}: a plot needs matplotlib: install it with: pip install 'tm2tfr[plot]'") from error
     return path
 
 
@@ -73,8 +73,8 @@ def _weights(run: SoftRun, axes: Any, layer: int) -> None:
 
 
 def _layers(run: SoftRun, axes: Any) -> None:
-    """Draw the error behind each layer that has one."""
-    axes.set_title("streams behind each layer")
+    """Draw the error after each layer that has one."""
+    axes.set_title("streams after each layer")
     numbers = sorted({each.layer for each in run.softness.layers if each.after})
     for k, number in enumerate(numbers):
         own = [each for each in run.softness.layers if each.layer == number]

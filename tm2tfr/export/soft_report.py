@@ -13,7 +13,7 @@ from tm2tfr.trace.softness import HeadError, LayerError, Softness
 from tm2tfr.trace.warmest import Warmest, exponent
 
 SHOWN = 12
-"""How many positions a table shows, unless all are asked for."""
+"""How many positions a table shows, unless all are requested."""
 
 
 def report(run: SoftRun, format: str = "text", *, everything: bool = False) -> str:
@@ -39,11 +39,11 @@ def _head(run: SoftRun) -> Iterable[str]:
     for name in names:
         yield f"  {name:<{width}}  {_property([head for head in measured.heads if head.head == name])}"
     wrong = measured.first_wrong
-    tokens = "every token is right" if wrong is None else f"the token of position {wrong} is wrong, the first"
+    tokens = "every token is right" if wrong is None else f"the first wrong token is at position {wrong}"
     yield f"softmax at temperature {_temperature(measured.temperature)}: {tokens}"
     yield ""
     yield "weights: ‖hard - soft‖₁, with Lemmas 6 and 33; place: |j* - Σ α_j·j| of a lookup, with Lemma 7; before, after:"
-    yield "‖u - û‖₁ in front of the layer (the largest so far) and behind it, with Lemma 25; -: where a premise fails"
+    yield "‖u - û‖₁ before the layer (the largest so far) and after it, with Lemma 25; -: a premise fails"
 
 
 def _property(heads: Sequence[HeadError]) -> str:
@@ -53,7 +53,7 @@ def _property(heads: Sequence[HeadError]) -> str:
         return f"uniform{where}"
     claimed = heads[0].claimed * (heads[0].position + 1)
     smallest = min(head.gap * (head.position + 1) for head in heads)
-    found = "never two positions to choose from" if smallest == inf else f"smallest found {smallest:.3g}/(i+1)"
+    found = "never more than one position" if smallest == inf else f"smallest found {smallest:.3g}/(i+1)"
     return f"tieless, gap at least {claimed:g}/(i+1); {found}{where}"
 
 
@@ -91,7 +91,7 @@ def _growth(run: SoftRun) -> Iterable[str]:
     yield from _aligned(["n", "found", "1/found", "slope", "Theorem 26", "1/τ", "times"], cells)
     found, due = run.found_exponent, run.guaranteed_exponent
     if found is not None and due is not None:
-        yield f"1/τ grows like n^{found:.2f} over these lengths as found, like n^{due:.2f} by the theorem: O(n·log n)"
+        yield f"over these lengths 1/τ grows like n^{found:.2f} as found, like n^{due:.2f} by the theorem: O(n·log n)"
     else:
         yield "too few lengths for an exponent of 1/τ in n; by the theorem it is O(n·log n)"
 
@@ -116,7 +116,7 @@ def _times(at: Warmest) -> str:
 
 
 def _chosen(n: int, most: int) -> list[int]:
-    """Return at most `most` of the positions 0 … n - 1, evenly spaced, the last among them."""
+    """Return at most `most` of the positions 0 … n - 1, evenly spaced, including the last."""
     if n <= most:
         return list(range(n))
     return [round((k + 1) * n / most) - 1 for k in range(most)]
@@ -132,7 +132,7 @@ def _aligned(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterable[
 
 
 def _number(value: float | None) -> str:
-    """Return three digits, ``-`` for None: where the premise of a lemma fails."""
+    """Return three digits, or ``-`` for None: the premise of a lemma fails."""
     if value is None:
         return "-"
     return "0" if value == 0 else f"{value:.3g}" if 1e-3 <= value < 1e6 else f"{value:.2e}"

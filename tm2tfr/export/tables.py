@@ -1,7 +1,7 @@
 """A trace as the chapter's table, for people and for programs.
 
-``csv``, ``json`` and ``jsonl`` hold the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` have
-the tape as well, and mark each cell that is not the simulator's: ``found≠expected``, and ▸ in the first such row.
+``csv``, ``json`` and ``jsonl`` contain the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` have
+the tape as well, and mark each cell that differs from the simulator's: ``found≠expected``, and ▸ in the first such row.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
-from rich.cells import cell_len
-
 from tm2tfr.errors import OutputError, did_you_mean
 from tm2tfr.export.latex import latex
+from tm2tfr.export.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.html import html
 from tm2tfr.trace.rows import COLUMNS
@@ -40,15 +39,16 @@ _EXTENSIONS = {
     ".html": "html",
     ".htm": "html",
 }
-_MARKDOWN = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
+_NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣")
+"""Signs that take one column: those of ASCII, and those of the table itself."""
 
 
 def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
     """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
 
     Args:
-        caption: what stands above the table; csv, json and jsonl have no place for it.
-        elide: in a table for people, show at most so many rows, and always those around the first difference.
+        caption: the text above the table; csv, json and jsonl have no place for it.
+        elide: in a table for people, show at most this many rows, always including those around the first difference.
 
     Raises:
         OutputError: for an unknown format.
@@ -72,8 +72,16 @@ def table(trace: Trace, format: str, *, caption: str | None = None, elide: int |
 
 
 def format_for(path: str | PurePath) -> str | None:
-    """Return the format that a file's extension stands for, None if it stands for none."""
+    """Return the format that a file's extension stands for, or None."""
     return _EXTENSIONS.get(PurePath(path).suffix.lower())
+
+
+def formulas(names: Iterable[str]) -> list[str]:
+    """Return the names that a spreadsheet takes for formulas: cells of CSV are exact, whatever they begin with.
+
+    A symbol is one sign and harmless, and so are moves, ``-1`` and ``+1``; tokens begin with a bracket.
+    """
+    return [name for name in names if len(name) > 1 and name[0] in "=+-@\t\r"]
 
 
 # ── for programs ────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +94,7 @@ def _csv(trace: Trace) -> str:
 
 
 def _json(trace: Trace) -> str:
-    """Return the summary and the rows as one object, a row a line."""
+    """Return the summary and the rows as one object, one row per line."""
     whole = {**_jsonable(trace.as_dict()), "columns": COLUMNS, "rows": []}
     rows = ",\n    ".join(_json_rows(trace))
     text = json.dumps(whole, ensure_ascii=False, indent=2)
@@ -98,7 +106,7 @@ def _json_rows(trace: Trace) -> Iterable[str]:
 
 
 def _jsonable(value: Any) -> Any:
-    """Return `value` without what JSON has no word for: infinities, NaN and fractions become text."""
+    """Return `value` without anything that JSON cannot express: infinities, NaN and fractions become text."""
     if isinstance(value, dict):
         return {k: _jsonable(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -109,21 +117,30 @@ def _jsonable(value: Any) -> Any:
 
 # ── for people ──────────────────────────────────────────────────────────────────────────────────────────────
 def _text(sheet: Iterable[Line | Gap], caption: str | None) -> str:
-    """Return columns aligned by the width that a terminal gives to each character."""
+    """Return columns aligned by the width of each character on a terminal."""
     sheet = list(sheet)
     room = any(isinstance(line, Line) and line.tape and line.tape.cut for line in sheet)
     table = [line if isinstance(line, Gap) else _text_cells(line, room=room) for line in sheet]
     rows = [dict(zip(HEADER, HEADER, strict=True)), *(row for row in table if not isinstance(row, Gap))]
-    widths = {c: max(cell_len(row[c]) for row in rows) for c in HEADER}
+    widths = {c: max(_width(row[c]) for row in rows) for c in HEADER}
 
     def aligned(row: dict[str, str]) -> str:
-        pads = {c: " " * (widths[c] - cell_len(row[c])) for c in HEADER}
+        pads = {c: " " * (widths[c] - _width(row[c])) for c in HEADER}
         cells = (pads[c] + row[c] if c in NUMBERS else row[c] + pads[c] for c in HEADER)
         return "  ".join(cells).rstrip()
 
     rule = "─" * (sum(widths.values()) + 2 * (len(widths) - 1))
     body = (f"  {row}" if isinstance(row, Gap) else aligned(row) for row in table)
     return "\n".join([*([caption] if caption else []), aligned(rows[0]), rule, *body, ""])
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal `text` takes."""
+    if _NARROW.issuperset(text):
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415  (a short run is over sooner than this is imported)
+
+    return cell_len(text)
 
 
 def _text_cells(line: Line, *, room: bool) -> dict[str, str]:
@@ -142,7 +159,7 @@ def _text_tape(tape: Stretch, *, room: bool) -> str:
 
 
 def _markdown(sheet: Iterable[Line | Gap], caption: str | None) -> str:
-    """Return a table of GitHub's Markdown."""
+    """Return a table in GitHub's Markdown."""
     above = [_marked_down(caption), ""] if caption else []
     bars = ["---:" if c in NUMBERS else ":---" for c in HEADER]
     return "\n".join(f"{line}" for line in (*above, _bars(HEADER), _bars(bars), *map(_markdown_row, sheet), ""))
@@ -162,11 +179,11 @@ def _markdown_tape(tape: Stretch | None) -> str:
     if tape is None:
         return ""
     cells = [f"**{_marked_down(a)}**" if k == tape.head else _marked_down(a) for k, a in enumerate(tape.cells)]
-    return " ".join([*(["…"] if tape.cut else []), *cells, "…"])  # between spaces, ** is always understood
+    return " ".join([*(["…"] if tape.cut else []), *cells, "…"])  # between spaces, ** is always recognised
 
 
 def _marked_down(text: str) -> str:
-    return "".join(_MARKDOWN.get(sign, sign) for sign in text)
+    return "".join(ESCAPES.get(sign, sign) for sign in text)
 
 
 def _bars(cells: Iterable[str]) -> str:

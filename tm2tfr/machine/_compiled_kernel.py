@@ -1,4 +1,4 @@
-"""The inner loop of `tm2tfr.machine.compiled`, compiled with Numba; imported only when it is to run."""
+"""The inner loop of `tm2tfr.machine.compiled`, compiled with Numba; imported only when it runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Return `function` compiled at its first call; the machine code is kept on disk where there is a place for it."""
+    """Return `function`, compiled at its first call; the machine code is cached on disk if there is a place for it."""
     try:
         return cast(Function, njit(cache=True)(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
         return cast(Function, njit(function))
 
 
 @compiled
 def find(keys: NDArray[np.int64], key: int) -> int:
-    """Return the place of `key` among the sorted `keys`, -1 where it is not among them."""
+    """Return the index of `key` in the sorted `keys`, -1 if it is not among them."""
     low, high = 0, len(keys)
     while low < high:
         middle = (low + high) // 2
@@ -45,18 +45,18 @@ def advance(
     seen: tuple[NDArray[Any], ...],
     start: int,
 ) -> int:
-    """Go on from `place`, fill `seen` from its index `start` on, and return how many configurations came.
+    """Continue from `place`, fill `seen` from index `start` on, and return the number of configurations added.
 
-    None comes when the machine has stopped or made `limit` steps. Fewer than asked for come when the head has
-    reached an end of the tape: give it more cells and call again.
+    It is 0 when the machine has stopped or made `limit` steps, and smaller than requested when the head has
+    reached an end of the tape: add cells and call again.
 
     Args:
         tape: (n_cells,), changed in place; the head must not stand on its first or last cell.
-        place: step (-1: not begun), state, and the indices of the head, its lowest and its highest cell; changed.
+        place: step (-1: not begun), state, and the indices of the head, its lowest and its highest cell; changed in place.
         rules: keys, to, written, said. Without keys, (n_states * n_symbols,) entries at state * n_symbols +
-            symbol, to = -1 for no rule; with keys, (n_rules,) entries in the order of those sorted numbers.
+            symbol, with to = -1 for no rule; with keys, (n_rules,) entries in the order of those sorted numbers.
         origin: the index of cell 0.
-        wall: the index where a move to the left stays, -1 on a two-way tape.
+        wall: the index at which a move to the left stays, -1 on a two-way tape.
         seen: state, symbol, head, to, written, move, said: (n,) each.
     """
     keys, targets, writes, moves = rules

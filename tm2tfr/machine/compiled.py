@@ -1,7 +1,7 @@
 """The simulator for long runs: the same machine, the same steps as `tm2tfr.machine.simulator`, compiled with Numba.
 
-It goes on in blocks of configurations, as columns of numbers: tens of millions of steps a second in the memory of
-one block and the tape. Numba is optional; this module loads without it. Nothing is shared with the compiler.
+It proceeds in blocks of configurations, as columns of numbers: tens of millions of steps per second in the memory
+of one block and the tape. Numba is optional; this module loads without it. It shares nothing with the compiler.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tm2tfr.machine.simulator import Result
 from tm2tfr.machine.spec import Machine
 
 MOST_CELLS = 2**22
-"""δ is a table up to this many (state, symbol) pairs, and sorted rules beyond: slower, in the memory of the rules."""
+"""δ is a table up to this many (state, symbol) pairs, and a sorted list of rules beyond: slower, but smaller."""
 
-_BLOCK = 2**15  # configurations at a time where nobody asked for them: they stay in the processor's cache
+_BLOCK = 2**15  # configurations at a time when the caller wants only the result: they fit the processor's cache
 _FOR_EVER = 2**62
-_MARGIN = 8  # blank cells on either side of the input, so that a short run seldom needs more
+_MARGIN = 8  # blank cells on either side of the input, so that a short run rarely needs more
 _SAVED = ("step", "state", "head", "lowest", "highest", "first")
 
 
@@ -40,21 +40,21 @@ class Block(NamedTuple):
     written: NDArray[np.int32]
     """The symbol that this step writes; -1 without a rule."""
     move: NDArray[np.int32]
-    """The head's real move in this step: 0 at cell 0 of a one-way tape when the rule says left, and without a rule."""
+    """The head's actual move in this step: 0 without a rule, and at cell 0 of a one-way tape when the rule says left."""
     said: NDArray[np.int32]
     """The rule's own move; 0 without a rule."""
 
     @property
     def size(self) -> int:
-        """The number of configurations; `len` is that of the columns, as for any tuple."""
+        """The number of configurations; `len` counts the columns, as for any tuple."""
         return len(self.state)
 
 
 class CompiledSimulation:
-    """A run that goes on in blocks: ask for the next configurations, or for the result.
+    """A run that proceeds in blocks: ask for the next configurations, or for the result.
 
     Args:
-        max_steps: make at most so many steps; None: go on until the machine stops.
+        max_steps: make at most this many steps; None: run until the machine stops.
 
     Raises:
         InputError: if `word` has symbols outside the input alphabet.
@@ -81,7 +81,7 @@ class CompiledSimulation:
         self._place = np.array([-1, machine.states.index(machine.start), *[self._origin] * 3], dtype=np.int64)
 
     def _begin(self, machine: Machine, max_steps: int | None) -> None:
-        """Prepare what does not change in a run."""
+        """Prepare the parts that do not change during a run."""
         self._machine, self._advance = machine, _kernel(machine.name)
         self._limit = _FOR_EVER if max_steps is None else min(max(0, max_steps), _FOR_EVER)
         self._blank = machine.tape_alphabet.index(machine.blank)
@@ -95,15 +95,15 @@ class CompiledSimulation:
 
     @property
     def stopped(self) -> bool:
-        """Whether the machine has stopped, as opposed to being in mid-run or cut off."""
+        """Whether the machine has stopped, rather than being in mid-run or cut off by the limit."""
         symbols, (_, state, head, _, _) = self._machine.tape_alphabet, self._place.tolist()
         return self._no_rule(self._machine.states[state], symbols[self._tape[head]])
 
     def advance(self, n: int) -> Block:
         """Return the next `n` configurations, fewer at the end, none after it.
 
-        The configuration in which the limit cuts the run off is the last one; its rule was not carried out. A
-        block takes 32 bytes a configuration.
+        The configuration in which the limit cuts the run off is the last one; its rule is not carried out. A
+        block takes 32 bytes per configuration.
         """
         start = int(self._place[0]) + 1
         columns = _columns(max(0, min(n, self._limit + 1 - start)))
@@ -111,7 +111,7 @@ class CompiledSimulation:
         return Block(start, *(column[:size] for column in columns))
 
     def result(self) -> Result:
-        """Go on to the end, or to the limit, and return what came of the run."""
+        """Continue to the end, or to the limit, and return the result of the run."""
         scratch = _columns(_BLOCK)
         while self._fill(scratch):
             pass
@@ -129,7 +129,7 @@ class CompiledSimulation:
         )
 
     def _fill(self, columns: tuple[NDArray[Any], ...]) -> int:
-        """Go on and fill `columns`, (n,) each; return how many of their entries are filled."""
+        """Continue and fill `columns`, (n,) each; return the number of entries filled."""
         done, new = 0, 1
         symbols = len(self._machine.tape_alphabet)
         while new and done < len(columns[0]):
@@ -141,7 +141,7 @@ class CompiledSimulation:
         return done
 
     def _make_room(self) -> None:
-        """Double the tape on the side at whose end the head stands."""
+        """Double the tape at the end that the head has reached."""
         head, more = int(self._place[2]), len(self._tape) + 8
         left, right = more * (head == 0), more * (head == len(self._tape) - 1)
         if left or right:
@@ -161,12 +161,12 @@ class CompiledSimulation:
         return data.decode("utf-32-le", "surrogatepass")
 
     def _cells(self, symbols: NDArray[Any]) -> NDArray[Any]:
-        """Return a tape in the smallest integers that hold every symbol."""
+        """Return a tape in the smallest integer type that can represent every symbol."""
         return symbols.astype(np.min_scalar_type(-len(self._machine.tape_alphabet)))
 
     # ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────
     def save(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore` needs to go on: ``place`` (6,) and the cells used so far, ``tape`` (n_cells,)."""
+        """Return the state that `restore` needs: ``place`` (6,) and the cells used so far, ``tape`` (n_cells,)."""
         used = np.flatnonzero(self._tape != self._blank)
         step, state, head, lowest, highest = self._place.tolist()
         first, last = min([lowest, *used[:1].tolist()]), max([highest, *used[-1:].tolist()])
@@ -180,12 +180,12 @@ class CompiledSimulation:
         """Return the run of `machine` as it was when `saved`; the limit counts from the beginning of the run.
 
         Raises:
-            EngineError: if `saved` is not of a run of `machine`, or if Numba is not installed.
+            EngineError: if `saved` is not from a run of `machine`, or if Numba is not installed.
         """
         tape, place = (np.asarray(saved.get(key, ())) for key in ("tape", "place"))
         if not _fits(machine, tape, place):
-            what = f"{machine.name}: the saved state of the run is not one of this machine"
-            raise EngineError(f"{what}: restore it with the machine that it was saved with, or start again")
+            what = f"{machine.name}: the saved run is not one of this machine"
+            raise EngineError(f"{what}: restore it with the machine it was saved with, or start again")
         run = cls.__new__(cls)
         run._begin(machine, max_steps)
         step, state, head, lowest, highest, first = place.tolist()
@@ -214,7 +214,7 @@ def _rules(machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], NDAr
         for (q, a), rule in machine.transitions.items()
         if q not in halting
     )
-    found = np.array([*rules, (n_pairs, -1, -1, 0)], dtype=np.int64)  # the last is no rule, and never found
+    found = np.array([*rules, (n_pairs, -1, -1, 0)], dtype=np.int64)  # the last one is a sentinel, never found
     to, written, said = (np.ascontiguousarray(column, dtype=np.int32) for column in found.T[1:])
     keys = np.ascontiguousarray(found[:, 0])
     if n_pairs > MOST_CELLS:
@@ -233,11 +233,11 @@ def _kernel(name: str) -> Any:
     """Return the compiled loop.
 
     Raises:
-        EngineError: if Numba is missing or does not load.
+        EngineError: if Numba is missing or cannot be imported.
     """
     try:
         from tm2tfr.machine._compiled_kernel import advance  # noqa: PLC0415  (Numba is optional, and slow to load)
     except ImportError as error:
-        what = f"{name}: the compiled simulator needs Numba, which does not load ({error})"
+        what = f"{name}: the compiled simulator needs Numba, which cannot be imported ({error})"
         raise EngineError(f"{what}: install it with: pip install numba") from error
     return advance

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from html import escape
@@ -21,6 +20,7 @@ from typing import Any, Literal, get_args
 
 import graphviz
 
+from tm2tfr import leftovers
 from tm2tfr.errors import OutputError
 from tm2tfr.machine.graph import to_graph
 from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Outcome
@@ -30,7 +30,7 @@ EXTENSIONS: tuple[str, ...] = (".dot", ".gv", ".mmd", *(f".{f}" for f in get_arg
 
 _SYMBOLS_A_ROW = 8
 _LONGEST_IN_A_CIRCLE = 5
-_MOST_STATES_IN_A_NOTEBOOK = 100  # more would take dot minutes, and nobody could read it
+_MOST_STATES_IN_A_NOTEBOOK = 100  # dot would take minutes for more, and nobody could read it
 
 _DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
     None: {},
@@ -47,14 +47,14 @@ _MERMAID_NODES: Mapping[Outcome | None, tuple[str, str]] = {
 
 
 def to_dot(machine: Machine, *, large: bool = False) -> str:
-    """Return the state graph in Graphviz's language; this needs no ``dot``. With `large` letters it suits a small place."""
+    """Return the state graph in Graphviz's language, without ``dot``. With `large` letters it suits a small space."""
     return str(_digraph(machine, large=large).source)
 
 
 def to_mermaid(machine: Machine) -> str:
-    """Return the state graph as a Mermaid flowchart, which GitHub and many editors draw by themselves.
+    """Return the state graph as a Mermaid flowchart, which GitHub and many editors draw themselves.
 
-    A flowchart rather than a state diagram: only there a label is quoted, so that any symbol can stand in it.
+    A flowchart rather than a state diagram: only there can a label be quoted, and so contain any symbol.
     """
     ids = _ids(machine)
     lines = ["flowchart LR", f'  start[" "]:::start --> {ids[machine.start]}']
@@ -68,7 +68,7 @@ def to_mermaid(machine: Machine) -> str:
 
 
 def to_svg(machine: Machine, *, large: bool = False) -> str:
-    """Return the drawing as SVG, with `large` letters if it is for a small place.
+    """Return the drawing as SVG, with `large` letters if it is for a small space.
 
     Raises:
         OutputError: if ``dot`` is missing or fails.
@@ -77,7 +77,7 @@ def to_svg(machine: Machine, *, large: bool = False) -> str:
 
 
 def svg_or_none(machine: Machine, *, large: bool = False) -> str | None:
-    """Return the drawing as SVG, or None if ``dot`` cannot draw it, or the machine is too large to be read."""
+    """Return the drawing as SVG, or None if ``dot`` cannot draw it or the machine is too large for a legible one."""
     if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
         return None
     try:
@@ -87,7 +87,7 @@ def svg_or_none(machine: Machine, *, large: bool = False) -> str | None:
 
 
 def rule_lines(machine: Machine) -> dict[tuple[str, str], int]:
-    """Return for each rule δ(q, a) which line of its arrow's label speaks of it, counted from 0."""
+    """Return for each rule δ(q, a) the line of its arrow's label that it belongs to, counted from 0."""
     labels = [(q, n, read) for q, _, lines in _labels(machine) for n, (_, read) in enumerate(lines)]
     return {(q, a): n for q, n, read in labels for a in read}
 
@@ -99,11 +99,11 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
         OutputError: if `format` is none of these, or ``dot`` is missing or fails.
     """
     if format not in get_args(RenderFormat):
-        raise OutputError(f"no drawing is made as {format!r}: choose {', '.join(get_args(RenderFormat))}")
+        raise OutputError(f"drawings cannot be made as {format!r}: choose one of {', '.join(get_args(RenderFormat))}")
     other = "or choose .dot or .mmd, which need no program"
     drawing = _digraph(machine, large=large)
     if format == "png":
-        drawing.graph_attr["dpi"] = "192"  # sharp on a slide
+        drawing.graph_attr["dpi"] = "192"  # resolution enough for a slide
     try:
         return bytes(drawing.pipe(format=format, quiet=True))
     except graphviz.ExecutableNotFound:
@@ -114,10 +114,12 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
         ) from None
     except CalledProcessError as error:
         said = (error.stderr or b"").decode(errors="replace").strip() or f"exit status {error.returncode}"
-        raise OutputError(f"drawing {machine.name}: Graphviz's 'dot' failed ({said}): mend it, {other}") from error
+        raise OutputError(
+            f"drawing {machine.name}: Graphviz's 'dot' failed ({said}): fix its installation, {other}"
+        ) from error
     except OSError as error:
         raise OutputError(
-            f"drawing {machine.name}: Graphviz's 'dot' does not run ({error.strerror}): mend it, {other}"
+            f"drawing {machine.name}: Graphviz's 'dot' does not start ({error.strerror}): fix its installation, {other}"
         ) from error
 
 
@@ -137,28 +139,28 @@ def save(machine: Machine, path: str | Path) -> None:
         case ".svg" | ".png" | ".pdf":
             content = render(machine, suffix[1:])  # type: ignore[arg-type]
         case _:
-            raise OutputError(f"{path}: no drawing ends in {suffix!r}: choose one of {', '.join(EXTENSIONS)}")
+            raise OutputError(f"{path}: {suffix!r} is not a drawing format: use one of {', '.join(EXTENSIONS)}")
     _write_whole(Path(path), content)
 
 
 def _write_whole(path: Path, content: bytes) -> None:
     target = Path(os.path.realpath(path))  # write through a link, as open() would
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    part = leftovers.beside(target)
     try:
         part.write_bytes(content)
         os.replace(part, target)
     except OSError as error:
         why = error.strerror or str(error)
-        raise OutputError(f"{path}: cannot be written ({why}): choose a folder that exists and is yours") from error
+        raise OutputError(f"{path}: cannot be written ({why}): choose an existing folder that you can write to") from error
     finally:
         with suppress(OSError):
             part.unlink()
 
 
 def html(machine: Machine) -> str:
-    """Return the drawing, if `svg_or_none` has one, and the table of δ, to be put into a page."""
+    """Return the drawing, if `svg_or_none` returns one, and the table of δ, as HTML to embed in a page."""
     svg = svg_or_none(machine) or ""
-    return svg[max(0, svg.find("<svg")) :] + html_table(machine)  # without the lines that only a file of its own has
+    return svg[max(0, svg.find("<svg")) :] + html_table(machine)  # without the lines that only a separate file needs
 
 
 def html_table(machine: Machine) -> str:
@@ -195,7 +197,7 @@ def _row(machine: Machine, q: str, symbol: Mapping[str, str]) -> Iterator[str]:
 
 # ── what all the drawings share ─────────────────────────────────────────────────────────────────────────
 def _ids(machine: Machine) -> dict[str, str]:
-    """Return ``s0, s1, …`` for the states: names that no language of graphs stumbles over."""
+    """Return ``s0, s1, …`` for the states: names that are safe in every graph language."""
     return {q: f"s{i}" for i, q in enumerate(machine.states)}
 
 
@@ -206,9 +208,9 @@ def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _labels(machine: Machine) -> Iterator[tuple[str, str, list[tuple[str, list[str]]]]]:
-    """Yield (q, r, the lines of the label, each with the symbols it speaks of).
+    """Yield (q, r, the lines of the label, each with its symbols).
 
-    The symbols for which the same is done share a line: ``0,1 → x, R``.
+    Symbols with the same action share a line: ``0,1 → x, R``.
     """
     symbol = _symbols(machine)
     for q, targets in to_graph(machine).adjacency():
@@ -221,7 +223,7 @@ def _labels(machine: Machine) -> Iterator[tuple[str, str, list[tuple[str, list[s
 
 
 def _wrapped(read: list[str], action: str, symbol: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    in_a_row = ceil(len(read) / ceil(len(read) / _SYMBOLS_A_ROW))  # rows of about the same length
+    in_a_row = ceil(len(read) / ceil(len(read) / _SYMBOLS_A_ROW))  # rows of similar length
     rows = [read[i : i + in_a_row] for i in range(0, len(read), in_a_row)]
     texts = [",".join(symbol[a] for a in row) for row in rows]
     texts = [*(f"{text}," for text in texts[:-1]), f"{texts[-1]} → {action}"]
@@ -229,14 +231,14 @@ def _wrapped(read: list[str], action: str, symbol: Mapping[str, str]) -> list[tu
 
 
 def _symbols(machine: Machine) -> dict[str, str]:
-    """Return what stands for each tape symbol: itself, ``␣`` for a space, quoted where it would mislead."""
+    """Return how each tape symbol is shown: as it is, ``␣`` for a space, quoted where it would mislead."""
     gamma = machine.tape_alphabet
     shown = {a: a if a.isprintable() and a not in ",→" else repr(a) for a in gamma}
     return shown | {" ": "␣" if "␣" not in gamma else "' '"}
 
 
 def _name(text: str) -> str:
-    """Return `text`, or its repr if some of it could not be seen."""
+    """Return `text`, or its repr if some of it would be invisible."""
     return text if text.isprintable() and text == text.strip() else repr(text)
 
 
@@ -259,18 +261,18 @@ def _digraph(machine: Machine, *, large: bool = False) -> Any:
         drawing.node(ids[q], label, tooltip=label, **_DOT_NODES[machine.outcome_of(q)])
     drawing.edge("start", ids[machine.start], tooltip="start")
     for q, r, lines in _arrows(machine):
-        label = _dot(*(f" {line} " for line in lines))  # the spaces keep it off the line
+        label = _dot(*(f" {line} " for line in lines))  # the spaces keep it clear of the line
         drawing.edge(ids[q], ids[r], label, tooltip=_dot(f"{_name(q)} → {_name(r)}"))
     return drawing
 
 
 def _dot(*lines: str) -> str:
-    r"""Return a label that shows `lines` as they are: no ``\N``, no ``&lt;`` and no ``<b>`` is understood."""
+    r"""Return a label that shows `lines` literally: no ``\N``, no ``&lt;`` and no ``<b>`` is interpreted."""
     label: str = graphviz.nohtml(r"\n".join(graphviz.escape(line).replace("&", "&amp;") for line in lines))
     return label
 
 
 # ── Mermaid ─────────────────────────────────────────────────────────────────────────────────────────────
 def _mermaid(text: str) -> str:
-    """Return `text` with every sign that Mermaid or its Markdown may understand as an entity, ``#34;``."""
+    """Return `text` with every character that Mermaid or its Markdown may interpret as an entity, ``#34;``."""
     return re.sub(r"[^\w ,→␣]|_", lambda sign: f"#{ord(sign[0])};", text)

@@ -1,16 +1,16 @@
-"""The state graph of a machine as a networkx multigraph, and what networkx says about it.
+"""The state graph of a machine as a networkx multigraph, and what follows from it.
 
-The graph forgets the tape: a path in it is a run that the tape may or may not allow. What it rules out (a
-state without a path from the start, a state without a path to a halt) is ruled out for every input.
+The graph ignores the tape: a path in it is a run that the tape may or may not allow.
 """
 
 from __future__ import annotations
 
 import networkx as nx
 
+from tm2tfr.machine.reach import dead_states, reachable_states, unread_symbols
 from tm2tfr.machine.spec import Machine
 
-_HALT = ""  # an extra node that every stop leads to; no state has an empty name
+__all__ = ["components", "dead_states", "reachable_states", "to_graph", "unread_symbols"]
 
 
 def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
@@ -30,31 +30,8 @@ def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
     return graph
 
 
-def reachable_states(machine: Machine) -> frozenset[str]:
-    """Return the states that have a path from the start state, the start state included."""
-    return frozenset({machine.start, *nx.descendants(to_graph(machine), machine.start)})
-
-
-def dead_states(machine: Machine) -> frozenset[str]:
-    """Return the states from which no halt can be reached: a run that enters one goes on for ever.
-
-    A run halts in a halting state, and in a state without a rule for the symbol read.
-    """
-    graph = to_graph(machine)
-    graph.add_node(_HALT)
-    graph.add_edges_from((q, _HALT) for q in {*machine.halting_states, *(q for q, _ in machine.missing_rules)})
-    hopeful = nx.ancestors(graph, _HALT)
-    return frozenset(machine.states) - hopeful
-
-
 def components(machine: Machine) -> tuple[frozenset[str], ...]:
-    """Return the strongly connected components, each where the first of its states stands in the machine."""
+    """Return the strongly connected components, in the order of their first states in the machine."""
     place = {q: i for i, q in enumerate(machine.states)}
     found = (frozenset(part) for part in nx.strongly_connected_components(to_graph(machine)))
     return tuple(sorted(found, key=lambda part: min(place[q] for q in part)))
-
-
-def unread_symbols(machine: Machine) -> tuple[str, ...]:
-    """Return the tape symbols, the blank apart, that no rule reads."""
-    read = {a for _, a in machine.transitions}
-    return tuple(a for a in machine.tape_alphabet if a != machine.blank and a not in read)

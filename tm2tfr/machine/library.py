@@ -1,4 +1,4 @@
-"""Where machines come from: a path, standard input, or the shelf of machines that is shipped with the package."""
+"""Where machines come from: a path, standard input, or the machines shipped with the package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STDIN = "-"
 
 @cache
 def shelf(kind: str = "machines") -> dict[str, Traversable]:
-    """Return the shipped files of a kind by name: within the package if it is installed, beside it in a checkout."""
+    """Return the shipped files of a kind by name: inside the package if it is installed, beside it in a checkout."""
     package = files("tm2tfr")
     folder: Traversable = package / f"_{kind}"
     if not folder.is_dir():
@@ -39,11 +39,11 @@ def shipped_text(name: str) -> str:
     """Return the YAML of a shipped machine.
 
     Raises:
-        NotFoundError: if there is none of that name.
+        NotFoundError: if there is no machine of that name.
     """
     if name not in shelf():
         raise NotFoundError(
-            f"{name!r}: no such machine is shipped{did_you_mean(name, shipped())}: 'tm2tfr machines' lists them"
+            f"{name!r}: no machine of this name is shipped{did_you_mean(name, shipped())}: 'tm2tfr machines' lists them"
         )
     return shelf()[name].read_text(encoding="utf-8")
 
@@ -51,15 +51,15 @@ def shipped_text(name: str) -> str:
 def load(where: str | Path, *, format: str | None = None) -> Machine:
     """Load a machine from a path, from standard input (``-``), or a shipped one by its name.
 
-    A name without a suffix or a slash means a file in the current folder if there is one. What is neither and looks
-    like bbchallenge text, ``1RB1LB_1LA1RZ``, is taken for it. The format of a file is that of its ending or, failing
-    that, of its contents, unless `format` names it (`tm2tfr.machine.formats.registry`). What the author of the
-    machine may not have meant is issued as a `SpecWarning`.
+    A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
+    looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
+    or, failing that, its contents, unless `format` names it (`tm2tfr.machine.formats.registry`). Anything that the
+    author of the machine may not have meant is issued as a `SpecWarning`.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped machine.
         ReadError: if it cannot be read.
-        ConversionError: if there is no such format.
+        ConversionError: if no such format is read.
         SpecError: with every error of the document.
     """
     loaded = load_with_warnings(where, format=format)
@@ -69,10 +69,10 @@ def load(where: str | Path, *, format: str | None = None) -> Machine:
 
 
 def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loaded:
-    """Load a machine as `load` does, and return the warnings with it instead of issuing them.
+    """Load a machine as `load` does, but return the warnings with it instead of issuing them.
 
     Raises:
-        NotFoundError, ReadError, ConversionError, SpecError: as `load`.
+        NotFoundError, ReadError, ConversionError, SpecError: as for `load`.
     """
     if isinstance(where, str) and where in shelf() and not Path(where).is_file():
         return registry.read(shipped_text(where), file=shelf()[where].name, format=format or "yaml")
@@ -96,7 +96,7 @@ def _standard_input() -> bytes:
 
 
 def _contents(name: str, shown: str) -> bytes:
-    """As much of a file as shows whether it is too large: it may be endless."""
+    """Read only enough of a file to tell whether it is too large: it may be endless."""
     try:
         with Path(name).open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
@@ -105,15 +105,15 @@ def _contents(name: str, shown: str) -> bytes:
     except IsADirectoryError:
         raise ReadError(f"{shown}: this is a folder: name a file in it{_first_in(name)}") from None
     except PermissionError:
-        raise ReadError(f"{shown}: you may not read this file: change its permissions, or name another") from None
+        raise ReadError(f"{shown}: no permission to read this file: change its permissions, or name another file") from None
     except OSError as error:
-        raise ReadError(f"{shown}: this cannot be read ({error.strerror}): name another file") from None
+        raise ReadError(f"{shown}: cannot be read ({error.strerror}): name another file") from None
     except ValueError:  # a NUL, or half a surrogate pair
-        raise NotFoundError(f"{shown}: no file can have this name: remove what is no character") from None
+        raise NotFoundError(f"{shown}: no file can have this name: remove the invalid characters") from None
 
 
 def _not_found(name: str) -> str:
-    """Return what is missing, what may be meant (a shipped machine, a file of that folder), and what to do."""
+    """Return what is missing, what may be meant (a shipped machine, a file in that folder), and what to do."""
     path = Path(name)
     is_path = bool(path.suffix) or path.name != name
     close = did_you_mean(path.name, _names_in(path.parent)) if is_path else ""
@@ -133,4 +133,4 @@ def _names_in(folder: Path) -> list[str]:
 
 def _first_in(folder: str) -> str:
     machines = sorted(name for name in _names_in(Path(folder)) if name.endswith((".yaml", ".yml", ".jff", ".tm")))
-    return f", for instance {str(Path(folder, machines[0]))!r}" if machines else ""
+    return f", for example {str(Path(folder, machines[0]))!r}" if machines else ""

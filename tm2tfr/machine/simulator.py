@@ -1,8 +1,8 @@
-"""The ground truth: a Turing machine run as the textbook says, one configuration after the other.
+"""The ground truth: a Turing machine run as in the textbook, one configuration after the other.
 
-Written for clarity and sharing nothing with the compiler. The tape is a zipper of immutable cells (Huet 1997):
-what is left of the head, nearest first, the symbol under the head, and what is right of it. A step makes one
-new cell and leaves the old tape intact, so every configuration stays valid however long it is kept.
+Written for clarity, sharing nothing with the compiler. The tape is a zipper of immutable cells (Huet 1997):
+the cells left of the head, nearest first, the symbol under the head, and the cells right of it. A step makes one
+new cell and leaves the old tape intact, so every configuration stays valid for as long as it is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Tape(NamedTuple):
 
     @classmethod
     def holding(cls, word: str, blank: str) -> Tape:
-        """Return the tape that holds `word` from the head on, and blanks everywhere else."""
+        """Return the tape with `word` from the head on, and blanks everywhere else."""
         right: Cells = None
         for symbol in reversed(word[1:]):
             right = (symbol, right)
@@ -48,7 +48,7 @@ class Tape(NamedTuple):
         left = list(_walk(self.left))[::-1]
         return [*left, self.symbol, *_walk(self.right)], len(left)
 
-    # a tuple's own methods recurse as deep as the tape is long
+    # a tuple's own methods would recurse once per cell
     def __repr__(self) -> str:
         cells, at = self.cells()
         return f"<Tape {''.join(cells)!r}, head at index {at}>"
@@ -74,7 +74,7 @@ class Configuration(NamedTuple):
     """The machine between two steps.
 
     `step` counts the steps made so far; `head` is the cell under the head, 0 where the input begins; `rule`
-    is the rule that the next step uses, None when the machine stops here.
+    is the rule that the next step uses, None if the machine stops here.
     """
 
     step: int
@@ -96,11 +96,11 @@ class Configuration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a run came to. `outcome` is ``limit`` if the machine was still running after `steps` steps.
+    """The result of a run. `outcome` is ``limit`` if the machine was still running after `steps` steps.
 
     `tape` is the final tape without the blanks at its right end (and, on a two-way tape, its left end);
-    `cells_visited` counts the cells that the head stood on. `ones` is the busy beaver's score: the cells that do
-    not hold the blank at the end, whatever else they hold.
+    `cells_visited` counts the cells that the head stood on. `ones` is the busy beaver's score: the number of cells
+    that are not blank at the end.
     """
 
     outcome: Outcome
@@ -144,7 +144,7 @@ class Simulation:
         self._lowest = self._highest = 0
 
     def __iter__(self) -> Iterator[Configuration]:
-        """Yield the configurations, the initial one first. Can be done once."""
+        """Yield the configurations, the initial one first. This can be done only once."""
         yield self._last
         for here in self._rest:
             self._last = here
@@ -158,11 +158,11 @@ class Simulation:
 
     @property
     def stopped(self) -> bool:
-        """Whether the machine has stopped, as opposed to being in mid-run or cut off."""
+        """Whether the machine has stopped, rather than being in mid-run or cut off by the limit."""
         return self._last.rule is None
 
     def result(self) -> Result:
-        """Go on to the end, or to the limit, and return what came of the run."""
+        """Continue to the end, or to the limit, and return the result of the run."""
         for _ in iter(self):
             pass
         last, machine = self._last, self._machine
@@ -177,7 +177,7 @@ class Simulation:
 
 
 def result(machine: Machine, word: str = "", *, max_steps: int | None = None) -> Result:
-    """Run `machine` on `word` to its end, or for `max_steps` steps, and return what came of it.
+    """Run `machine` on `word` to its end, or for `max_steps` steps, and return the result.
 
     Raises:
         InputError: if `word` has symbols outside the input alphabet.
@@ -193,6 +193,6 @@ def outcome_at(machine: Machine, last: Configuration) -> Outcome:
 
 
 def trimmed(machine: Machine, cells: str) -> str:
-    """Return the tape's text without its outer blanks: at the right, on a two-way tape at the left as well."""
+    """Return the tape's text without its outer blanks: at the right, and on a two-way tape also at the left."""
     cells = cells.rstrip(machine.blank)
     return cells if machine.tape == "one-way" else cells.lstrip(machine.blank)

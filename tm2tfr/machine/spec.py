@@ -34,7 +34,7 @@ class Rule(NamedTuple):
 
 
 MOST_PROBLEMS = 100
-"""Nobody reads more at once, and a suggestion for every one of a hundred thousand would take minutes."""
+"""Nobody reads more at once, and suggestions for a hundred thousand problems would take minutes."""
 
 
 class Problem(NamedTuple):
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
 
 class MachineError(SpecError):
-    """What `Machine` raises; `problems` has the path of each complaint, for readers that know where it stands."""
+    """Raised by `Machine`; `problems` has the path of each complaint, for readers that know its place in a text."""
 
     def __init__(self, name: str, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
@@ -60,7 +60,7 @@ class MachineError(SpecError):
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """An input with the outcome expected of it, and as much more as its author stated."""
+    """An input with its expected outcome, and whatever else its author stated."""
 
     input: str
     outcome: Outcome
@@ -105,13 +105,13 @@ class Machine:
             one of the letters ``L S R``. δ may be partial.
         start: q_start.
         blank: the blank symbol, one character, in Γ but not in Σ.
-        states: Q; left out, it is every state that is named anywhere; given, no other may be named.
-        input_alphabet: Σ; left out, it is every symbol but the blank.
-        tape_alphabet: Γ; left out, it is every symbol that is named anywhere; given, no other may be.
-        accept, reject: states with a verdict on entry. ``None`` means "nothing was said", see `decides`.
+        states: Q; by default every state that is named anywhere; if given, no other state may be named.
+        input_alphabet: Σ; by default every symbol but the blank.
+        tape_alphabet: Γ; by default every symbol that is named anywhere; if given, no other symbol may be named.
+        accept, reject: states with a verdict on entry. ``None`` means "not stated", see `decides`.
         tape: ``"one-way"`` (the head stays at cell 0 when it moves left there) or ``"two-way"``.
-        input: the word that is run when none is given.
-        yaml: the text that the machine was read from, if any; it takes no part in equality.
+        input: the word to run when none is given.
+        yaml: the text that the machine was read from, if any; it does not count for equality.
 
     Raises:
         MachineError: a `SpecError` with every problem found, not only the first.
@@ -163,7 +163,7 @@ class Machine:
     # ── construction ────────────────────────────────────────────────────────────────────────────────────
     @classmethod
     def from_yaml(cls, text: str, *, file: str = "<yaml>") -> Machine:
-        """Read a machine from YAML `text`; `file` is what errors call it.
+        """Read a machine from YAML `text`; `file` is its name in error messages.
 
         Raises:
             SpecError: with every error of the document.
@@ -174,17 +174,17 @@ class Machine:
 
     @classmethod
     def from_automata(cls, dtm: object, *, name: str = "dtm") -> Machine:
-        """Return the machine that a `DTM` of automata-lib is; `to_automata` is the way back.
+        """Return a `DTM` from automata-lib as a machine; `to_automata` is the way back.
 
         Raises:
-            SpecError: if it has several tapes or choices, or is no `DTM`.
+            SpecError: if it has several tapes or choices, or is not a `DTM`.
         """
         from tm2tfr.machine.formats import automata_lib  # noqa: PLC0415
 
         return automata_lib.from_dtm(dtm, name=name)
 
     def to_automata(self) -> Any:
-        """Return this machine as a `DTM` of automata-lib, as far as that can say it, else raise ConversionError."""
+        """Return this machine as a `DTM` from automata-lib, or raise ConversionError if that cannot express it."""
         from tm2tfr.machine.formats import automata_lib  # noqa: PLC0415
 
         return automata_lib.to_dtm(self)
@@ -217,7 +217,7 @@ class Machine:
 
     @cached_property
     def accept_states(self) -> tuple[str, ...]:
-        """The states that accept on entry; without any key, a rule-less state named ``accept``."""
+        """The states that accept on entry; without any key, a state named ``accept`` that has no rules."""
         if self.accept is not None or self.reject is not None:
             return self.accept or ()
         return tuple(q for q in self._ruleless if q == "accept")
@@ -241,17 +241,17 @@ class Machine:
 
     @cached_property
     def missing_rules(self) -> tuple[tuple[str, str], ...]:
-        """The (state, symbol) pairs without a rule, halting states apart (construction, repair 7)."""
+        """The (state, symbol) pairs without a rule, except in halting states (construction, repair 7)."""
         working = [q for q in self.states if q not in self.halting_states]
         return tuple((q, a) for q in working for a in self.tape_alphabet if (q, a) not in self.transitions)
 
     @property
     def missing_outcome(self) -> Outcome:
-        """What a missing rule means here: ``reject`` in a machine that decides, else ``halt``."""
+        """The outcome where a rule is missing: ``reject`` in a machine that decides, otherwise ``halt``."""
         return "reject" if self.decides else "halt"
 
     def outcome_of(self, state: str) -> Outcome | None:
-        """Return the outcome on entry into `state`, or None if the machine goes on there."""
+        """Return the outcome on entry into `state`, or None if it is not a halting state."""
         if state in self.accept_states:
             return "accept"
         if state in self.reject_states:
@@ -273,7 +273,7 @@ class Machine:
         shown = "".join(a if a.isprintable() else "\N{REPLACEMENT CHARACTER}" for a in near)
         marks = "".join(("^" if a not in known else " ") * (1 + (east_asian_width(a) in "WF")) for a in near)
         symbols = "{" + ", ".join(sigma) + "}" if sigma else "empty"
-        why = ", it is the blank" if word[first] == self.blank else ""
+        why = " (it is the blank)" if word[first] == self.blank else ""
         raise InputError(
             f"input of {self.name}: position {first}: {word[first]!r} is not in the input alphabet{why}: "
             f"use only its symbols ({symbols})\n  {shown}\n  {marks.rstrip()}"
@@ -287,14 +287,14 @@ class Machine:
         return f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>"
 
     def _repr_html_(self) -> str:
-        """Return the state graph, where Graphviz's ``dot`` is there to draw it, and δ as a table, for notebooks."""
+        """Return the state graph, if Graphviz's ``dot`` is there to draw it, and δ as a table, for notebooks."""
         from tm2tfr.machine.drawing import html  # noqa: PLC0415
 
         return html(self)
 
 
 def problems(machine: Machine) -> list[Problem]:
-    """Return what keeps `machine` from being a Turing machine, in a reader's order, up to `MOST_PROBLEMS`."""
+    """Return the reasons why `machine` is not a Turing machine, in reading order, at most `MOST_PROBLEMS`."""
     found = chain(
         _symbol_problems(machine),
         _state_problems(machine),
@@ -311,11 +311,11 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
         yield Problem(
             ("blank",),
             f"the blank must be one character, not {m.blank!r}" if m.blank else "there is no blank",
-            "write for instance blank: ' ' (with the quotes) or blank: _",
+            "write for example blank: ' ' (with the quotes) or blank: _",
         )
     elif m.blank not in gamma:
         what = f"the blank {m.blank!r} is not in the tape alphabet"
-        yield Problem(("tape alphabet",), what, "add it, the tape is full of it")
+        yield Problem(("tape alphabet",), what, "add it there")
     for a in m.input_alphabet or ():
         at = ("input alphabet", a)
         if len(a) != 1 and a not in in_rules:
@@ -324,10 +324,10 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
             yield Problem(
                 at,
                 f"the blank {a!r} is in the input alphabet",
-                "take it out, or choose another blank: a word could not be told from the empty cells after it",
+                "remove it, or choose another blank: a word could not be distinguished from the empty cells after it",
             )
         elif a not in gamma:
-            yield Problem(at, f"the symbol {a!r} is not in the tape alphabet", "add it there, or mend it")
+            yield Problem(at, f"the symbol {a!r} is not in the tape alphabet", "add it there, or correct it")
     for a in m.tape_alphabet:
         if len(a) != 1 and a not in {*in_rules, *sigma, m.blank}:
             what = f"the symbol {a!r} is not one character"
@@ -353,7 +353,7 @@ def _state_problems(m: Machine) -> Iterator[Problem]:
     elif m.start not in states:
         yield _unknown(("start state",), m.start, m)
     if "" in states and m.start:
-        yield Problem(("table", ""), "a state has an empty name", "give every state a name")
+        yield Problem(("table", ""), "a state has an empty name", "name every state")
     for key, named in (("accept", m.accept or ()), ("reject", m.reject or ())):
         for q in named:
             if q not in states:
@@ -362,12 +362,12 @@ def _state_problems(m: Machine) -> Iterator[Problem]:
                 yield Problem(
                     (key, q),
                     f"the {key} state {q!r} has rules",
-                    f"a machine stops on entry there: remove the rules of {q!r}, or take it out of {key}",
+                    f"the machine stops on entering it: remove its rules, or remove it from {key}",
                 )
     accept = frozenset(m.accept or ())
     for q in m.reject or ():
         if q in accept:
-            yield Problem(("reject", q), f"state {q!r} both accepts and rejects", "list it under one of the two")
+            yield Problem(("reject", q), f"state {q!r} both accepts and rejects", "list it under one of the two keys")
 
 
 def _rule_problems(m: Machine) -> Iterator[Problem]:
@@ -378,11 +378,11 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
             yield _unknown(("table", q), q, m)
         for place, symbol in ((at, a), ((*at, "write"), rule.write)):
             if len(symbol) != 1:
-                several = "; write several as a list, [0, 1]" if "," in symbol else ""
+                several = "; write several symbols as a list, [0, 1]" if "," in symbol else ""
                 remedy = f"a symbol is exactly one character{several}"
                 yield Problem(place, f"the symbol {symbol!r} is not one character", remedy)
             elif symbol not in gamma:
-                yield Problem(place, f"the symbol {symbol!r} is not in the tape alphabet", "add it there, or mend it")
+                yield Problem(place, f"the symbol {symbol!r} is not in the tape alphabet", "add it there, or correct it")
         if rule.move not in MOVE_LETTERS:
             yield Problem((*at, "move"), f"{rule.move!r} is not a move", "use L, R or S")
         if rule.state not in states:
@@ -391,7 +391,7 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
 
 def _unknown(at: tuple[str, ...], state: str, m: Machine) -> Problem:
     what = f"unknown state {state!r}{did_you_mean(state, m.states[:1000])}"
-    return Problem(at, what, "name a state of the table, or add this one to it")
+    return Problem(at, what, "use a state in the table, or add this one to it")
 
 
 def _example_problems(m: Machine) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 Vector = Mapping[str, str | int | float | Fraction | None]
-"""Subspace -> its number, or the label of its one-hot vector, None where that is 0."""
+"""Subspace -> its number, or the label of its one-hot vector, None if that is 0."""
 
 
 def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
@@ -30,7 +30,10 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
         engine = engine_named(engine)
     tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=position + 1)]
     if len(tokens) <= position:
-        raise EngineError(f"the run on {word!r} has {len(tokens)} positions, there is no position {position}")
+        raise EngineError(
+            f"the run on {word!r} has {len(tokens)} positions, and none numbered {position}: "
+            f"use a position from 0 to {len(tokens) - 1}"
+        )
     seen = observe(decoder, tokens, engine=observable(engine))
     names = {layer.name: n for n, layer in enumerate(decoder.layers)}
     stages = {(layer, part): stream for layer, part, stream in seen.stages}

@@ -1,4 +1,4 @@
-"""Why a decoder went wrong: the first layer and subspace whose value is not what it has to be."""
+"""Why a decoder went wrong: the first layer and subspace with a wrong value."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
 from tm2tfr.transformer.attention import softmax
@@ -21,7 +23,7 @@ from tm2tfr.transformer.weights import Decoder, Head
 
 @dataclass(frozen=True, kw_only=True)
 class Attention:
-    """Where a head looked and where it had to look, with the scores as the engine computed them."""
+    """Where a head looked and where it should have looked, with the scores as the engine computed them."""
 
     head: str
     attended: tuple[int, ...]
@@ -32,7 +34,7 @@ class Attention:
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """The first value that is wrong: at `position`, after `part` of `layer`.
+    """The first wrong value: at `position`, after `part` of `layer`.
 
     Layers count from 1; 0 is the embedding, and one more than the last is the unembedding.
     """
@@ -60,8 +62,12 @@ class Cause:
         return "\n".join([*lines, self.why])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the cause as plain data."""
-        return asdict(self)
+        """Return the cause as plain data; a score that is no finite float is text."""
+        plain = asdict(self)
+        for name in ("score", "expected_score") if self.attention else ():
+            score = plain["attention"][name]
+            plain["attention"][name] = score if isfinite(score) else str(score)
+        return plain
 
 
 class Observation:
@@ -72,16 +78,16 @@ class Observation:
         self.heads: dict[tuple[int, int], tuple[Sequence[Any], tuple[int, ...]]] = {}
 
     def stage(self, layer: int, part: str, residual: Any) -> None:
-        """Keep the residual stream after `part` of `layer`."""
+        """Record the residual stream after `part` of `layer`."""
         self.stages.append((layer, part, list(residual)))
 
     def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        """Keep a head's scores and the positions it attended to."""
+        """Record a head's scores and the positions it attended to."""
         self.heads[layer, head] = (scores, tuple(int(j) for j in attended))
 
 
 def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> Observation:
-    """Feed `tokens` to `decoder` and return what was to be seen at the last of them."""
+    """Feed `tokens` to `decoder` and return the observations at the last of them."""
     numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
     session, seen = engine.start(decoder), Observation()
     for token in tokens[:-1]:
@@ -98,10 +104,10 @@ def find_cause(
     engine: Engine,
     before: tuple[int, str] | None = None,
 ) -> Cause | None:
-    """Return the first wrong value at `position`, or what made it wrong at an earlier one.
+    """Return the first wrong value at `position`, or its cause at an earlier one.
 
-    Stages are gone through in the order they are computed, and only up to (not including) the stage `before`.
-    Where a head looked at the wrong position, or at a wrong value, the search goes on at the positions concerned.
+    Stages are examined in the order in which they are computed, up to (not including) the stage `before`.
+    Where a head looked at the wrong position, or at a wrong value, the search continues at the positions concerned.
     """
     tokens = [str(row.x) for row in specification.rows[: position + 1]]
     seen = observe(decoder, tokens, engine=engine)
@@ -176,12 +182,12 @@ class _Finder:
             head=head.name,
             attended=attended,
             expected=expected,
-            score=float(scores[attended[0]]),
-            expected_score=float(scores[expected[0]]),
+            score=nearest(scores[attended[0]]),
+            expected_score=nearest(scores[expected[0]]),
         )
 
     def _root(self, layer: int, attention: Attention | None) -> Cause | None:
-        """Return what was wrong at the positions looked at, before this layer, if anything was."""
+        """Return the first wrong value at the attended positions before this layer, if there is one."""
         if attention is None or len(attention.attended) + len(attention.expected) > 8:
             return None
         for j in sorted({*attention.attended, *attention.expected} - {self.position}):
@@ -193,9 +199,9 @@ class _Finder:
 
     def _why(self, layer: int, part: str, attention: Attention | None) -> str:
         if part == "embedding":
-            return "the embedding matrices do not hold what they should"
+            return "the embedding weights are wrong"
         if attention is None:
-            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer make it wrong"
+            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer are wrong"
         if attention.attended != attention.expected:
             return self._why_elsewhere(layer, attention)
         if soft := self._softly(layer, attention):
@@ -210,7 +216,7 @@ class _Finder:
         return "the head looked where it should: its value or output weights are wrong"
 
     def _softly(self, layer: int, attention: Attention) -> str | None:
-        """Say how much of the weight a softmax head left to other positions, if that is what made its answer wrong."""
+        """Say how much weight a softmax head gave to other positions, if that made its answer wrong."""
         k, head = next((k, h) for k, h in enumerate(self.decoder.layers[layer].heads) if h.name == attention.head)
         scores = np.asarray(self.seen.heads[layer, k][0], dtype=np.float64)
         if head.weighting != "softmax" or len(attention.expected) != 1:
@@ -221,7 +227,7 @@ class _Finder:
         return f"soft attention: {missing:.3g} of the weight went to other positions: use a lower temperature"
 
     def _why_elsewhere(self, layer: int, attention: Attention) -> str:
-        """Tell rounding from wrong weights: do these query and key weights, in exact arithmetic, look right?"""
+        """Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic?"""
         head = next(h for h in self.decoder.layers[layer].heads if h.name == attention.head)
         astray = set(attention.attended) - set(attention.expected)
         due = self._exact_score(layer, head, attention.expected)
@@ -230,18 +236,18 @@ class _Finder:
             return "in exact arithmetic this head looks there as well: its query or key weights are wrong"
         if head.weighting == "softmax":
             return (
-                f"soft attention: the true scores differ by {float(due - got):.3g}, and the numbers they are made of are "
-                "no longer near enough: use a lower temperature"
+                f"soft attention: the true scores differ by {nearest(due - got):.3g}, but the values they are made of are "
+                "no longer accurate enough: use a lower temperature"
             )
         top = max(abs(attention.score), abs(attention.expected_score))
         apart = float(np.spacing(np.dtype(self.engine.dtype).type(top)))
         return (
-            f"rounding: the true scores differ by {float(due - got):.3g}, {self.engine.dtype} numbers as large as "
+            f"rounding: the true scores differ by {nearest(due - got):.3g}, {self.engine.dtype} numbers as large as "
             f"these are {apart:.3g} apart: use a wider dtype, or the exact engine"
         )
 
     def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Fraction:
-        """Return the highest score of `places`, with this head's weights and what the stream has to hold."""
+        """Return the highest score of `places`, with this head's weights and the right values of the stream."""
         stream = partial(self.specification.stream, self.decoder.layout, layer=layer - 1, part="feed_forward")
         query = _applied(head.query, stream(self.position))
         keys = [_applied(head.key, stream(j)) for j in places]
@@ -259,10 +265,10 @@ def _applied(matrix: Matrix, x: Sequence[int | Fraction]) -> dict[int, Fraction]
 def _first_wrong(
     decoder: Decoder, spec: Specification, i: int, stage: tuple[int, str], residual: list[Any], dtype: str
 ) -> tuple[Subspace, list[Any]] | None:
-    """Return the first subspace whose value after `stage` is not what it has to be, with that value.
+    """Return the first subspace whose value after `stage` is wrong, with that value.
 
-    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1); rationals by nothing. Under
-    softmax, integers and labels may be off by `SOFT` instead; multiples of 1/(i+1) go through uniform heads only.
+    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1); rationals must be exact. Under
+    softmax, integers and labels may be off by `SOFT` instead; multiples of 1/(i+1) pass through uniform heads only.
     """
     layout, soft = decoder.layout, decoder.soft
     slack = 0.0 if dtype == "rational" else 8 * float(np.finfo(dtype).eps)
@@ -279,7 +285,7 @@ def _first_wrong(
 
 def _words(subspace: Subspace, values: Sequence[Any]) -> str:
     if subspace.labels is None:
-        return f"{float(values[0]):.9g}"
+        return f"{nearest(values[0]):.9g}"
     if not any(values):
         return "⊥ (0)"
     text = combination(subspace.labels, values)

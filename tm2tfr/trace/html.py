@@ -1,4 +1,4 @@
-"""A trace as HTML, to be put into any page or notebook: its table, and what the check says."""
+"""A trace as HTML, for any page or notebook: its table, and the result of the check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLE = """<style>
 
 
 def summary(trace: Trace) -> str:
-    """Return the table, with rows left out if there are many, the verdict, and what the comparison gave."""
+    """Return the table, with rows left out if there are many, the verdict, and the result of the comparison."""
     words = [f"{trace.answer}, T = {trace.T:,}" if trace.T is not None else "no verdict within the limit"]
     words.append(f"{trace.engine} engine, {trace.dtype}, {trace.tokens:,} positions")
     if trace.divergence is not None:
@@ -52,7 +52,7 @@ def html(sheet: Iterable[Line | Gap], caption: str) -> str:
 
 
 def _row(line: Line | Gap) -> str:
-    """Return what stands between ``<tr`` and ``</tr>``."""
+    """Return the text between ``<tr`` and ``</tr>``."""
     if isinstance(line, Gap):
         return f'><td colspan="{len(HEADER)}">{line}</td>'
     first, *rest = (_cell(line, c) for c in COLUMNS)

@@ -1,6 +1,6 @@
-"""The rows that the simulator says there should be: the chapter's table, from configurations alone.
+"""The rows that the simulator expects: the chapter's table, from configurations alone.
 
-Nothing here is taken from the compiler; both follow Section 8.2 of the chapter on their own.
+Nothing here is taken from the compiler; both follow Section 8.2 of the chapter independently.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nomin
     """Yield the rows of the chapter's table for `machine` on `word`, from the configurations of `simulation`.
 
     The configuration at which a step limit cuts the run off has no row. With `nominal`, m is δ's own move even
-    where the head stays at cell 0, as the chapter's step 4 has it (Exercise 8.3); else it is the head's.
+    where the head stays at cell 0, as in the chapter's step 4 (Exercise 8.3); otherwise it is the head's.
     """
     under = word[0] if word else machine.blank
     for i, symbol in enumerate(word):
@@ -47,7 +47,7 @@ def _step(machine: Machine, here: Configuration, after: Configuration, *, nomina
     """Return the token of the step between two configurations, the symbol written and the move."""
     rule = here.rule
     if rule is None:  # a configuration that has a successor has a rule
-        raise RuntimeError("the simulator went on without a rule")
+        raise RuntimeError("the simulator continued without a rule")
     move = rule.move if nominal else after.head - here.head
     verdict = machine.outcome_of(rule.state) if machine.decides else None
     token = VERDICT_TOKENS[verdict] if verdict else triple_token(rule.state, rule.write, move)

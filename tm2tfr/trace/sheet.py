@@ -1,6 +1,6 @@
-"""A trace as the lines of a table: what the renderers for people share.
+"""A trace as the lines of a table: shared by the renderers for people.
 
-Beside the trace's own columns there is the tape before each step, as the chapter prints it. It is worked out from
+Beside the trace's own columns there is the tape before each step, as the chapter prints it. It is computed from
 the trace's rows alone: the prompt, and each symbol b^{(i-1)} that a token carries, written to cell h^{(i-1)}.
 """
 
@@ -21,9 +21,9 @@ _MARGIN = 3  # rows around the first difference, and cells around the head
 
 
 class Stretch(NamedTuple):
-    """Some cells of the tape, left to right; it goes on to the right for ever, and to the left if it is `cut`.
+    """Some cells of the tape, left to right; it continues to the right for ever, and to the left if it is `cut`.
 
-    `head` is the index of the head's cell among them, None where the head is not at a cell.
+    `head` is the index of the head's cell among them, None if the head is not at a cell.
     """
 
     cells: Sequence[str]
@@ -32,9 +32,9 @@ class Stretch(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row, all of it as text that can be seen.
+    """A row, all of it as visible text.
 
-    `cells` are by column, `wrong` says what a cell should be, and `differs` marks the first difference of all.
+    `cells` are by column, `wrong` has the expected value of each wrong cell, and `differs` marks the first difference.
     """
 
     cells: Mapping[str, str]
@@ -57,8 +57,8 @@ def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Li
     """Yield the lines of the table of `trace`.
 
     Args:
-        window: show at most so many cells of the tape, those around the head.
-        elide: show at most so many rows, and always those around the first difference.
+        window: show at most this many cells of the tape, those around the head.
+        elide: show at most this many rows, always including those around the first difference.
     """
     differs = trace.divergence.position if trace.divergence else None
     show, done = shower(trace.rows), 0
@@ -88,7 +88,7 @@ def title(trace: Trace) -> str:
 
 
 def _wrong(trace: Trace, n: int) -> dict[str, Any]:
-    """Return what the wrong cells of a row should be; of a row after the simulator's last, its token is wrong."""
+    """Return the expected values of the wrong cells of a row; in a row after the simulator's last, the token is wrong."""
     row, expected = trace.rows[n], trace.expected
     if n >= len(expected):
         return {"x": None} if expected else {}
@@ -125,7 +125,7 @@ def _escaped(sign: str) -> str:
 def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iterator[Stretch | None]:
     """Yield the tape before each row's step, None for the `prompt` and BOS; each costs O(window).
 
-    All rows show the same stretch if it fits into `window`; else it moves when the head comes near its end.
+    All rows show the same cells if they fit into `window`; otherwise the view moves when the head comes near its end.
     """
     heads = [row.h for row in rows if isinstance(row.h, int)]
     lowest, highest = min([0, *heads]), max([0, prompt - 1, *heads])

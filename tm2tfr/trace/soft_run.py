@@ -1,4 +1,4 @@
-"""All that is measured of one run under softmax: the errors at one temperature, and the largest that is right."""
+"""All measurements of one run under softmax: the errors at one temperature, and the largest temperature that works."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.check import Trace, check, run
+from tm2tfr.trace.ending import STOP
 from tm2tfr.trace.softness import HeadError, LayerError, Softness, measure
 from tm2tfr.trace.warmest import Search, Warmest, exponent, lengths
 from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
 
 COLDER = 4
-"""Where no temperature is given, errors are measured at this part of the largest that is right."""
+"""By default errors are measured at this fraction of the largest temperature that works."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoftRun:
-    """What came of it.
+    """The measurements.
 
     Args:
-        machine, input, dtype: what was run.
+        machine, input, dtype: the run.
         softness: the errors and bounds, by position.
-        growth: the largest temperatures, for the first n positions of the run, n growing; the last: all of it.
+        growth: the largest temperatures for the first n positions of the run, with n growing up to its length.
     """
 
     machine: str
@@ -44,11 +45,11 @@ class SoftRun:
 
     @property
     def guaranteed_exponent(self) -> float | None:
-        """That of Theorem 26's temperature over the same lengths: 1, and a little for the logarithm."""
+        """The exponent of Theorem 26's temperature over the same lengths: 1, and a little for the logarithm."""
         return exponent([(w.positions, w.guaranteed) for w in self.growth if w.found is not None and not w.unbounded])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a row for each position, layer and head (None: a layer without), with what holds for the layer in each."""
+        """Yield a row per position, layer and head (None: a layer without heads), each with the values for its layer."""
         heads: dict[tuple[int, int], list[HeadError | None]] = {}
         for head in self.softness.heads:
             heads.setdefault((head.position, head.layer), []).append(head)
@@ -92,20 +93,20 @@ def soft_run(
     temperature: float | Literal["auto"] | None = None,
     max_steps: int | None = None,
 ) -> SoftRun:
-    """Run `decoder` on `word`, and measure what softmax makes of the run.
+    """Run `decoder` on `word`, and measure the effect of softmax on the run.
 
     Args:
         decoder: with average-hard attention.
-        machine: what the run is checked against first; None: nothing.
+        machine: the machine against which the run is checked first; None: no check.
         temperature: where the errors are measured; ``auto``: where Theorem 26 guarantees all tokens; None: at a quarter
-            of the largest that is right. Both are taken down to a power of two.
+            of the largest that works. Both are rounded down to a power of two.
 
     Raises:
-        EngineError: if the average-hard run is not right itself.
-        CompileError: if a head is none of the construction; for a temperature that is none.
+        EngineError: if the average-hard run is itself wrong.
+        CompileError: if a head is not one of the construction; for an invalid temperature.
     """
     if temperature is not None and temperature != "auto":
-        softened(decoder, temperature)  # complains about a temperature that is none before anything is run
+        softened(decoder, temperature)  # refuses an invalid temperature before anything is run
     trace = _right(decoder, word, machine, engine, max_steps)
     tokens, answers = [str(row.x) for row in trace.rows], [row.y for row in trace.rows]
     search, growth = Search(decoder, tokens, answers, engine=engine), list[Warmest]()
@@ -125,6 +126,7 @@ def _right(decoder: Decoder, word: str, machine: Machine | None, engine: Engine,
         return run(decoder, word, engine=engine, max_steps=max_steps)
     trace = check(decoder, word, machine=machine, engine=engine, max_steps=max_steps, keep_rows=True)
     if trace.divergence is not None:
-        where = f"position {trace.divergence.position}, {trace.divergence.column}"
-        raise EngineError(f"with average-hard attention the run goes wrong itself ({where}): see tm2tfr trace")
+        gap = trace.divergence
+        where = str(gap).partition("\n")[0] if gap.column == STOP else f"position {gap.position}, {gap.column}"
+        raise EngineError(f"the run is wrong even with average-hard attention ({where}): see tm2tfr trace")
     return trace

@@ -1,10 +1,10 @@
-"""How far a run under softmax is from the run under average-hard attention, and how far the lemmas let it be.
+"""How far a run under softmax is from the run under average-hard attention, and how far the lemmas allow it to be.
 
-Both decoders are fed the same tokens, those of the average-hard run, so that what is compared are the activations. The
-lemmas are Yang et al.'s; they speak of exact arithmetic, the errors are those of the floats of the dense engine. Lemmas 6,
-7 and 33 bound what softmax does to the weights of one head, Lemma 25 what becomes of that after the whole layer.
+Both decoders are fed the same tokens, those of the average-hard run, so that the activations can be compared. The
+lemmas are Yang et al.'s; they hold in exact arithmetic, while the errors are those of the dense engine's floats. Lemmas 6,
+7 and 33 bound the effect of softmax on the weights of one head, Lemma 25 the resulting error after the whole layer.
 
-Lemma 25 is taken with the constants of its own proof, see `tm2tfr.transformer.soft`, at this very position: U·‖Q‖ and
+Lemma 25 is used with the constants of its own proof, see `tm2tfr.transformer.soft`, at this very position: U·‖Q‖ and
 U·‖K‖ are here the keys and queries of the run, and n its length so far. It says nothing where its premise fails, that
 scores are off by less than half the gap.
 """
@@ -44,9 +44,9 @@ class HeadError:
 
     Args:
         layer: counted from 1.
-        gap: by how much the best score is ahead of the next under average-hard attention; 0 for a tie; ∞ alone.
-        claimed: the gap that the construction claims; None: that the head is uniform.
-        holds: whether the head is what is claimed: uniform, or tieless with that gap (up to rounding).
+        gap: the best score's lead over the next one under average-hard attention; 0 for a tie; ∞ without a second score.
+        claimed: the gap that the construction claims; None: the head is claimed to be uniform.
+        holds: whether the claim holds: uniform, or tieless with that gap (up to rounding).
         scores: the largest error of a score, before it is divided by the temperature.
         weights: ‖average-hard weights - softmax weights‖₁, with the bounds of `lemma_6` and `lemma_33` (None: its
             premise fails). Lemma 6 is applied to the soft scores, with the gap a position that they have.
@@ -69,7 +69,7 @@ class HeadError:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerError:
-    """One layer at one position: ‖u - û‖₁ in front of it, the largest so far, and behind it; and Lemma 25's bound."""
+    """One layer at one position: ‖u - û‖₁ before it (the largest so far) and after it; and Lemma 25's bound."""
 
     position: int
     layer: int
@@ -81,7 +81,7 @@ class LayerError:
 
 @dataclass(frozen=True, kw_only=True)
 class Softness:
-    """What was measured on a run: `first_wrong` is the first position whose token is wrong, None if all are right."""
+    """The measurements of a run: `first_wrong` is the first position whose token is wrong, None if all are right."""
 
     temperature: float
     positions: int
@@ -96,7 +96,7 @@ class Softness:
 
 
 class _Seen:
-    """Somebody who watches one position: the streams in front of each layer and behind the last, the scores."""
+    """An observer of one position: the streams before each layer and after the last, and the scores."""
 
     def __init__(self) -> None:
         self.streams: list[Vector] = []
@@ -111,14 +111,14 @@ class _Seen:
 
 
 def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engine: Engine) -> Softness:
-    """Feed `tokens` to `decoder` and to the same with softmax, and compare them at every position.
+    """Feed `tokens` to `decoder` and to the same decoder with softmax, and compare them at every position.
 
     Args:
         decoder: with average-hard attention.
         tokens: the average-hard run's, each fed whatever was answered.
 
     Raises:
-        CompileError: if a head is none of the construction; for a temperature that is none.
+        CompileError: if a head is not one of the construction; for an invalid temperature.
     """
     numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
     hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
@@ -150,7 +150,7 @@ def _watched(session: Session, token: int) -> tuple[int, _Seen]:
 
 
 class _Layer:
-    """One layer in the course of a run."""
+    """One layer during a run."""
 
     def __init__(self, number: int, layer: Layer, temperature: float, dtype: str) -> None:
         self._number, self._layer, self._temperature = number, layer, temperature
@@ -161,7 +161,7 @@ class _Layer:
         self._before = 0.0
 
     def heads(self, position: int, hard: _Seen, soft: _Seen) -> Iterator[HeadError]:
-        """Yield what is measured of each head at the next position."""
+        """Yield the measurements of each head at the next position."""
         for k, (head, claimed) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
             yield self._head(position, head, claimed, hard.scores[self._number, k], soft.scores[self._number, k])
 
@@ -178,7 +178,7 @@ class _Layer:
         distance, place, steep = _distance(hard, weights), None, None
         if claimed.lookup and top == best:
             place = abs(math.fsum(weights * (np.arange(n) - best)))
-            if place < 8 * self._eps * distance:  # both sides cancel: what is left is rounding
+            if place < 8 * self._eps * distance:  # both sides cancel: the rest is rounding
                 place = 0.0
             steep = lemma_7(due / tau) if np.allclose(soft, _parabola(n, best, due / tau, soft[best])) else None
         return HeadError(
@@ -195,7 +195,7 @@ class _Layer:
         )
 
     def layer(self, position: int, hard: _Seen, soft: _Seen, measured: Sequence[HeadError]) -> LayerError:
-        """Return what is measured of the whole layer at that position."""
+        """Return the measurements of the whole layer at that position."""
         u, v = hard.streams[self._number], hard.streams[self._number + 1]
         self._before = max(self._before, float(np.abs(u - soft.streams[self._number]).sum()))
         before: float = self._before
@@ -224,7 +224,7 @@ class _Layer:
 
 
 class _Reach:
-    """What the positions so far hold for a head: the largest key, this query, the largest value carried."""
+    """The extremes of a head at the positions so far: the largest key, this query, the largest value carried."""
 
     def __init__(self, head: Head) -> None:
         self._query, self._key, self._value = (m.dense() for m in (head.query, head.key, head.value))
@@ -232,24 +232,24 @@ class _Reach:
         self._largest = self._here = self._carried = 0.0
 
     def see(self, stream: Vector) -> None:
-        """Take in the next position's stream: (width,)."""
+        """Include the next position's stream: (width,)."""
         self._largest = max(self._largest, float(np.abs(self._key @ stream).max(initial=0.0)))
         self._here = float(np.abs(self._query @ stream).max(initial=0.0))
         self._carried = max(self._carried, float(np.abs(self._value @ stream).sum()))
 
     def shift(self, error: float) -> float:
-        """Return by how much, at most, a score is off for each unit that the streams are off, up to `error` (Lemma 32)."""
+        """Return the largest error of a score per unit of error in the streams, up to `error` (Lemma 32)."""
         query, key, _ = self._norms
         return query * self._largest + key * self._here + query * key * error
 
     @property
     def carried(self) -> float:
-        """The most that an error 1 of the weights makes behind the head, ‖O‖·max ‖V·u‖₁ (Lemma 34)."""
+        """The largest error after the head that an error of 1 in the weights makes, ‖O‖·max ‖V·u‖₁ (Lemma 34)."""
         return self._norms[2] * self._carried
 
 
 def gap_of(scores: Vector) -> float:
-    """Return by how much the best score is ahead of the next: 0 for a tie, ∞ where there is only one."""
+    """Return the best score's lead over the next one: 0 for a tie, ∞ if there is only one."""
     if len(scores) == 1:
         return inf
     second, first = np.partition(scores, -2)[-2:]
@@ -257,7 +257,7 @@ def gap_of(scores: Vector) -> float:
 
 
 def slope_of(scores: Vector) -> float:
-    """Return the largest γ with s_j ≤ s_j* - |j - j*|·γ for all j, the premise of Lemma 6; ∞ where there is only one."""
+    """Return the largest γ with s_j ≤ s_j* - |j - j*|·γ for all j, the premise of Lemma 6; ∞ if there is only one."""
     best = int(scores.argmax())
     away = np.abs(np.arange(len(scores)) - best)
     others = away > 0
@@ -265,7 +265,7 @@ def slope_of(scores: Vector) -> float:
 
 
 def _distance(hard: Vector, weights: Vector) -> float:
-    """Return ‖average-hard weights - weights‖₁; of a tieless head from the others, which are not rounded near 1."""
+    """Return ‖average-hard weights - weights‖₁; for a tieless head from the other weights, which are not rounded near 1."""
     best = np.flatnonzero(hard == hard.max())
     if len(best) == 1:
         return 2 * float(np.delete(weights, best[0]).sum())

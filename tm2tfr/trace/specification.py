@@ -1,8 +1,8 @@
-"""What every named subspace has to hold at every position, and where each head has to look: the construction as
-a specification, worked out from the simulator's rows in exact arithmetic and without any weights.
+"""What every named subspace must contain at every position, and where each head must look: the construction as
+a specification, computed from the simulator's rows in exact arithmetic and without any weights.
 
-`check` compares the seven columns of the table. When they differ, this is what tells which layer was the first
-to go wrong.
+`check` compares the seven columns of the table. When they differ, this specification shows which layer was the
+first to go wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WRITTEN: Mapping[str, tuple[int, str]] = {
     "e_a": (4, "feed_forward"),
     "e_y": (5, "feed_forward"),
 }
-"""Subspace -> (layer from 0, part) after which it holds its value; before, it is 0. ``e_x(h)``: see `written`."""
+"""Subspace -> (layer from 0, part) after which it has its value; before that, it is 0. ``e_x(h)``: see `written`."""
 
 PARTS = ("embedding", "attention", "feed_forward")
 
@@ -45,7 +45,7 @@ class Specification:
     rows: Sequence[Row]
 
     def written(self, subspace: str) -> tuple[int, str]:
-        """Return the stage after which `subspace` holds its value."""
+        """Return the stage after which `subspace` has its value."""
         if subspace == "e_x(h)":  # straight from the lookup on a one-way tape; masked left of 0 on a two-way one
             return (2, "feed_forward" if self.machine.tape == "two-way" else "attention")
         return WRITTEN[subspace]
@@ -56,7 +56,7 @@ class Specification:
         return (at, PARTS.index(done)) <= (layer, PARTS.index(part))
 
     def values(self, i: int) -> Expected:
-        """Return what every subspace holds at position `i`, once it is written."""
+        """Return the value of every subspace at position `i`, once it is written."""
         row, per = self.rows[i], Fraction(1, i + 1)
         h, before = int(row.h), self._before[i]
         j = self.latest_write(i)
@@ -100,7 +100,7 @@ class Specification:
         return stream
 
     def attended(self, head: str, i: int) -> Sequence[int]:
-        """Return the positions that the head called `head` has to attend to from position `i`."""
+        """Return the positions that the head called `head` must attend to from position `i`."""
         if head == "sum of moves":
             return range(i + 1)
         if head == "latest write":
@@ -114,7 +114,7 @@ class Specification:
     def latest_write(self, i: int) -> int:
         """Return j*: the position j ≤ i whose cell is nearest to the head's, the latest of several (Eq. 8.16).
 
-        Where some write was to the head's cell, that is the latest one; else it is what Eq. 8.16 finds instead.
+        If the head's cell was written to, that is the latest write; otherwise it is what Eq. 8.16 finds instead.
         """
         h = int(self.rows[i].h)
         return max(range(i + 1), key=lambda j: j - 2 * (i + 1) * (h - self._before[j]) ** 2)
@@ -140,5 +140,5 @@ def vector(subspace: Subspace, value: str | int | Fraction | None) -> list[int |
 
 
 def known(layout: Residual) -> bool:
-    """Return whether `layout` consists of subspaces that this specification speaks of."""
+    """Return whether `layout` consists of subspaces that this specification covers."""
     return all(s.name in WRITTEN or s.name == "e_x(h)" for s in layout.subspaces)

@@ -1,9 +1,9 @@
-"""The largest temperature at which a run has every token right, found by search, and how it shrinks with the length.
+"""The largest temperature at which every token of a run is right, found by search, and how it shrinks with the length.
 
-At each temperature tried, the decoder with softmax is fed the average-hard run's tokens until it answers a wrong one: that
-is the position up to which it would have generated the same. Nothing says that a run that is right at some temperature is
-right at every lower one; the search takes the largest power of two that is right together with the next `STREAK` below,
-and looks between it and the next above. Temperatures further up are not looked at again.
+At each temperature tried, the decoder with softmax is fed the average-hard run's tokens until it answers a wrong one: up to
+that position it would have generated the same. A run that is right at some temperature need not be right at every lower
+one; the search takes the largest power of two that is right together with the next `STREAK` below, and looks between it
+and the next above. Temperatures further up are not tried again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder
 
 HIGHEST, STREAK, HALVINGS = 10, 3, 5
-"""The first power of two tried; how many have to be right; how often the interval of a factor 2 is then halved."""
+"""The first power of two tried; how many must be right; how often the interval of a factor 2 is then halved."""
 
 
 class Search:
@@ -35,7 +35,7 @@ class Search:
         self._known: dict[float, int] = {}
 
     def first_wrong(self, power: float) -> int:
-        """Return the first position that answers wrongly at the temperature ``2^power``; the run's length if none does."""
+        """Return the first position with a wrong answer at the temperature ``2^power``; the run's length if none."""
         if power not in self._known:
             session = self._engine.start(softened(self._decoder, 2.0**power))
             wrong = (n for n, (x, y) in enumerate(self._pairs) if session.feed(x) != y)
@@ -71,12 +71,12 @@ class Warmest:
 
     @property
     def unbounded(self) -> bool:
-        """Whether even the first temperature that is tried was right, so that the largest is not known."""
+        """Whether even the first temperature tried was right, so that the largest is not known."""
         return self.found == 2.0**HIGHEST
 
 
 def lengths(n: int, shortest: int = 8) -> list[int]:
-    """Return the lengths at which a run of `n` positions is looked at: n and its halves, from `shortest` on."""
+    """Return the lengths at which a run of `n` positions is examined: n and its halves, from `shortest` on."""
     found = [n]
     while found[-1] // 2 >= shortest:
         found.append(found[-1] // 2)

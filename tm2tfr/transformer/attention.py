@@ -1,4 +1,4 @@
-"""How scores become weights."""
+"""From scores to attention weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def average_hard(scores: NDArray[Any]) -> NDArray[np.int64]:
     """Return the positions that share the attention weight evenly: those of maximal score (Eq. 8.1).
 
-    Ties are exact equality of the scores as computed; nothing is near enough.
+    Ties are exact equality of the scores as computed, without a tolerance.
 
     Args:
         scores: (n_key,).
@@ -25,8 +25,8 @@ def average_hard(scores: NDArray[Any]) -> NDArray[np.int64]:
 def softmax(scores: NDArray[Any]) -> NDArray[Any]:
     """Return the weights ``e^{s_j} / Σ_k e^{s_k}``, in the dtype of the scores.
 
-    Computed as ``e^{s_j - max}``, so that nothing overflows and the sum is at least 1. A weight less than the smallest
-    number of the dtype is 0: where the best score is ahead by 746 (float64; 104 in float32), this is hard attention.
+    Computed as ``e^{s_j - max}``, so that nothing overflows and the sum is at least 1. A weight below the smallest
+    number of the dtype is 0: if the best score is ahead by 746 (float64; 104 in float32), this is hard attention.
 
     Args:
         scores: (n_key,), finite.

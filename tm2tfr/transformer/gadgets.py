@@ -1,4 +1,4 @@
-"""Small pieces of transformer, each with the statement that it satisfies and the domain it holds on.
+"""Small pieces of a transformer, each with the statement that it satisfies and the domain on which it holds.
 
 A feed-forward gadget is one or a few ReLU `Unit`s; a unit reads a linear form of the residual stream, adds a
 bias, cuts off at 0 and adds multiples of the result to directions. An attention gadget is a `Head`. Neither
@@ -41,7 +41,7 @@ def conjunction(name: str, bits: Sequence[Linear], writes: Linear) -> tuple[Unit
 
 
 def gated(name: str, value: Linear, shut: Linear, writes: Linear) -> tuple[Unit, ...]:
-    """Add ``writes · value`` if the bit `shut` is 0, else nothing: ``ReLU(value - shut)``.
+    """Add ``writes · value`` if the bit `shut` is 0, otherwise nothing: ``ReLU(value - shut)``.
 
     Domain: 0 ≤ value ≤ 1. Only a *bounded* number can be gated by a fixed ReLU layer (construction, repair 2).
     The gate is given as the bit that shuts it, so that an open gate adds only zeros to the value: it passes
@@ -78,7 +78,7 @@ def equal(name: str, left: str, right: str, flag: str) -> tuple[Unit, ...]:
 
 # ── attention gadgets ───────────────────────────────────────────────────────────────────────────────────────
 Transport = Sequence[tuple[Linear, Linear]]
-"""What a head carries: (linear form read where it attends, linear form of directions it is added to)."""
+"""What a head carries: (linear form read where it attends, linear form of the directions it is added to)."""
 
 
 def mean(layout: Residual, name: str, source: str, carries: Transport) -> Head:
@@ -170,7 +170,7 @@ def feed_forward(layout: Residual, units: Iterable[Unit]) -> FeedForward:
 
 
 def stacked(layout: Residual, forms: Sequence[Linear]) -> Matrix:
-    """Return the matrix with one linear form a row: (len(forms), width)."""
+    """Return the matrix with one linear form per row: (len(forms), width)."""
     entries = {(n, c): value for n, form in enumerate(forms) for c, value in layout.form(form).items()}
     return Matrix.from_entries((len(forms), layout.width), entries)
 

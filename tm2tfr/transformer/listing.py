@@ -139,7 +139,7 @@ def _unembedding(decoder: Decoder) -> list[str]:
 
 
 def form(layout: Residual, row: Mapping[int, float], *, constant: float = 0.0) -> str:
-    """Return a linear form by names: ``2·h/(i+1) - e_x[1] + 1``, or ``0``."""
+    """Return a linear form in terms of names: ``2·h/(i+1) - e_x[1] + 1``, or ``0``."""
     terms = [(value, layout.directions[column]) for column, value in sorted(row.items())]
     text = " + ".join(_term(value, name) for value, name in terms)
     if constant:
@@ -154,7 +154,7 @@ def _term(value: float, name: str) -> str:
 
 
 def coefficient(value: float) -> str:
-    """Return a weight as text: an integer or a fraction where it is a simple one, else all its digits."""
+    """Return a weight as text: an integer or a fraction if it is a simple one, otherwise all its digits."""
     exact = Fraction(value)
     return str(exact) if exact.denominator <= 64 and abs(exact.numerator) < 10**6 else repr(value)
 

@@ -1,4 +1,4 @@
-"""A frozen sparse matrix: the only container that weights are kept in."""
+"""A frozen sparse matrix: the only container for weights."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Floats = NDArray[np.float64]
 class Matrix:
     """A real matrix by its non-zero entries, sorted by row and then column.
 
-    Values are float64; all that the compiler writes are small integers and halves, so nothing is rounded.
+    Values are float64; the compiler writes only small integers and halves, so nothing is rounded.
 
     Args:
         shape: ``(rows, columns)``.
-        rows, columns: (n_nonzero,) where the entries stand.
-        values: (n_nonzero,) what they are; finite.
+        rows, columns: (n_nonzero,) the places of the entries.
+        values: (n_nonzero,) the entries; finite.
 
     Raises:
         ShapeError: entries outside the shape, twice in one place, or not finite.
@@ -39,7 +39,7 @@ class Matrix:
         rows, columns = (np.asarray(a, dtype=np.int64) for a in (self.rows, self.columns))
         values = np.asarray(self.values, dtype=np.float64)
         if not rows.shape == columns.shape == values.shape or rows.ndim != 1:
-            raise ShapeError("a sparse matrix needs as many rows as columns as values, each a vector")
+            raise ShapeError("a sparse matrix needs equally many rows, columns and values, each as a vector")
         n, m = self.shape
         outside = (rows < 0) | (rows >= n) | (columns < 0) | (columns >= m)
         if outside.any():
@@ -67,7 +67,7 @@ class Matrix:
         """Return the sparse form of a dense two-dimensional `array`."""
         if array.ndim != 2:
             raise ShapeError(f"a matrix has two dimensions, not {array.ndim}")
-        keep = array != 0  # a NaN is kept, and refused
+        keep = array != 0  # a NaN is kept, and so refused
         rows, columns = np.nonzero(keep)
         return cls((array.shape[0], array.shape[1]), rows, columns, array[keep])
 

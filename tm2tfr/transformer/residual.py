@@ -17,7 +17,7 @@ Linear = Mapping[str, float]
 class Subspace:
     """A named part of the residual stream.
 
-    With labels it has one direction a label, called ``name[label]``; without, it is a single number and its
+    With labels it has one direction per label, called ``name[label]``; without, it is a single number and its
     one direction is called `name`.
     """
 
@@ -45,7 +45,7 @@ class Residual:
     """The layout of a residual stream: subspaces one after the other, each with its own slice.
 
     Raises:
-        ShapeError: two subspaces or two directions of one name; asking for one that does not exist.
+        ShapeError: two subspaces or two directions with the same name; a request for one that does not exist.
     """
 
     subspaces: tuple[Subspace, ...]
@@ -58,7 +58,7 @@ class Residual:
 
     @cached_property
     def directions(self) -> tuple[str, ...]:
-        """The names of all directions; the place of a name is its coordinate."""
+        """The names of all directions; the index of a name is its coordinate."""
         return tuple(d for s in self.subspaces for d in s.directions)
 
     @property
@@ -100,7 +100,7 @@ class Residual:
         return self._index[direction]
 
     def form(self, linear: Linear) -> dict[int, float]:
-        """Return a linear form by coordinates instead of names."""
+        """Return a linear form in terms of coordinates instead of names."""
         return {self.index(name): value for name, value in linear.items()}
 
 

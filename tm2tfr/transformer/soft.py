@@ -4,23 +4,24 @@ A decoder is *uniform-tieless with gap* γ(n) if each head is uniform (queries o
 of every run of n positions one best score, by at least γ(n). Theorem 26: under softmax it still computes the same up
 to 1/4, at a temperature τ(n) with ``1/τ ∈ O((1/γ)·log(n·x_max/γ))``. `theorem_26` computes such a τ.
 
-The derivation is the proof of Theorem 26, with constants that are worked out from the matrices. ‖W‖ is the largest
+The derivation is the proof of Theorem 26, with constants that are computed from the matrices. ‖W‖ is the largest
 sum of absolute values of a column of W, so that ‖Wu‖₁ ≤ ‖W‖·‖u‖₁ (where the paper has d·p_max, Lemma 28). U is a bound on
-the ‖u‖₁ of every stream in front of a layer, U ≤ C·x_max, and ε ≤ 1 one on ‖u - û‖₁, û being the stream under softmax.
+the ‖u‖₁ of every stream before a layer, U ≤ C·x_max, and ε ≤ 1 one on ‖u - û‖₁, û being the stream under softmax.
 
 Feed-forward: u + W₂·ReLU(W₁u + b₁) + b₂ makes a difference at most F = 1 + ‖W₂‖·‖W₁‖ times as large (Lemma 30), and
 the stream itself at most F·‖u‖₁ + ‖W₂‖·‖b₁‖₁ + ‖b₂‖₁ (Lemma 29).
 Scores: |q·k - q̂·k̂| ≤ ‖q - q̂‖₁·‖k‖_∞ + ‖q̂‖_∞·‖k - k̂‖₁ ≤ 3·‖Q‖·‖K‖·U·ε (Lemma 32): K₂ = 3·C·max ‖Q‖·‖K‖.
-Weights: they differ by 2n·e^{-(γ - 2·K₂·x_max·ε)/τ} in a tieless head if K₂·x_max·ε < γ/2 (Lemma 33), else not at all.
+Weights: they differ by 2n·e^{-(γ - 2·K₂·x_max·ε)/τ} in a tieless head if K₂·x_max·ε < γ/2 (Lemma 33),
+and not at all in a uniform one.
 Attention: with A = ‖O‖·‖V‖, summed over heads, the stream after it differs by (1 + ΣA)·ε + ΣA·U·(that of the weights)
 (Lemma 34). So the layer is off by at most K₁·(ε + n·x_max·e^{…}) with K₁ = max F·max(1 + ΣA, 2·C·ΣA) (Lemma 25).
-Theorem: with γ ≤ 1, E_L = γ/(4·K₂·x_max), E_l = E_{l+1}/(2·K₁) and e^{-γ/(2τ)} = E_1/(K₁·n·x_max), layer l is off by E_l at
-most, by induction; the last by 1/4. Where the right logits are one-hot, the tokens are right.
+Theorem: with γ ≤ 1, E_L = γ/(4·K₂·x_max), E_l = E_{l+1}/(2·K₁) and e^{-γ/(2τ)} = E_1/(K₁·n·x_max), layer l is off by
+at most E_l, by induction; the last by 1/4. Where the right logits are one-hot, the tokens are right.
 
 (The proofs of Lemma 25 and of the theorem print e^{-(γ + …)/τ}; the minus of the statement is what Lemma 33 gives.)
 
 The temperature is one number for a run of n positions, and not one for each position i, though γ is 1/(2(i+1)) there:
-a query divided by γ(i) would hold 4h(i+1), the product of two numbers that no linear map of the stream gives.
+a query divided by γ(i) would contain 4h(i+1), the product of two numbers that no linear map of the stream gives.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 
 def softened(decoder: Decoder, temperature: float) -> Decoder:
-    """Return `decoder` with softmax in the place of average-hard attention, its queries divided by `temperature`.
+    """Return `decoder` with softmax in place of average-hard attention, its queries divided by `temperature`.
 
-    Heads whose queries or keys are 0 stay exactly uniform. A temperature that is a power of two rounds nothing: the
-    scores are then exactly the old ones divided by it.
+    Heads whose queries or keys are 0 stay exactly uniform. A temperature that is a power of two causes no rounding:
+    the scores are then exactly the old ones divided by it.
 
     Raises:
-        CompileError: for a temperature that is not a positive number, or too small; for weights that are soft already.
+        CompileError: for a temperature that is not a positive number or is too small; for weights that are already soft.
     """
     if decoder.soft:
-        raise CompileError("these weights have softmax attention already: soften those they were made from")
+        raise CompileError("these weights already have softmax attention: soften the weights they were made from")
     if not 0 < temperature < math.inf:
-        raise CompileError(f"a temperature is a positive number, and {temperature:g} is none: use one like 0.001")
+        raise CompileError(f"the temperature must be positive, not {temperature:g}: use for example 0.001")
 
     def soft(head: Head) -> Head:
         with np.errstate(over="ignore"):
@@ -60,12 +61,12 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
         return dataclasses.replace(head, query=query, weighting="softmax")
 
     layers = tuple(dataclasses.replace(layer, heads=tuple(map(soft, layer.heads))) for layer in decoder.layers)
-    told = {**decoder.provenance, "attention": "softmax", "temperature": repr(float(temperature))}
-    return dataclasses.replace(decoder, layers=layers, provenance=told)
+    said = {**decoder.provenance, "attention": "softmax", "temperature": repr(float(temperature))}
+    return dataclasses.replace(decoder, layers=layers, provenance=said)
 
 
 def temperature_of(decoder: Decoder) -> float | None:
-    """Return the temperature that `decoder` says its queries were divided by, None if it says nothing of the kind."""
+    """Return the temperature by which, according to `decoder`, its queries were divided, or None if it gives none."""
     try:
         return float(decoder.provenance["temperature"]) if decoder.soft else None
     except (KeyError, ValueError):
@@ -84,7 +85,7 @@ def norm(matrix: Matrix) -> float:
 
 
 def feed_forward_factor(layer: FeedForward | None) -> float:
-    """Return F, by how much a feed-forward layer can enlarge a difference: 1 + ‖W₂‖·‖W₁‖ (Lemma 30)."""
+    """Return F, the factor by which a feed-forward layer can enlarge a difference: 1 + ‖W₂‖·‖W₁‖ (Lemma 30)."""
     return 1.0 if layer is None else 1.0 + norm(layer.output) * norm(layer.input)
 
 
@@ -95,7 +96,7 @@ def carried_factor(layer: Layer) -> float:
 
 @dataclass(frozen=True)
 class Constants:
-    """K₁ and K₂ of Lemma 25, and how many layers there are."""
+    """K₁ and K₂ of Lemma 25, and the number of layers."""
 
     K1: float
     K2: float
@@ -103,8 +104,8 @@ class Constants:
 
 
 def constants(decoder: Decoder) -> Constants:
-    """Return the constants of Lemma 25 for `decoder`, worked out from its matrices as this module says."""
-    # In front of the first layer so many entries are not 0 at most, and none is larger than x_max.
+    """Return the constants of Lemma 25 for `decoder`, computed from its matrices as described in this module."""
+    # Before the first layer at most this many entries are not 0, and none is larger than x_max.
     tokens = np.bincount(decoder.token_embedding.columns, minlength=1).max()
     size = max(1.0, float(tokens + len(np.unique(decoder.position_embedding.rows))))
     first, second = 1.0, 1.0
@@ -119,7 +120,7 @@ def constants(decoder: Decoder) -> Constants:
 
 
 def largest_entry(decoder: Decoder, n: int) -> float:
-    """Return x_max(n): the largest absolute value in front of the first layer at n positions, at least 1."""
+    """Return x_max(n): the largest absolute value before the first layer at n positions, at least 1."""
     tokens = float(np.abs(decoder.token_embedding.values).max(initial=0.0))
     features = [POSITION_FEATURES[name] for name in decoder.features]
     rows = np.abs(decoder.position_embedding.dense())
@@ -136,9 +137,15 @@ def theorem_26(decoder: Decoder, n: int, gap: float) -> float:
     In exact arithmetic; see the module for the derivation.
 
     Args:
-        gap: γ(n), by which each head that is not uniform has one best score, under average-hard attention.
+        gap: γ(n), the gap of the best score of each head that is not uniform, under average-hard attention.
+
+    Raises:
+        CompileError: if a constant is too large for floats, or there is no gap, so that there is no such temperature.
     """
     known, gap, x_max = constants(decoder), min(gap, 1.0), largest_entry(decoder, n)
+    if not (math.isfinite(known.K1 * 4) and math.isfinite(known.K2 * 4) and math.isfinite(x_max) and gap > 0):
+        what = f"Theorem 26 guarantees no temperature: K₁ = {known.K1:.3g}, K₂ = {known.K2:.3g}, γ = {gap:.3g}"
+        raise CompileError(f"{what}: the weights are too large: use smaller ones")
     # log(K₁·n·x_max / E_1), as a sum of logarithms
     last = math.log(4 * known.K2) + math.log(x_max) - math.log(gap)
     total = math.log(known.K1) + math.log(n) + math.log(x_max) + (known.layers - 1) * math.log(2 * known.K1) + last
@@ -146,7 +153,7 @@ def theorem_26(decoder: Decoder, n: int, gap: float) -> float:
 
 
 def power_of_two(temperature: float) -> float:
-    """Return the largest power of two that is not above `temperature`: dividing by it rounds nothing."""
+    """Return the largest power of two not above `temperature`: dividing by it causes no rounding."""
     return math.ldexp(0.5, math.frexp(temperature)[1])
 
 
@@ -160,7 +167,7 @@ def lemma_7(gap: float) -> float | None:
     """Return the bound ``(3/2)·e^{-γ}`` on |c - Σ α_j·j| for the scores γ(2cj - j²) of a lookup; None if γ < 1.
 
     The paper counts j from 1 and this project from 0, which moves all scores by a constant once c moves along. Its proof
-    bounds the sum over j > c; that over j < c, of the other sign, is bounded alike.
+    bounds the sum over j > c; the sum over j < c, which has the other sign, is bounded in the same way.
     """
     return 1.5 * math.exp(-gap) if gap >= 1 else None
 

@@ -1,4 +1,4 @@
-"""A transformer decoder as frozen data: matrices, and what is needed to read them. It computes nothing.
+"""A transformer decoder as frozen data: matrices, and the information needed to read them. It computes nothing.
 
 Glossary of axes: ``width`` the residual stream, ``d_k`` queries and keys, ``d_v`` values, ``hidden`` the units
 of a feed-forward layer, ``vocabulary`` tokens, ``features`` position features. Matrices act on columns.
@@ -22,7 +22,7 @@ Mask = Literal["future"]
 """``future``: position i attends to the positions j ≤ i."""
 Weighting = Literal["average-hard", "softmax"]
 """``average-hard``: the weight is shared evenly by all positions of maximal score, Eq. 8.1. ``softmax``: position j has
-the weight ``e^{s_j} / Σ_k e^{s_k}``; a temperature is in the queries already, see `tm2tfr.transformer.soft`."""
+the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see `tm2tfr.transformer.soft`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Head:
     """One attention head: scores ``q·k``, and ``output · (weighted mean of the values)`` added to the stream.
 
     Args:
-        name, source: what it does and where that stands.
+        name, source: its purpose, and where that is defined.
         query, key: (d_k, width). Both without entries: every score is 0, attention is uniform.
         value: (d_v, width).
         output: (width, d_v).
@@ -80,7 +80,7 @@ class Decoder:
 
     Args:
         layout: the named subspaces of the residual stream.
-        vocabulary: the tokens as text; a token's number is its place.
+        vocabulary: the tokens as text; a token's number is its index.
         bos: the token that ends the prompt and starts the generation (Definition 8.1).
         stop: the tokens that end a generation.
         features: names of position features, see `tm2tfr.transformer.positions`.
@@ -109,16 +109,16 @@ class Decoder:
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
         if len(set(self.vocabulary)) < len(self.vocabulary):
-            raise ShapeError("the vocabulary holds a token twice")
+            raise ShapeError("the vocabulary contains a token twice")
         for token in (self.bos, *self.stop):
             if token not in self.vocabulary:
                 raise ShapeError(f"{token!r} is a special token but not in the vocabulary")
         for name in self.features:
             if name not in POSITION_FEATURES:
-                raise ShapeError(f"unknown position feature {name!r}: known are {', '.join(POSITION_FEATURES)}")
+                raise ShapeError(f"unknown position feature {name!r}: use one of {', '.join(POSITION_FEATURES)}")
         for path, matrix, shape in _shapes(self):
             if matrix.shape != shape:
-                raise ShapeError(f"{path} has shape {matrix.shape}, but {shape} is needed")
+                raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "provenance": dict(self.provenance)}
@@ -148,7 +148,7 @@ class Decoder:
 
     @property
     def soft(self) -> bool:
-        """Whether any head weighs by softmax."""
+        """Whether any head uses softmax."""
         return any(head.weighting == "softmax" for layer in self.layers for head in layer.heads)
 
     @property
@@ -170,7 +170,7 @@ class Decoder:
 
 
 def _parts(decoder: Decoder) -> Iterator[tuple[str, Any, str]]:
-    """Yield ``(path, owner, attribute)`` for every matrix: the one list of what the weights are."""
+    """Yield ``(path, owner, attribute)`` for every matrix: the single list of the weights."""
     for name in ("token_embedding", "position_embedding", "unembedding", "unembedding_bias"):
         yield name, decoder, name
     for n, layer in enumerate(decoder.layers, start=1):
@@ -200,7 +200,7 @@ def digest(decoder: Decoder) -> str:
 
 
 def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
-    """Return a copy of `decoder` in which the matrices at the paths in `changed` are others.
+    """Return a copy of `decoder` with the matrices at the paths in `changed` replaced.
 
     Raises:
         ShapeError: for an unknown path or a matrix of another shape.
@@ -226,7 +226,7 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
 
 
 def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
-    """Yield each matrix with the shape it must have."""
+    """Yield each matrix with its required shape."""
     width, vocabulary = decoder.layout.width, len(decoder.vocabulary)
     outer = {
         "token_embedding": (width, vocabulary),

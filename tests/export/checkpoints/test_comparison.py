@@ -1,4 +1,4 @@
-"""A run beside the simulator's, of a model that is wrong where it is told to be."""
+"""A run beside the simulator's, of a model that is wrong on purpose."""
 
 from __future__ import annotations
 

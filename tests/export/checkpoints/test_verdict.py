@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from tests.export.checkpoints.scripted import CHAPTER, DECODER, VOCABULARY, Scripted
+from tm2tfr.errors import ExportError, InputError
 from tm2tfr.export.checkpoints.comparison import Difference, compared
-from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
+from tm2tfr.export.checkpoints.verdict import Trial, Verdict, cause, differing, judged, refused, unloaded
 
 RIGHT = {"a": np.array([[1.0, 2.0], [0.0, 4.0]]), "b": np.zeros(3)}
 RUN = compared(Scripted(), VOCABULARY, CHAPTER, "11", 64)
@@ -79,10 +81,67 @@ def test_what_a_verdict_says() -> None:
         "ran in a script\n"
         "NO: this checkpoint is not chapter",
     )
-    none = Verdict("chapter", ("a",), None, "", 40, "a script")
+    none = Verdict("chapter", ("a",), None, "", 40, "a script", "since it has no tokens")
     assert str(none) == (
-        "weights: 1 difference\n  a\n"
-        "run: none, since the vocabulary is not the machine's\n"
-        "NO: this checkpoint is not chapter"
+        "weights: 1 difference\n  a\nrun: none, since it has no tokens\nNO: this checkpoint is not chapter"
     )
     assert [replace(yes, weights=("a",)).same, replace(yes, run=WRONG).same, replace(yes, run=None).same] == [False] * 3
+
+
+# ── the whole verdict ───────────────────────────────────────────────────────────────────────────────────────
+RAN = Trial((), RUN, "", "a script")
+
+
+def verdict(found: Mapping[str, Any] = RIGHT, beside: Sequence[str] = (), trial: Trial | Exception = RAN) -> Verdict:
+    def tried() -> Trial:
+        if isinstance(trial, Exception):
+            raise trial
+        return trial
+
+    return judged("chapter", beside, found, RIGHT, lambda name, at: f"entry {tuple(at)} of {name}", tried)
+
+
+def test_a_checkpoint_is_run_only_if_nothing_but_its_weights_may_be_wrong() -> None:
+    assert verdict().same
+    changed = verdict({**RIGHT, "b": np.ones(3)})
+    assert (changed.same, changed.run, changed.weights[0][:16]) == (False, RUN, "b[0] is 1, shoul")
+    never = AssertionError("this was run")
+    strange = verdict(beside=["torch.py: …"], trial=never)
+    assert (strange.same, strange.run, strange.weights) == (False, None, ("torch.py: …",))
+    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(strange)
+    for found in ({"a": RIGHT["a"]}, {**RIGHT, "b": np.zeros((3, 1))}, {**RIGHT, "b": np.zeros(3, np.float32)}):
+        other = verdict(found, trial=never)
+        assert (other.same, other.run, len(other.weights)) == (False, None, 1)
+        assert "run: none, since its tensors have other names, shapes or dtypes" in str(other)
+
+
+def test_what_was_loaded_otherwise_than_it_stands_there_is_not_right() -> None:
+    found = verdict(trial=replace(RAN, unlike=("a: is loaded otherwise",)))
+    assert (found.same, found.weights) == (False, ("a: is loaded otherwise",))
+    loaded = {"a": RIGHT["a"].copy(), "c": np.zeros(1)}
+    loaded["a"][0, 1] = np.nan
+    assert list(unloaded(loaded, RIGHT, "x.safetensors")) == [
+        "a: is loaded otherwise than it stands in x.safetensors",
+        "b: not loaded",
+        "c: loaded, and not in x.safetensors",
+    ]
+    assert list(unloaded({"a": loaded["a"]}, {"a": loaded["a"]}, "x")) == []
+    assert list(unloaded({"b": np.zeros(3, np.float32)}, {"b": np.zeros(3)}, "x")) == [
+        "b: is loaded otherwise than it stands in x"
+    ]
+
+
+def test_a_run_that_fails_is_no_internal_error() -> None:
+    wrong = {**RIGHT, "b": np.ones(3)}
+    for error, words in ((IndexError("out of range"), "IndexError: out of range"), (ExportError("too long"), "too long")):
+        assert f"run: none, since it cannot be: {words}" in str(verdict(wrong, trial=error))
+        with pytest.raises(ExportError, match=words):
+            verdict(trial=error)
+    with pytest.raises(InputError, match="no symbol"):
+        verdict(wrong, trial=InputError("no symbol"))
+
+
+def test_a_recipe_that_nobody_has_granted() -> None:
+    found = refused("chapter", "config.json", ExportError("it does not fit"))
+    assert (found.same, found.weights) == (False, ("config.json: its recipe: it does not fit",))
+    assert "run: none, since no export has this recipe" in str(found)

@@ -22,7 +22,7 @@ def test_export_without_verification(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--positions", "5000", "--dtype", "float32"], "use --positions 2269, or --max-head 508, or --dtype float64"),
+        (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
         (["--positions", "0"], "--positions"),
         (["--left-boundary", "chapter"], "these weights could not be shown to be right"),
         (["--to", "llama"], "llama"),
@@ -37,7 +37,5 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 
 def test_without_transformers_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(
-        ExportError, match=r"needs torch and transformers .*: pip install 'tm2tfr\[hf\]'; tm2tfr export --no-v"
-    ):
+    with pytest.raises(ExportError, match=r"needs torch and transformers .*: pip install 'tm2tfr\[hf\]'$"):
         running.required()

@@ -14,6 +14,7 @@ GPT2 = translated(compile_machine(load("chapter")), Recipe(positions=32, max_hea
 H = GPT2.directions.index("h")
 D, HALF, SIZE = 192, 96, 64
 LAST = len(GPT2.directions) - 1
+SQUARE = GPT2.directions.index("(i-c)^2")
 
 
 @pytest.mark.parametrize(
@@ -22,21 +23,22 @@ LAST = len(GPT2.directions) - 1
         ("transformer.wte.weight", (1, H), "embedding of BOS: h"),
         ("transformer.wte.weight", (16, HALF), "embedding of [PAD]: -e_x[1]"),
         ("transformer.wpe.weight", (31, HALF + H), "embedding of position 31: -h"),
-        ("transformer.wpe.weight", (3, LAST), "embedding of position 3: (i-c)^2"),
+        ("transformer.wpe.weight", (3, SQUARE), "embedding of position 3: (i-c)^2"),
+        ("transformer.wpe.weight", (3, HALF + LAST), "embedding of position 3: -u(h_{i-1})^2+v(h_{i-1})^2"),
         ("transformer.wpe.weight", (3, LAST + 1), f"embedding of position 3: dimension {LAST + 1}, which is unused"),
         ("transformer.wpe.weight", (3, D - 1), "embedding of position 3: dimension 191, which is unused"),
         ("lm_head.weight", (2, HALF + H), "logit of ACC, reads -h"),
         ("transformer.ln_f.bias", (H,), "last layer norm, at h"),
         ("transformer.h.3.ln_2.bias", (HALF + H,), "layer 4 (read tape), ln_2.bias, at -h"),
         ("transformer.h.3.attn.c_attn.weight", (H, 0), "layer 4 (read tape), head 'latest write', query 0, reads h"),
-        ("transformer.h.3.attn.c_attn.weight", (H, 33), "layer 4 (read tape), head 'latest write', query 3, reads h"),
-        ("transformer.h.3.attn.c_attn.weight", (H, D + 16), "layer 4 (read tape), head 'latest write', key 1, reads h"),
+        ("transformer.h.3.attn.c_attn.weight", (H, 3), "layer 4 (read tape), head 'latest write', query 3, reads h"),
+        ("transformer.h.3.attn.c_attn.weight", (H, D + 1), "layer 4 (read tape), head 'latest write', key 1, reads h"),
         (
             "transformer.h.3.attn.c_attn.weight",
             (H, 2 * D + 2),
             "layer 4 (read tape), head 'latest write', value 2, reads h",
         ),
-        ("transformer.h.3.attn.c_attn.bias", (D + 32,), "layer 4 (read tape), head 'latest write', key 2, bias"),
+        ("transformer.h.3.attn.c_attn.bias", (D + 2,), "layer 4 (read tape), head 'latest write', key 2, bias"),
         ("transformer.h.2.attn.c_attn.weight", (H, SIZE), "layer 3 (read input), head 'cell h_{i-1}', query 0, reads h"),
         (
             "transformer.h.3.attn.c_attn.weight",

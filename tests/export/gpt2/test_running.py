@@ -18,6 +18,7 @@ from tm2tfr.errors import ExportError, InputError
 from tm2tfr.exchange import export_gpt2, verify_checkpoint
 from tm2tfr.export.checkpoints import comparison
 from tm2tfr.export.checkpoints.comparison import compared, words
+from tm2tfr.export.gpt2.reference import Reference
 from tm2tfr.export.gpt2.running import Running
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
@@ -182,7 +183,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
     model.tokenizer.save_pretrained(tmp_path)
     assert verify_checkpoint(tmp_path, machine="chapter", word="11").same
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    (tmp_path / "config.json").write_text(json.dumps({**config, "activation_function": "gelu_new"}))
+    (tmp_path / "config.json").write_text(json.dumps({**config, "activation_function": "gelu_new"}), encoding="utf-8")
     verdict = verify_checkpoint(tmp_path, machine="chapter", word="11")
     assert verdict.weights == ("config.json: activation_function is 'gelu_new', should be 'relu'",)
 
@@ -200,7 +201,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
         ("generation_config.json", {"max_length": 20}, "max_length is 20, should be 65"),
         ("generation_config.json", {"eos_token_id": [0]}, "eos_token_id is [0], should be [2, 3]"),
         ("tokenizer_config.json", {"padding_side": "right"}, "padding_side is 'right', should be 'left'"),
-        ("tm2tfr.json", {"directions": []}, "'directions' is not what it is of the machine"),
+        ("tm2tfr.json", {"bos": "1"}, "bos is '1', should be 'BOS'"),
     ],
 )
 def test_another_setting(file: str, change: dict[str, Any], said: str, folder: Path, tmp_path: Path) -> None:
@@ -210,11 +211,56 @@ def test_another_setting(file: str, change: dict[str, Any], said: str, folder: P
     assert (verdict.same, verdict.weights[0]) == (False, f"{file}: {said}")
 
 
+def loaded(folder: Path, model: Running) -> tuple[str, ...]:
+    """Return what a reference says of a model, as it was loaded from `folder`."""
+    files = ("config.json", "generation_config.json", "tokenizer_config.json", "tokenizer.json")
+    reference = Reference({name: (folder / name).read_text(encoding="utf-8") for name in files})
+    given = (model.model.config, model.model.generation_config, model.tokenizer)
+    return reference.unlike(dict(zip(files[:3], given, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda model: setattr(model.model.config, "scale_attn_weights", True), "config.json: as loaded, scale_attn_w"),
+        (lambda model: setattr(model.model.config, "further", 1), "config.json: as loaded, further is 1, should be None"),
+        (lambda model: setattr(model.model.generation_config, "no_repeat_ngram_size", 2), "generation_config.json: as lo"),
+        (lambda model: setattr(model.model.generation_config, "do_sample", 0), "generation_config.json: as loaded, do_sa"),
+        (
+            lambda model: setattr(model.tokenizer, "padding_side", "right"),
+            "tokenizer_config.json: as loaded, padding_side ",
+        ),
+        (
+            lambda model: model.tokenizer.backend_tokenizer.enable_truncation(3),
+            "tokenizer_config.json: as loaded, tok",
+        ),
+        (
+            lambda model: setattr(model.tokenizer, "chat_template", "x"),
+            "tokenizer_config.json: as loaded, chat_tem",
+        ),
+    ],
+)
+def test_what_was_loaded_is_compared(change: Any, said: str, folder: Path) -> None:
+    """Also where the files are right: whatever else may have decided what was loaded."""
+    model = Running(folder)
+    assert loaded(folder, model) == ()
+    change(model)
+    (line,) = loaded(folder, model)
+    assert line.startswith(said)
+
+
+def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Running.tensors
+    monkeypatch.setattr(Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
+    verdict = verify_checkpoint(folder, word="11")
+    said = "lm_head.weight: is loaded otherwise than it stands in model.safetensors"
+    assert (verdict.same, verdict.weights) == (False, (said,))
+
+
 def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> None:
     copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
     (copy / "generation_config.json").unlink()
-    said = "generation_config.json: max_length is None, should be 65"
-    assert verify_checkpoint(copy, word="11").weights[-1] == said
+    assert verify_checkpoint(copy, word="11").weights == ("generation_config.json: missing",)
 
 
 def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
@@ -228,8 +274,9 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
 def test_another_machine(folder: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
     assert not verdict.same
-    assert "tokenizer.json: its vocabulary is not the machine's" in verdict.weights
-    assert "run: none, since the vocabulary is not the machine's" in str(verdict)
+    assert verdict.weights[0] == "config.json: the machine that travels with it is another"
+    assert "config.json: vocab_size is 18, should be 14" in verdict.weights
+    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
 
 
 def test_words_that_cannot_be_run(folder: Path) -> None:
@@ -247,7 +294,7 @@ def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_transformers_cannot_load(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="transformers cannot load it .*: export it again"):
         Running(tmp_path)
 

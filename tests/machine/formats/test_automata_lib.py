@@ -114,7 +114,7 @@ def test_without_automata_lib_there_is_no_way_back(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_no_dtm() -> None:
-    with pytest.raises(SpecError, match="int is not a DTM of automata-lib: it has no states, input_symbols"):
+    with pytest.raises(SpecError, match="int is not a DTM from automata-lib: it has no states, input_symbols"):
         Machine.from_automata(3)
 
 
@@ -122,11 +122,11 @@ def test_choices_and_tapes_are_refused_by_name() -> None:
     transitions = {"a": {"1": {("a", "1", "R"), ("f", "1", "L")}}}
     given = {**AB, "states": {"a", "f"}, "initial_state": "a", "final_states": {"f"}}
     ntm = NTM(**{**given, "transitions": transitions})  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="state 'a' has a choice for '1', nondeterminism: a machine here is determ"):
+    with pytest.raises(SpecError, match=r"state 'a' has a choice on '1' \(nondeterminism\): machines here are determ"):
         Machine.from_automata(ntm)
     two = {"a": {("1", "1"): [("f", (("1", "R"), ("1", "R")))]}}
     mntm = MNTM(**{**given, "transitions": two, "n_tapes": 2})  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="it has 2 tapes: a machine here has one"):
+    with pytest.raises(SpecError, match="it has 2 tapes: machines here have one"):
         Machine.from_automata(mntm)
 
 
@@ -137,9 +137,9 @@ def test_two_states_with_one_name_are_refused() -> None:
 
 
 def test_what_a_dtm_cannot_say() -> None:
-    with pytest.raises(ConversionError, match="busy-beaver-2: automata-lib cannot say this machine: it halts without"):
+    with pytest.raises(ConversionError, match="busy-beaver-2: automata-lib cannot express this machine: it halts without"):
         load("busy-beaver-2").to_automata()
-    with pytest.raises(ConversionError, match="accept-all: .* its start state accepts, which no initial state there may"):
+    with pytest.raises(ConversionError, match="accept-all: .* its start state accepts, which it does not allow"):
         load("accept-all").to_automata()
     with pytest.raises(ConversionError, match=r"in state 'rewind' it may move left at cell 0 \(on '1'\)"):
         automata_lib.arguments(load("left-edge"))

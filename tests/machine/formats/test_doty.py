@@ -63,11 +63,11 @@ def test_an_exact_rule_goes_before_the_wildcard() -> None:
 def test_more_than_one_tape_and_choices_are_refused_by_line() -> None:
     two = HEAD.replace("num_tapes =           1", "num_tapes =           2")
     said = fails(f"{two}delta =\n q1,0_ -> q1,0_,RS;\n")
-    assert said[0] == "f:8:23: this machine has 2 tapes, and a machine here has one: translate it to one tape first"
-    assert said[1].startswith("f:10:5: '0_' is not one character: a machine here has one tape: a rule is 'state, symbol")
+    assert said[0] == "f:8:23: this machine has 2 tapes, but machines here have one: convert it to one tape first"
+    assert said[1].startswith("f:10:5: '0_' is not one character: machines here have one tape: a rule is 'state, symbol")
     assert fails(f"{HEAD}delta =\n q1,0 -> q1,0,R;\n q1,0 -> q2,0,R;\n") == [
-        "f:11:2: state 'q1' has a rule for '0' in line 10 already: a choice, nondeterminism: keep one of them: a machine "
-        "here is deterministic"
+        "f:11:2: state 'q1' already has a rule for '0' in line 10: a choice (nondeterminism): keep one of them: "
+        "machines here are deterministic"
     ]
 
 
@@ -79,17 +79,17 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
         "f: there is no line 'start_state = …': add it above 'delta ='",
         "f: there is no line 'accept_state = …': add it above 'delta ='",
         "f: there is no line 'reject_state = …': add it above 'delta ='",
-        "f:2:10: the key 'states' is here a second time, the first is in line 1, column 10: remove one of the two",
+        "f:2:10: the key 'states' is given a second time; the first is in line 1, column 10: remove one of the two",
         "f:3:1: this is neither 'key = value' nor a rule below 'delta =': a rule is 'state, symbol -> "
         "new state, symbol, L|R|S;'",
         "f:4:18: '0' is not a set: write it as {a,b}",
-        "f:6:2: this is no rule: a rule is 'state, symbol -> new state, symbol, L|R|S;'",
+        "f:6:2: this is not a rule: a rule is 'state, symbol -> new state, symbol, L|R|S;'",
         "f:7:13: 'U' is not a move: use L, R or S",
-        "f:7:25: '?' is written, but not read: write the symbol",
+        "f:7:25: '?' is written but not read: write the symbol",
     ]
     assert fails(f"{HEAD}delta =\n q1,9 -> q1,0,R;\n q1,0 -> q9,0,R;\n") == [
-        "f:10:5: the symbol '9' is not in the tape alphabet: add it there, or mend it",
-        "f:11:10: unknown state 'q9': name a state of the table, or add this one to it",
+        "f:10:5: the symbol '9' is not in the tape alphabet: add it there, or correct it",
+        "f:11:10: unknown state 'q9': use a state in the table, or add this one to it",
     ]
     assert fails(HEAD.replace("q1\n", "q\n") + "delta =\n")[0].startswith("f:5:23: unknown state 'q'")
 
@@ -99,5 +99,5 @@ def test_what_is_ignored_is_said() -> None:
     assert len(machine.transitions) == 1
     assert said == [
         "f:1:1: warning: unknown key 'title': it is ignored",
-        "f:11:2: warning: no run goes on in state 'qA': remove the rule",
+        "f:11:2: warning: no run continues from state 'qA': remove the rule",
     ]

@@ -90,28 +90,28 @@ def test_comments_say_what_jflap_cannot() -> None:
 def test_transitions_of_a_final_state_are_dead() -> None:
     machine, said = warned(document(ENDS, step(0, 1, "1", "1"), step(1, 0, "1", "1")))
     assert (result(machine, "11").steps, len(machine.transitions)) == (1, 1)
-    assert said == ["f:9:3: warning: no run goes on in the final state 'q1': remove the transition"]
+    assert said == ["f:9:3: warning: no run continues from the final state 'q1': remove the transition"]
 
 
 def test_what_jflap_can_say_and_a_machine_here_cannot() -> None:
     assert fails(document(ENDS, step(0, 1, "1", "1"), step(0, 0, "1", "1"))) == [
-        "f:9:3: state 'q0' has another transition for '1', in line 8: a choice, nondeterminism: keep one of them: a "
-        "machine here is deterministic"
+        "f:9:3: state 'q0' already has a transition for '1' in line 8: a choice (nondeterminism): keep one of them: "
+        "machines here are deterministic"
     ]
-    assert fails(document(ENDS, step(0, 1, "~", "1"), step(0, 1, "1", "x")))[0].startswith("f:9:3: state 'q0' has another")
+    assert fails(document(ENDS, step(0, 1, "~", "1"), step(0, 1, "1", "x")))[0].startswith("f:9:3: state 'q0' already has")
     tapes = "<tapes>2</tapes>\n\t<automaton>"
     assert fails(document(ENDS).replace("<automaton>", tapes)) == [
-        "f:3:2: this machine has 2 tapes, and a machine here has one: translate it to one tape first"
+        "f:3:2: this machine has 2 tapes, but machines here have one: convert it to one tape first"
     ]
     two = step(0, 1, "1", "1").replace("<read>", '<read tape="1">1</read><read tape="2">')
-    assert "this is for a second tape: a machine here has one tape" in fails(document(ENDS, two))[0]
+    assert "this is for a second tape: remove it: machines here have one tape" in fails(document(ENDS, two))[0]
     assert (
-        "'a,b}w' reads into a variable, and a machine here has none: write a"
+        "'a,b}w' reads into a variable, which machines here do not have: write one"
         in fails(document(ENDS, step(0, 1, "a,b}w", "w")))[0]
     )
     assert "the symbol 'ab' is not one character" in fails(document(ENDS, step(0, 1, "ab", "1")))[0]
     inner = '<block id="2" name="B"><tag>M2</tag></block>', "<M2><block/></M2>"
-    assert "the building block 'B' holds a machine of its own" in fails(document(ENDS, *inner))[0]
+    assert "the building block 'B' contains a machine of its own" in fails(document(ENDS, *inner))[0]
     assert fails(document(ENDS).replace("turing", "fa")) == [
         "f:2:2: this is JFLAP's 'fa', not a Turing machine: save a machine of type 'turing'"
     ]
@@ -121,33 +121,36 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
     parts = [state(0), state(0), "<state/>\n", step(0, 7, "1", "1"), step(0, 0, "1", "1", "U"), "<transition/>\n"]
     said = fails(document(*parts))
     assert [line.split(": ", 1)[1] for line in said] == [
-        "no state is initial: mark the state in which a run starts, and no other",
-        "the id '0' is here a second time: give each state an id of its own",
-        'a state without an id: add id="…"',
-        "no state has the id '7': name a state by its id",
+        "no state is initial: mark the state in which a run starts as initial, and no other",
+        "the id '0' is used a second time: give each state an id of its own",
+        'the state has no id: add id="…"',
+        "no state has the id '7': use the id of a state",
         "'U' is not a move: use L, R or S",
-        "a transition without <from>: name the state by its id",
-        "a transition without <to>: name the state by its id",
+        "the transition has no <from>: add it, with the id of a state",
+        "the transition has no <to>: add it, with the id of a state",
     ]
     assert [line.split(":")[1] for line in said] == ["3", "6", "8", "9", "10", "11", "11"]
     assert fails(document(state(0, "initial"), state(1, "initial")))[0].endswith(
-        "two states are initial: mark the state in which a run starts, and no other"
+        "two states are initial: mark the state in which a run starts as initial, and no other"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<structure><type>", "f:1:18: this is not XML (no element found): mend it, or save the file anew"),
-        ("<a></b>", "f:1:6: this is not XML (mismatched tag): mend it, or save the file anew"),
-        ("<a/>", "f:1:1: <a> is not a file of JFLAP: save a Turing machine in JFLAP"),
-        ("<structure/>", "f:1:1: <structure> is not a file of JFLAP: save a Turing machine in JFLAP"),
-        ('<!DOCTYPE a [<!ENTITY e "x">]>\n<a>&e;</a>', "f:1:1: a DTD, which may define entities, is not read: remove it"),
+        ("<structure><type>", "f:1:18: this is not XML (no element found): fix it, or save the file again"),
+        ("<a></b>", "f:1:6: this is not XML (mismatched tag): fix it, or save the file again"),
+        ("<a/>", "f:1:1: <a> is not a JFLAP file: save a Turing machine in JFLAP"),
+        ("<structure/>", "f:1:1: <structure> is not a JFLAP file: save a Turing machine in JFLAP"),
+        (
+            '<!DOCTYPE a [<!ENTITY e "x">]>\n<a>&e;</a>',
+            "f:1:1: a DTD, which may define entities, is not allowed: remove it",
+        ),
         (
             '<!-- <! --><!DOCTYPE a SYSTEM "http://x.y/z">\n<a/>',
-            "f:1:12: a DTD, which may define entities, is not read: remove it",
+            "f:1:12: a DTD, which may define entities, is not allowed: remove it",
         ),
-        ("<a>" * 101, "f:1:301: this is nested deeper than 100 levels: no machine is: is it the right file?"),
+        ("<a>" * 101, "f:1:301: this is nested deeper than 100 levels: no machine is: check that this is the right file"),
     ],
 )
 def test_xml_that_is_none_or_would_do_harm(text: str, words: str) -> None:
@@ -158,12 +161,13 @@ def test_out() -> None:
     machine = Machine(transitions={("a", "!"): Rule("b", " ", 0)}, start="a", blank=" ", accept="b", name="m")
     written = jflap.write(machine)
     assert "<transition><from>0</from><to>1</to><read>x</read><write></write><move>S</move></transition>" in written.text
-    assert written.notes == ("symbols have other names: ' ' is '_', '!' is 'x'",)
+    assert written.notes == ("symbols are renamed: ' ' to '_', '!' to 'x'",)
 
 
 def test_what_it_cannot_say() -> None:
     words = (
-        "copy: JFLAP cannot say this machine: it halts without a verdict, and every run there accepts or rejects: say wh"
+        "copy: JFLAP cannot express this machine: it halts without a verdict, but every run there accepts or rejects: "
+        "declare wh"
     )
     with pytest.raises(ConversionError, match=words):
         jflap.write(load("copy"))

@@ -112,7 +112,9 @@ def test_the_most_specific_rule_counts() -> None:
 def test_of_two_rules_the_last_counts_and_it_is_said() -> None:
     machine, said = warned("0 1 1 r 0\n0 _ _ r halt\n\n0 1 0 l halt\n")
     assert machine.transitions["0", "1"] == Rule("halt", "0", -1)
-    assert said == ["f:4:1: warning: the rule for state '0' and symbol '1' replaces that in line 1: remove one of the two"]
+    assert said == [
+        "f:4:1: warning: the rule for state '0' and symbol '1' replaces the one in line 1: remove one of the two"
+    ]
 
 
 def test_halts() -> None:
@@ -125,7 +127,7 @@ def test_halts() -> None:
     assert said == [
         "f:2:9: warning: state 'halt' halts without a verdict in a program that has verdicts: it counts as a rejection: "
         "name it halt-accept or halt-reject",
-        "f:3:1: warning: no run goes on in state 'halt': remove the rule, or rename the state",
+        "f:3:1: warning: no run continues from state 'halt': remove the rule, or rename the state",
     ]
 
 
@@ -141,33 +143,35 @@ def test_comments_say_what_the_program_cannot() -> None:
 
 def test_a_head_that_starts_within_the_input_is_refused() -> None:
     assert fails("; input: 10*1\n0 1 1 r halt\n0 0 0 r halt") == [
-        "f:1:12: the mark '*' starts the head at cell 2, and here a run starts at cell 0, on the first symbol: move the "
-        "mark to the front, or add rules that walk there"
+        "f:1:12: the mark '*' starts the head at cell 2, but runs here start at cell 0, on the first symbol: move the "
+        "mark to the front, or add rules that move the head there"
     ]
 
 
 def test_all_that_is_wrong_is_said_where_it_stands() -> None:
     text = "0 1 1 r 0\n0 1\n0 10 1 r 0\n0 1 ab x 0\n0 1 1 r 0 0\n0 1 1 r 0 ! 1 ; more\n0\n"
     assert fails(text, "morphett") == [
-        "f:2:1: there is no symbol to write here: a rule is 'state read write l|r|* new-state', and perhaps ! after it",
+        "f:2:1: the symbol to write is missing: a rule is 'state read write l|r|* new-state', optionally followed by !",
         "f:3:3: the symbol to read, '10', is not one character: a symbol is one character; _ is the blank, * is any",
         "f:4:5: the symbol to write, 'ab', is not one character: a symbol is one character; _ is the blank, * is any",
         "f:4:8: 'x' is not a move: use l, r, or * to stay",
-        "f:5:11: '0' is one entry too many: a rule is 'state read write l|r|* new-state', and perhaps ! after it",
-        "f:6:11: '!' is one entry too many (more than one tape cannot be said here): a rule is 'state read write l|r|* "
-        "new-state', and perhaps ! after it",
-        "f:7:1: there is no symbol to read here: a rule is 'state read write l|r|* new-state', and perhaps ! after it",
+        "f:5:11: '0' is one entry too many: a rule is 'state read write l|r|* new-state', optionally followed by !",
+        "f:6:11: '!' is one entry too many (machines here have one tape): a rule is 'state read write l|r|* "
+        "new-state', optionally followed by !",
+        "f:7:1: the symbol to read is missing: a rule is 'state read write l|r|* new-state', optionally followed by !",
     ]
     assert fails("; nothing\n", "morphett") == [
-        "f: there is no rule in this text: write rules such as '0 1 _ r 0', one a line"
+        "f: this text contains no rule: write rules such as '0 1 _ r 0', one per line"
     ]
-    assert fails("q0 1 1 r halt") == ["f:1:1: no rule is for state '0', in which a run starts: name the start state '0'"]
+    assert fails("q0 1 1 r halt") == [
+        "f:1:1: there is no rule for state '0', in which a run starts: name the start state '0'"
+    ]
 
 
 def test_wildcards_that_stand_for_too_much() -> None:
     lines = [f"s{k} {chr(0x4E00 + k)} * r s{k + 1}" for k in range(1001)]
     assert fails("\n".join(["* * * r *", *lines]), "morphett") == [
-        "f: 1,003 states or transitions and 1,002 symbols are more than 1,000,000 rules: use fewer of either"
+        "f: 1,003 states or transitions times 1,002 symbols are more than 1,000,000 rules: use fewer states or symbols"
     ]
 
 
@@ -175,14 +179,14 @@ def test_out() -> None:
     written = morphett.write(load("palindromes"))
     assert written.text.startswith("; name: palindromes\n")
     assert "\n0 a _ r " in written.text
-    assert {"'accept' is 'halt-accept'", "'first' is '0'"} <= set(written.notes[-1].split(": ")[1].split(", "))
+    assert {"'accept' to 'halt-accept'", "'first' to '0'"} <= set(written.notes[-1].split(": ")[1].split(", "))
 
 
 def test_a_machine_that_only_rejects_says_so() -> None:
     machine = Machine(transitions={("A", "_"): Rule("A", "_", 1)}, start="A", blank="_", accept=(), name="m")
     written = morphett.write(machine)
     assert written.text.endswith("0 _ * r 0\nnever _ * * halt-reject\n")
-    assert written.notes[-1] == "a rule of a state that no run enters says that the other halts reject"
+    assert written.notes[-1] == "a rule for a state that no run enters declares that the other halts reject"
     assert read(written.text).decides
 
 
@@ -194,6 +198,8 @@ def test_a_state_that_accepts_by_its_name_still_does() -> None:
 
 
 def test_what_it_cannot_say() -> None:
-    words = "accept-all: Morphett's simulator cannot say this machine: it halts before its first step: let the start state"
+    words = (
+        "accept-all: Morphett's simulator cannot express this machine: it halts before its first step: add a rule for the"
+    )
     with pytest.raises(ConversionError, match=words):
         morphett.write(load("accept-all"))

@@ -43,7 +43,7 @@ def test_or_by_the_ending_of_its_file() -> None:
 
 def test_code_is_not_run() -> None:
     with pytest.raises(
-        ConversionError, match=r"^f\.py: a file of automata-lib is a program, which is not run: in Python, tm2"
+        ConversionError, match=r"^f\.py: a file for automata-lib is a program, which is not executed: in Python, pass"
     ):
         registry.read("print()", file="f.py")
 
@@ -78,12 +78,14 @@ def test_yaml_is_never_taken_for_something_else(name: str) -> None:
 
 def test_unknown_formats() -> None:
     with pytest.raises(
-        ConversionError, match=r"no machine is read from 'jfla' \(did you mean 'jflap'\?\): choose one of yaml"
+        ConversionError, match=r"machines cannot be read from 'jfla' \(did you mean 'jflap'\?\): choose one of yaml"
     ):
         registry.read("", file="f", format="jfla")
-    with pytest.raises(ConversionError, match="no machine is read from 'automata-lib': choose one of"):
+    with pytest.raises(ConversionError, match="machines cannot be read from 'automata-lib': choose one of"):
         registry.read("", file="f", format="automata-lib")
-    with pytest.raises(ConversionError, match="no machine is written as 'doty': choose one of yaml, turingmachine.io, bb"):
+    with pytest.raises(
+        ConversionError, match="machines cannot be written as 'doty': choose one of yaml, turingmachine.io, bb"
+    ):
         registry.write(load("chapter"), "doty")
 
 
@@ -93,8 +95,8 @@ def test_verdicts_become_the_state_accept() -> None:
     machine = Machine(transitions=rules, start="a", blank="_", accept=("yes", "ja"), reject="no", name="m")
     written = turingmachine_io.write(machine)
     assert written.notes == (
-        "where 1 rule stayed in a cell before a halt, the head now moves right",
-        "states have other names: 'yes' is 'accept', 'ja' is 'accept', 'accept' is 'accept_1'",
+        "a rule that stayed in the cell before a halt now moves right",
+        "states are renamed: 'yes' to 'accept', 'ja' to 'accept', 'accept' to 'accept_1'",
     )
     other = registry.read(written.text, file="f").machine
     assert (other.accept, other.reject, other.accept_states, other.tape) == (None, None, ("accept",), "two-way")
@@ -107,14 +109,14 @@ def test_a_machine_without_an_accepting_state() -> None:
         Machine(transitions={("a", "1"): ("accept", "1", 1)}, start="a", blank="_", reject="accept")
     )
     assert written.notes == (
-        "states have other names: 'accept' is 'accept_'",
-        "a state 'accept', which no run enters, says that a halt rejects",
+        "states are renamed: 'accept' to 'accept_'",
+        "a state 'accept' that no run enters declares that every halt rejects",
     )
     assert result(registry.read(written.text, file="f").machine, "1").outcome == "reject"
 
 
 def test_what_turingmachine_io_cannot_say() -> None:
     with pytest.raises(
-        ConversionError, match=r"digit-sum-parity: turingmachine\.io cannot say this machine: δ\(even, '1'\) stays"
+        ConversionError, match=r"digit-sum-parity: turingmachine\.io cannot express this machine: δ\(even, '1'\) stays"
     ):
         turingmachine_io.write(load("digit-sum-parity"))

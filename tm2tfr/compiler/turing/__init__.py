@@ -1,4 +1,4 @@
-"""The chapter's construction (Theorem 8.2), one step a file; `compile_machine` calls them in its order."""
+"""The chapter's construction (Theorem 8.2), one step per file; `compile_machine` calls them in order."""
 
 from tm2tfr.compiler.turing.compiler import compile_machine
 from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS

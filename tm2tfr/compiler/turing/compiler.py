@@ -1,4 +1,4 @@
-"""From a machine to a decoder, in the order of the chapter (Theorem 8.2, with the repairs of the README)."""
+"""From a machine to a decoder, in the order of the chapter (Theorem 8.2, with the repairs in docs/construction)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
     Args:
         machine: any machine; one-way or two-way tape.
         left_boundary: on a one-way tape ``repaired`` (the default: a move left at cell 0 emits m = 0) or
-            ``chapter`` (as printed: see Exercise 8.3 going wrong).
+            ``chapter`` (as printed, which goes wrong in Exercise 8.3).
 
     Raises:
         CompileError: for an unknown `left_boundary`, or one on a two-way tape.
@@ -68,7 +68,7 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
     if machine.tape == "two-way":
         if wanted is not None:
             raise CompileError(
-                f"{machine.name}: the tape is two-way and has no left boundary: leave the left-boundary option out, "
+                f"{machine.name}: the tape is two-way and has no left boundary: omit the left-boundary option, "
                 "or write 'tape: one-way' in the machine"
             )
         return "none"

@@ -30,7 +30,7 @@ CHAPTER_VECTORS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Residual:
-    """Return the residual stream for `machine`; subspaces stand in the order of the chapter's vectors.
+    """Return the residual stream for `machine`; subspaces are in the order of the chapter's vectors.
 
     Beside the chapter's: ``m/(i+1)`` (repair 2), ``[h=0]`` (repair 4), positive and negative parts of head
     positions on a two-way tape (repair 5), ``[h_{j*-1}=h]`` (repair 9), and ``e_y``, the answer.

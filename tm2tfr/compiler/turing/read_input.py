@@ -1,4 +1,4 @@
-"""Step 3, first half, Eqs. 8.8-8.14: look up position h_i, where the number h_i and the input symbol stand."""
+"""Step 3, first half, Eqs. 8.8-8.14: look up position h_i, which has the number h_i and the input symbol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
     """Return the layer that writes ``h``, ``h^2``, ``e_x(h)``, ``h_{i-1}`` and ``h_{i-1}^2``.
 
     ``e_x(h)`` is kept on the input symbols only: it is 0 where x_h is BOS or a triple, which is all that (8.18)
-    asks of it. With the left-boundary repair the layer also writes ``[h=0]``.
+    requires. With the left-boundary repair the layer also writes ``[h=0]``.
     """
     heads = _two_way(layout, machine) if machine.tape == "two-way" else _one_way(layout, machine)
     units: list[Unit] = []
@@ -42,7 +42,7 @@ def _one_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
 
 
 def _two_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
-    # h = h⁺ - h⁻ and one of the two is 0: looked up apart, the numbers and the squares simply add up.
+    # h = h⁺ - h⁻ and one of the two is 0: looked up separately, the numbers and the squares simply add up.
     symbols = _symbols(machine, "e_x(h+)")
     here, before = [*_number("h"), *symbols], _number("h_{i-1}")
     left = [*_number("h", sign=-1), ({"i": 1.0}, {"h-": 1.0})]

@@ -12,7 +12,7 @@ def read_tape(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``h_{j*-1}``, ``e_b(j*-1)`` and ``[h_{j*-1}=h]``.
 
     Token x_j carries the write b_{j-1} to cell h_{j-1}; j* ≤ i is the latest j with h_{j-1} = h_i. Where no such
-    j exists the head finds some other cell's write, and the flag stays 0.
+    j exists, the head finds another cell's write, and the flag stays 0.
     """
     symbols: list[tuple[Linear, Linear]] = [({at("e_b", b): 1.0}, {at("e_b(j*-1)", b): 1.0}) for b in machine.tape_alphabet]
     retrieve = latest(

@@ -16,7 +16,7 @@ def symbol(layout: Residual, machine: Machine) -> Layer:
 
         a = b_{j*-1}  where f and w;   a = x_h  where u and not (f and w);   a = blank  where neither.
 
-    The flag f took a ReLU layer of its own (repair 9), so it is ready here.
+    The flag f has a ReLU layer of its own (repair 9), so it is available here.
     """
     found = {"[h_{j*-1}=h]": 1.0}
     written = total(at("e_b(j*-1)", b) for b in machine.tape_alphabet)

@@ -38,7 +38,7 @@ def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
 
 
 def _moved(move: int, carriers: Sequence[str], tokens: Sequence[str]) -> tuple[Unit, ...]:
-    # m/(i+1) is wanted because -2·h·m, with h unbounded, is not Lipschitz: only a bounded number can be gated.
+    # m/(i+1) is needed because -2·h·m, with h unbounded, is not Lipschitz: only a bounded number can be gated.
     own = set(carriers)
     others = total(d for d in (at("e_x", token) for token in tokens) if d not in own)
     return (

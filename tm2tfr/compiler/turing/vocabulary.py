@@ -15,7 +15,7 @@ from tm2tfr.machine.spec import Machine, Rule
 BOS, ACC, REJ, HALT = "BOS", "ACC", "REJ", "HALT"
 
 VERDICTS = {"accept": ACC, "reject": REJ, "halt": HALT}
-"""Outcome of a machine -> the token that says so."""
+"""Outcome of a machine -> the token for it."""
 
 Boundary = Literal["repaired", "chapter", "none"]
 """What a move left at cell 0 emits: m = 0 (repair 4), m = -1 (Exercise 8.3), or "there is no boundary"."""
@@ -45,7 +45,7 @@ def parsed(token: str) -> Triple | None:
 
 @dataclass(frozen=True)
 class Answers:
-    """Step 4 of the chapter as a function into tokens: what `machine` answers where."""
+    """Step 4 of the chapter as a function into tokens: the answers of `machine`."""
 
     machine: Machine
     boundary: Boundary

@@ -42,7 +42,8 @@
     ["Shift → ←", "ten steps"],
     ["Page Down, Page Up", "a hundred steps"],
     ["Home, End", "the first, the last position"],
-    ["↑ ↓", "the layer before, the layer after"],
+    ["↓ ↑", "the next layer, the layer before; round from the last to the embedding"],
+    ["g", "the state graph over the whole window, and back"],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
     ["d", "to the first divergence, if there is one"],
@@ -117,10 +118,17 @@
         return;
       }
       if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
       const act = this.action(event);
       if (!act) return;
       event.preventDefault();
       act();
+    }
+    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
+    turn(by) {
+      const stages = this.store.layers + 1;
+      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
+      requestAnimationFrame(() => document.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
     action(event) {
       const { store, divergence } = this;
@@ -130,8 +138,8 @@
         k: () => store.toggle(),
         ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
         ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
-        ArrowUp: () => store.set({ layer: store.now.layer - 1 }),
-        ArrowDown: () => store.set({ layer: store.now.layer + 1 }),
+        ArrowUp: () => this.turn(-1),
+        ArrowDown: () => this.turn(1),
         PageDown: () => store.step(100),
         PageUp: () => store.step(-100),
         Home: () => store.step(-Infinity),
@@ -140,10 +148,12 @@
         "=": faster(1),
         "-": faster(-1),
         j: () => this.jump.select(),
+        g: () => document.querySelector("[data-enlarges]")?.click(),
         r: () => store.set({ raw: !store.now.raw }),
         t: () => document.querySelector("#theme")?.click(),
         "?": () => this.help.showModal()
       };
+      if (document.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
       if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
       return actions[event.key];
     }
@@ -173,6 +183,9 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const buffer = await new Response(stream).arrayBuffer();
     return (place) => column(buffer, place);
+  }
+  function textAt(buffers, place) {
+    return new TextDecoder().decode(buffers(place));
   }
   function column(buffer, { type, at, count: count2 }) {
     const width = Number(type[1]);
@@ -251,6 +264,7 @@
           ])
         )
       );
+      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
       this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
     }
     spec;
@@ -258,6 +272,8 @@
     expected;
     stages;
     seen;
+    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    weights;
     get count() {
       return this.spec.count;
     }
@@ -365,6 +381,12 @@
     const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
     return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
   }
+  function shortened(text, most) {
+    const signs = [...text];
+    if (signs.length <= most) return text;
+    const end2 = Math.ceil(0.7 * (most - 1));
+    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
+  }
   function count(n, noun) {
     return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
@@ -414,17 +436,33 @@
   }
 
   // src/graph.ts
-  var SMALLEST = 0.62;
+  var READABLE = 0.62;
+  var SMALLEST = 0.42;
   var LARGEST = 1.7;
+  var STEP = 1.3;
+  var MOST = 4;
   var Graph = class {
-    constructor(run, machine, redraw) {
+    constructor(run, machine, buffers, redraw) {
       this.run = run;
       this.machine = machine;
       this.redraw = redraw;
-      const large = el("button", { type: "button", class: "small", "aria-pressed": "false", click: () => this.enlarge(large) }, "enlarge");
-      this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", large), this.scroll, this.caption);
+      const button = (text, name, act) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
+      this.smaller = button("−", "The state graph smaller", () => this.zoomTo(this.scale / STEP));
+      this.whole = button("whole", "All of the state graph", () => this.zoomTo("whole"));
+      this.large = button("enlarge", "The state graph over the whole window", () => this.enlarge());
+      set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
+      const zooming = el(
+        "span",
+        { class: "zooming" },
+        this.smaller,
+        button("+", "The state graph larger", () => this.zoomTo(this.scale * STEP)),
+        this.whole,
+        this.large
+      );
+      this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", zooming), this.scroll, this.caption);
+      this.draggable();
       const { svg: drawing, dot, none } = machine.graph;
-      if (drawing) this.show(drawing);
+      if (drawing) this.show(textAt(buffers, drawing));
       else if (dot && window.tm2tfrDraws)
         window.tm2tfrDraws(dot).then((text) => {
           this.show(text);
@@ -441,8 +479,14 @@
     nodes = /* @__PURE__ */ new Map();
     edges = /* @__PURE__ */ new Map();
     size = [1, 1];
+    /** The scale that was asked for, "whole", or "auto": all of it if it can be read then. */
+    zoom = "auto";
+    scale = 1;
     partly = false;
     followed = null;
+    smaller;
+    whole;
+    large;
     draw(position) {
       const { rows } = this.run;
       const i = Math.min(position, this.run.count - 1);
@@ -482,19 +526,39 @@
       this.scroll.replaceChildren(drawing);
       if (this.element.isConnected) this.fit();
     }
-    /** Show all of it if it can be read then, else as much as can be. */
+    /** Give the drawing its size: all of it if it can be read then, else as much as can be, or as was asked for. */
     fit() {
       const drawing = this.scroll.querySelector("svg");
       if (!drawing) return;
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1]);
-      const smallest = this.element.classList.contains("large") ? SMALLEST / 1.5 : SMALLEST;
-      const scale = Math.max(smallest, Math.min(whole, LARGEST));
-      this.partly = scale > whole;
+      const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST);
+      const readable = whole < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole;
+      this.scale = this.zoom === "whole" ? whole : this.zoom === "auto" ? readable : Math.max(whole, Math.min(this.zoom, MOST));
+      this.partly = this.scale > whole;
       this.followed = null;
-      drawing.style.width = `${Math.floor(this.size[0] * scale)}px`;
-      drawing.style.height = `${Math.floor(this.size[1] * scale)}px`;
+      this.scroll.classList.toggle("partly", this.partly);
+      set(this.smaller, { disabled: !this.partly });
+      set(this.whole, { "aria-pressed": String(!this.partly) });
+      drawing.style.width = `${Math.floor(this.size[0] * this.scale)}px`;
+      drawing.style.height = `${Math.floor(this.size[1] * this.scale)}px`;
+    }
+    zoomTo(zoom) {
+      this.zoom = zoom;
+      this.fit();
+      this.redraw();
+    }
+    /** Move a graph that is shown in part by dragging it; fingers do so anyway. */
+    draggable() {
+      const { scroll } = this;
+      scroll.addEventListener("mousedown", (event) => event.preventDefault());
+      scroll.addEventListener("pointerdown", (event) => {
+        if (event.pointerType !== "mouse" || !this.partly) return;
+        scroll.setPointerCapture(event.pointerId);
+      });
+      scroll.addEventListener("pointermove", (event) => {
+        if (scroll.hasPointerCapture(event.pointerId)) scroll.scrollBy(-event.movementX, -event.movementY);
+      });
     }
     /** Keep the current state in view. */
     follow() {
@@ -507,23 +571,102 @@
       const outside = centre[0] < 60 || centre[0] > view2.width - 60 || centre[1] < 40 || centre[1] > view2.height - 40;
       if (outside) this.scroll.scrollBy(centre[0] - view2.width / 2, centre[1] - view2.height / 2);
     }
-    enlarge(button) {
+    enlarge() {
       const large = this.element.classList.toggle("large");
-      set(button, { "aria-pressed": String(large) });
-      button.textContent = large ? "back" : "enlarge";
-      this.fit();
-      this.redraw();
+      set(this.large, { "aria-pressed": String(large) });
+      this.large.textContent = large ? "back" : "enlarge";
+      this.zoomTo("auto");
+    }
+  };
+
+  // src/history.ts
+  var MARGIN = 3;
+  var History = class {
+    constructor(run, blank) {
+      this.run = run;
+      this.blank = blank;
+      const { rows, spec } = run;
+      for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.text("x", n));
+      let [lowest, highest] = [0, Math.max(0, spec.prompt - 1)];
+      for (let n = 0; n < run.count; n++) {
+        const cell = this.written(n);
+        if (cell !== null) this.write(cell, n, rows.text("b", n));
+        const h = rows.number("h", n);
+        if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
+      }
+      [this.lowest, this.highest] = [lowest, highest];
+    }
+    run;
+    blank;
+    /** The first and the last cell of the input and of the head's way. */
+    lowest;
+    highest;
+    writes = /* @__PURE__ */ new Map();
+    /** The cell that the token at position i writes, null if there is none. */
+    written(i) {
+      const { rows, spec } = this.run;
+      if (i <= spec.prompt || rows.text("b", i) === null) return null;
+      const cell = rows.number("h", i - 1);
+      return Number.isInteger(cell) ? cell : null;
+    }
+    /** What a cell holds before step i, undefined if nothing was ever written there. */
+    symbol(cell, i) {
+      const writes = this.writes.get(cell);
+      if (!writes) return void 0;
+      let [low, high] = [0, writes.at.length];
+      while (low < high) {
+        const middle = low + high >> 1;
+        if (writes.at[middle] <= i) low = middle + 1;
+        else high = middle;
+      }
+      return writes.symbol[low - 1];
+    }
+    /** The length of the longest symbol. */
+    widest() {
+      let longest = this.blank.length;
+      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      return longest;
+    }
+    /** The stretch of at most so many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+    stretches(window2) {
+      const { run, lowest, highest, blank } = this;
+      const size = Math.min(window2, highest - lowest + 1);
+      const margin = Math.min(MARGIN, size - 1 >> 1);
+      const firsts = new Float64Array(run.count);
+      let first = lowest;
+      for (let n = run.spec.prompt + 1; n < run.count; n++) {
+        const h = run.rows.number("h", n);
+        if (Number.isInteger(h)) {
+          first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
+          first = Math.max(lowest, Math.min(first, highest + 1 - size));
+        }
+        firsts[n] = first;
+      }
+      return (i) => {
+        if (!run.generated(i)) return null;
+        const [from, h] = [firsts[i], run.rows.number("h", i)];
+        const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i) ?? blank);
+        return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
+      };
+    }
+    write(cell, at, symbol) {
+      const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
+      writes.at.push(at);
+      writes.symbol.push(symbol);
+      this.writes.set(cell, writes);
     }
   };
 
   // src/strip.ts
-  var MOST = 60;
+  var MOST2 = 60;
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
   var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
-  var NARROW = { gap: 4, omitted: 28, around: 7, least: 24, arrow: 17, lettering: 0.8 };
+  var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
+  var LIMITS = [26, 20, 16, 14, 12];
+  var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
     constructor(run, store) {
       this.run = run;
@@ -557,6 +700,7 @@
     scale = 8;
     room = 600;
     sizes = WIDE;
+    limit = Infinity;
     /** Take note of how wide a character and the panel are. */
     measure() {
       this.scale = characterWidth(this.element);
@@ -582,15 +726,19 @@
       this.drawArcs(i, looks2, chips, width, layer);
       if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
     }
+    shown(i, now) {
+      return shortened(this.token(i, now), this.limit);
+    }
     token(i, now) {
       return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
     }
     /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
     layOut(i, looks2) {
       const { room } = this;
+      this.limit = Infinity;
       const chosen = /* @__PURE__ */ new Set([i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
-      for (const sizes of i < MOST ? [WIDE, CLOSE] : []) {
+      for (const sizes of i < MOST2 ? [WIDE, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
@@ -600,8 +748,20 @@
       if (end(chips) > room) {
         this.sizes = NARROW;
         chips = this.placed([...chosen], i);
+        for (const limit of LIMITS) {
+          if (end(chips) <= room) break;
+          this.limit = limit;
+          chips = this.placed([...chosen], i);
+        }
       }
-      for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
+      for (const n of [...chosen].map((k) => k - 1)) {
+        if (n < 0 || chosen.has(n) || n > 0 && !chosen.has(n - 1)) continue;
+        const more = this.placed([...chosen, n], i);
+        if (end(more) > Math.max(room, end(chips))) continue;
+        chosen.add(n);
+        chips = more;
+      }
+      for (const n of [0, ...Array.from({ length: Math.min(i, MOST2) }, (_, k) => i - 1 - k)]) {
         if (chosen.has(n) || n < 0) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -612,29 +772,41 @@
     }
     written(chips) {
       this.field.classList.toggle("tight", this.sizes === NARROW);
+      this.field.classList.toggle("medium", this.sizes === MEDIUM);
       this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
       return chips;
     }
     placed(positions, i) {
-      const { gap, omitted, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.token(n, i).length * this.scale * lettering;
+      const { gap, around, least, arrow, lettering } = this.sizes;
+      const text = (n) => this.shown(n, i).length * this.scale * lettering;
       const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i) left += omitted;
+        if (n > before + 1 && n <= i) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
       }
       return chips;
     }
+    widthOmitted(missing) {
+      const { omitted, gap, lettering } = this.sizes;
+      return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
+    }
+    /** What stands for tokens left out: in the tokens' own line, so that nobody takes their number for a position. */
     omitted(before, next) {
       const missing = next.i - before - 1;
-      const item = el("li", { class: "omitted", title: `${missing.toLocaleString("en")} positions are not shown` });
-      item.append(el("span", {}, "⋯"), el("span", { class: "index" }, missing.toLocaleString("en")));
-      item.style.left = `${next.left - this.sizes.omitted}px`;
-      item.style.width = `${this.sizes.omitted - this.sizes.gap}px`;
+      const said = `${count(missing, "more position")}, not shown`;
+      const number2 = missing.toLocaleString("en");
+      const item = el("li", { class: "omitted", title: said });
+      item.append(
+        el("span", { class: "more", "aria-hidden": "true" }, number2, el("br"), "more"),
+        el("span", { class: "said" }, said)
+      );
+      const width = this.widthOmitted(missing);
+      item.style.left = `${next.left - width}px`;
+      item.style.width = `${width - this.sizes.gap}px`;
       return item;
     }
     chip({ i, left, width }, now) {
@@ -649,9 +821,10 @@
           "aria-current": i === now ? "step" : null,
           "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
           "data-position": i,
+          title: this.shown(i, now) === text ? null : text,
           click: () => store.set({ i, playing: false })
         },
-        text
+        this.shown(i, now)
       );
       const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
       if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
@@ -735,7 +908,7 @@
     constructor(run, store) {
       this.run = run;
       this.store = store;
-      this.cards = run.spec.layers.map((_, l) => this.card(l));
+      this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -749,12 +922,26 @@
     cards;
     draw(position, layer) {
       const i = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button, heads, wrote }, l) => {
+      this.cards.forEach(({ card, button, heads, wrote }, n) => {
+        const l = n - 1;
         card.classList.toggle("chosen", l === layer);
         set(button, { "aria-pressed": l === layer ? "true" : "false" });
         heads.replaceChildren(...this.heads(l, i));
         wrote.replaceChildren(...this.wrote(l, i));
       });
+    }
+    /** What the stream holds before the first layer. */
+    embedding() {
+      const wrote = el("p", { class: "wrote" });
+      const button = el(
+        "button",
+        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
+        el("span", { class: "number" }, "0"),
+        "embedding"
+      );
+      const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
+      return { card, button, heads: el("ul"), wrote };
     }
     card(l) {
       const layer = this.run.spec.layers[l];
@@ -772,7 +959,7 @@
         ...layer.heads.map(
           (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
         ),
-        el("pre", { tabindex: 0 }, layer.weights)
+        el("pre", { tabindex: 0 }, this.run.weights[l])
       );
       const more = el("button", {
         type: "button",
@@ -796,8 +983,8 @@
       return { card, button, heads, wrote };
     }
     heads(l, i) {
-      const before = this.run.spec.layers.slice(0, l).reduce((sum, layer) => sum + layer.heads.length, 0);
-      return this.run.spec.layers[l].heads.map((head, k) => {
+      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer) => sum + layer.heads.length, 0);
+      return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
         const look = this.run.look(l, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const where = look.uniform ? `every score is ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
@@ -959,15 +1146,22 @@
   var ROW = 36;
   var AROUND = 8;
   var PRINTED = 40;
-  var SMALLEST2 = 0.74;
+  var SMALLEST2 = 0.7;
+  var COMFORTABLE = 0.92;
+  var FEWEST = 3;
+  var MOST3 = 21;
+  var LIMITS2 = [48, 40, 32, 26, 22, 19, 16, 14, 12];
+  var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
-    constructor(run, store) {
+    constructor(run, store, history2) {
       this.run = run;
       this.store = store;
+      this.history = history2;
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
+        el("span", { role: "columnheader", title: TAPE }, "tape"),
         ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name))
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
@@ -979,11 +1173,17 @@
     }
     run;
     store;
+    history;
     element;
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
     shown = /* @__PURE__ */ new Map();
+    stretch = () => null;
+    window = 0;
+    limit = 0;
+    /** Whether the tape goes on to the left of the cells shown in any row. */
+    cuts = false;
     now = -1;
     marked = -1;
     printing = false;
@@ -993,14 +1193,40 @@
       this.grid.style.fontSize = "";
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
-      const signs = COLUMNS.map((name) => 2.7 + run.widest(name));
-      const widths = [String(run.count).length + 2.6, ...signs].map((n) => n * scale);
-      const all = widths.reduce((sum, width) => sum + width, 0);
-      const smaller = Math.max(SMALLEST2, Math.min(1, this.scroll.clientWidth / all));
+      const room = this.scroll.clientWidth / scale;
+      const widest = COLUMNS.map((name) => run.widest(name));
+      const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
+      const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
+      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const signs = signsFor(limit);
+      const rest = sum(signs);
+      const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
+      const widths = [signs[0], tape, ...signs.slice(1)].map((n) => n * scale);
+      const all = (rest + tape) * scale;
+      const smaller = Math.max(SMALLEST2, Math.min(1, room / (rest + tape)));
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
       this.body.style.height = `${run.count * ROW}px`;
+      this.now = -1;
+    }
+    /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+    tapeWidth(window2) {
+      return window2 * (1 + this.history.widest()) + 4;
+    }
+    /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+    choose(limit, room) {
+      const { history: history2 } = this;
+      const all = history2.highest - history2.lowest + 1;
+      const window2 = Math.min(all, MOST3, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest()))));
+      if (window2 === this.window && limit === this.limit) return window2;
+      [this.window, this.limit] = [window2, limit];
+      this.cuts = window2 < all || history2.lowest < 0;
+      this.grid.dataset["window"] = String(window2);
+      this.stretch = history2.stretches(window2);
+      for (const row of this.shown.values()) row.remove();
+      this.shown.clear();
+      return window2;
     }
     draw(position) {
       const i = Math.min(position, this.run.count - 1);
@@ -1056,21 +1282,35 @@
           click: () => store.set({ i, playing: false })
         },
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
+        el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
         ...COLUMNS.map((name) => {
-          const text = run.rows.cell(name, i);
+          const whole = run.rows.cell(name, i);
+          const text = shortened(whole, this.limit);
           const due = run.wrong(name, i);
           const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark },
+            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole ? null : whole },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
-            due === void 0 ? null : el("span", { class: "due" }, `≠ ${due}`)
+            due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
       );
       row.style.top = `${i * ROW}px`;
       return row;
+    }
+    /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
+    tape(i) {
+      const stretch = this.stretch(i);
+      if (!stretch) return [];
+      const { cells, head, cut } = stretch;
+      const around = (k) => k === head ? "[" : k - 1 === head ? "]" : " ";
+      const text = (from, to) => cells.slice(from, to).map((cell, k) => around(from + k) + cell).join("");
+      const end2 = `${around(cells.length)}…`;
+      const begin = cut ? "…" : this.cuts ? " " : "";
+      if (head === null || head < 0 || head >= cells.length) return [begin + text(0, cells.length) + end2];
+      return [begin + text(0, head), el("b", { class: "at" }, `[${cells[head]}]`), (text(head + 1, cells.length) + end2).slice(1)];
     }
     print(printing) {
       this.printing = printing;
@@ -1086,23 +1326,20 @@
   };
 
   // src/tape.ts
-  var MARGIN = 2;
+  var MARGIN2 = 2;
   var Tape = class {
-    constructor(run, machine) {
+    constructor(run, machine, history2) {
       this.run = run;
       this.machine = machine;
+      this.history = history2;
       const tape = el("div", { class: "tape", role: "img" }, this.head, this.cells);
       this.element = el("section", { class: "panel tape-panel", "aria-label": "The tape" }, tape, this.story, this.end);
-      let [lowest, highest] = [0, Math.max(0, run.spec.prompt - 1)];
-      for (let i = 0; i < run.count; i++) {
-        const h = run.rows.number("h", i);
-        if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
-      }
-      this.lowest = machine?.tape === "one-way" ? Math.min(0, lowest) : lowest - 1;
-      this.highest = highest + 1;
+      this.lowest = machine?.tape === "one-way" ? history2.lowest : history2.lowest - 1;
+      this.highest = history2.highest + 1;
     }
     run;
     machine;
+    history;
     element;
     cells = el("div", { class: "cells" });
     head = el("div", { class: "head" });
@@ -1126,13 +1363,13 @@
       const h = run.rows.number("h", i);
       const known = Number.isInteger(h);
       this.fit(known ? h : 0);
-      const { written, fresh } = this.contents(i);
+      const fresh = i > run.spec.prompt + 1 ? this.history.written(i) : null;
       const blank = this.machine?.blank ?? "_";
       const one = this.machine?.tape === "one-way";
       const start2 = this.first;
       const cells = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
-        const symbol = written.get(cell);
+        const symbol = this.history.symbol(cell, i);
         const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
         cells.push(
           el(
@@ -1170,21 +1407,6 @@
       const half = bubble.offsetWidth / 2;
       bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
     }
-    /** What is in the cells before step i, and the cell that the token at i has just written. */
-    contents(i) {
-      const { rows, spec } = this.run;
-      const written = /* @__PURE__ */ new Map();
-      for (let n = 0; n < spec.prompt; n++) written.set(n, rows.text("x", n));
-      let fresh = null;
-      for (let n = spec.prompt + 1; n <= i; n++) {
-        const symbol = rows.text("b", n);
-        const cell = rows.number("h", n - 1);
-        if (symbol === null || !Number.isInteger(cell)) continue;
-        written.set(cell, symbol);
-        if (n === i && n > spec.prompt + 1) fresh = cell;
-      }
-      return { written, fresh };
-    }
     /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
     fit(h) {
       const { room } = this;
@@ -1196,7 +1418,7 @@
       }
       this.size = room;
       let first = this.first ?? h - Math.floor(room / 2);
-      first = Math.min(Math.max(first, h + MARGIN + 1 - room), h - MARGIN);
+      first = Math.min(Math.max(first, h + MARGIN2 + 1 - room), h - MARGIN2);
       this.first = Math.max(this.lowest, Math.min(first, this.highest + 1 - room));
     }
   };
@@ -1213,7 +1435,7 @@
     const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() });
     const controls = new Controls(store, divergence);
     const main = document.querySelector("main");
-    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store))));
+    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers))));
     document.body.append(controls.element, controls.help);
     document.querySelector("#help").addEventListener("click", () => controls.help.showModal());
     document.querySelector(".verdict").replaceChildren(...verdict(runs));
@@ -1227,17 +1449,31 @@
     store.draw();
     document.documentElement.dataset["ready"] = "true";
   }
-  function view(run, several, store) {
-    const tape = new Tape(run, data.machine);
+  function view(run, several, store, buffers) {
+    const history2 = new History(run, data.machine?.blank ?? "_");
+    const tape = new Tape(run, data.machine, history2);
     const strip = new Strip(run, store);
     const layers = new Layers(run, store);
     const stream = new Stream(run, store);
-    const table = new Table(run, store);
-    const graph = data.machine && new Graph(run, data.machine, () => store.set({}));
+    const table = new Table(run, store, history2);
+    const graph = data.machine && new Graph(run, data.machine, buffers, () => store.set({}));
+    const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
+    const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
+    const inside = el("div", { class: "inside" });
+    const arrange = arranged(inside, {
+      title,
+      graph: graph && graph.element,
+      tape: tape.element,
+      strip: strip.element,
+      layers: layers.element,
+      table: table.element,
+      stream: stream.element
+    });
     let width = 0;
     store.subscribe(({ i, layer, raw, playing }) => {
       if (width !== innerWidth) {
         width = innerWidth;
+        arrange();
         for (const part of [tape, strip, table]) part.measure();
         graph?.fit();
       }
@@ -1249,19 +1485,21 @@
       graph?.follow();
       table.draw(i);
     });
-    const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
-    const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-    return el(
-      "article",
-      { class: "run", "data-boundary": run.spec.boundary },
-      el(
-        "div",
-        { class: "inside" },
-        title,
-        el("div", { class: "side" }, tape.element, strip.element, layers.element),
-        el("div", { class: "side" }, graph ? graph.element : null, table.element, stream.element)
-      )
-    );
+    return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
+  }
+  function arranged(inside, parts) {
+    const { title, tape, strip, layers, graph, table, stream } = parts;
+    const side = (...panels) => el("div", { class: "side" }, ...panels);
+    let columns = 0;
+    return () => {
+      const now = getComputedStyle(inside).gridTemplateColumns.split(" ").length;
+      if (now === columns) return;
+      columns = now;
+      const focused = document.activeElement;
+      const panels = now > 1 ? [side(tape, strip, layers), side(graph, table, stream)] : [tape, graph, strip, table, layers, stream];
+      inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
+      if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
+    };
   }
   function notices(runs, store) {
     const wrong = runs.filter((run) => run.spec.divergence);

@@ -15,6 +15,9 @@ from tm2tfr.machine.simulator import Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.reference import reference_rows
 
+WITHOUT = "export without running it: --no-verify"
+"""What `export` can do if the program that it exports to is missing; there is no such way to verify a checkpoint."""
+
 
 class Model(Protocol):
     """A model loaded from a directory by the program that it is for. Tokens are numbers here."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -11,13 +10,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import ExportError, OutputError, listing
+from tm2tfr import leftovers
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
+from tm2tfr.export.checkpoints.reading import mapping, texts, why
+from tm2tfr.export.checkpoints.settings import shown
 from tm2tfr.export.files import WHY
+from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer.weights import Decoder, digest
 
 NAMES = "tm2tfr.json"
 """The file with the names of everything, by which an export is known; ``format`` in it says for which program."""
 KEY = "tm2tfr"
 """The entry of a ``config.json`` that says the same, where a program has written its own files over ours."""
+README = "README.md"
+"""The model card, for people: it may say anything, or be missing."""
+HARMLESS = frozenset({".git", ".gitattributes", ".gitignore", ".cache", ".DS_Store", "LICENSE"})
+"""What may stand in an export beside its files, and any ``.md``: no program loads it."""
 Look = Callable[[Path], None]
 """Looks at a directory before it gets its name, and raises if it is not good."""
 
@@ -34,7 +43,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
     """
     folder = Path(folder)
     target = Path(os.path.realpath(folder))
-    beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
+    beside = leftovers.beside(target)
     try:
         _refuse_foreign(folder, files)
         beside.mkdir()
@@ -63,25 +72,61 @@ def document(folder: str | Path) -> dict[str, Any]:
     again = "give a directory made by 'tm2tfr export'"
     try:
         if (folder / NAMES).exists():
-            found = json.loads((folder / NAMES).read_text(encoding="utf-8"))
+            found = mapping(folder / NAMES)
         else:
-            settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            settings = mapping(folder / "config.json")
             if KEY not in settings:
                 raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
             found = settings[KEY]
-        provenance = {str(name): str(value) for name, value in dict(found["provenance"]).items()}
-        return {**found, "format": str(found["format"]), "provenance": provenance}
+        return {**found, "format": str(found["format"]), "provenance": texts(found, "provenance")}
     except OSError as error:
         raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
+        raise ExportError(f"{folder}: damaged ({why(error)}): {again}") from error
 
 
-def renamed(said: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an export says of itself that is not right; where it comes from, and by which version, is not compared."""
-    for name, value in right.items():
-        if name not in ("tm2tfr", "provenance") and said.get(name) != json.loads(json.dumps(value)):
-            yield f"{NAMES}: {name!r} is not what it is of the machine"
+def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
+    """Yield what stands in an export and does not belong there: beside `names`, only what no program loads may.
+
+    A module called like one that the program imports, another file of weights, an adapter, a template, code: whatever
+    a program looks for by its name, it takes for a part of the model.
+
+    Raises:
+        ExportError: if the directory cannot be read.
+    """
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise ExportError(f"{folder}: cannot be looked into ({error.strerror}): give a directory that can") from error
+    for entry in entries:
+        file = entry.name in names or entry.suffix == ".md"
+        if file and not entry.is_file():
+            yield f"{shown(entry.name)}: is not a plain file"
+        elif not file and entry.name not in HARMLESS:
+            yield f"{shown(entry.name)}: is not a file of such an export, and may change what is run: remove it"
+
+
+def inherited(file: str, provenance: Mapping[str, str], decoder: Decoder) -> Iterator[str]:
+    """Yield what an export says of where it comes from that cannot be: names may be others, the machine may not.
+
+    Args:
+        file: where it is said; decoder: what the machine is compiled to.
+    """
+    own = decoder.provenance
+    for name, said in provenance.items():
+        if name not in own:
+            yield f"{file}: provenance.{shown(name)} is nothing that an export says"
+        elif name == "machine" and said != own[name] and not _compiles_to(said, decoder):
+            yield f"{file}: the machine that travels with it is another"
+        elif name not in ("machine", "name", KEY) and said != own[name]:
+            yield f"{file}: provenance.{name} is {said[:60]!r}, should be {own[name]!r}"
+
+
+def _compiles_to(text: str, decoder: Decoder) -> bool:
+    try:
+        return digest(compile_machine(Machine.from_yaml(text))) == digest(decoder)
+    except Tm2tfrError:
+        return False
 
 
 def _refuse_foreign(folder: Path, files: Collection[str]) -> None:

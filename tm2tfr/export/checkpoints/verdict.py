@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import counted
+from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line
 from tm2tfr.export.checkpoints.comparison import Model, Run
+from tm2tfr.export.checkpoints.settings import shown
 from tm2tfr.transformer.weights import Decoder
 
 Array = NDArray[Any]
@@ -25,7 +26,7 @@ class Verdict:
     """What was found out about a checkpoint.
 
     Args:
-        weights: what differs between its weights or configuration and the machine's, most telling first.
+        weights: what differs between its files, settings or weights and the machine's, most telling first.
         run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
         cause: where in the residual stream the run first goes wrong; empty if nowhere.
         tensors: how many were compared; versions: what ran it.
@@ -37,7 +38,7 @@ class Verdict:
     cause: str
     tensors: int
     versions: str
-    unrun: str = "since the vocabulary is not the machine's"
+    unrun: str = ""
 
     @property
     def same(self) -> bool:
@@ -63,6 +64,78 @@ class Verdict:
         return "\n".join([*lines, verdict])
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What came of loading a checkpoint and running it.
+
+    Args:
+        unlike: what was loaded otherwise than it stands in the files; the rest: see `Verdict`.
+    """
+
+    unlike: tuple[str, ...]
+    run: Run
+    cause: str
+    versions: str
+
+
+def judged(
+    machine: str,
+    beside: Sequence[str],
+    found: Mapping[str, Array],
+    right: Mapping[str, Array],
+    described: Callable[[str, Sequence[int]], str],
+    tried: Callable[[], Trial],
+) -> Verdict:
+    """Return the verdict on a checkpoint. It is run if nothing but its weights may be wrong.
+
+    What decides how it is loaded and run has to be right before it is: else a run would only show what the
+    settings make of this word, and they may ask for anything, more memory than there is, or code.
+
+    Args:
+        beside: what differs beside its tensors; found, right, described: see `differing`.
+        tried: loads and runs it.
+
+    Raises:
+        ExportError: if nothing differs and it cannot be run.
+    """
+    weights = [*beside, *differing(found, right, described)]
+    unrun, same = "", found.keys() == right.keys()
+    if beside:
+        unrun = "since only a checkpoint whose files and settings are right is run"
+    elif not same or any((found[n].shape, found[n].dtype) != (right[n].shape, right[n].dtype) for n in right):
+        unrun = "since its tensors have other names, shapes or dtypes"
+    else:
+        try:
+            trial = tried()
+            return Verdict(machine, (*weights, *trial.unlike), trial.run, trial.cause, len(right), trial.versions)
+        except ExportError as error:
+            if not weights:
+                raise
+            unrun = f"since it cannot be: {error}"
+        except Tm2tfrError:
+            raise
+        except Exception as error:  # the program of somebody else, on weights that may hold anything
+            if not weights:
+                raise ExportError(f"this checkpoint cannot be run ({first_line(error)}): export it again") from error
+            unrun = f"since it cannot be: {first_line(error)}"
+    return Verdict(machine, tuple(weights), None, "", len(right), "", unrun)
+
+
+def refused(machine: str, file: str, recipe: ExportError) -> Verdict:
+    """Return the verdict on a checkpoint whose `recipe`, in `file`, is refused for the machine: nobody has granted it."""
+    return Verdict(machine, (f"{file}: its recipe: {recipe}",), None, "", 0, "", "since no export has this recipe")
+
+
+def unloaded(loaded: Mapping[str, Array], stored: Mapping[str, Array], file: str) -> Iterator[str]:
+    """Yield each tensor that a program has loaded otherwise than it stands in `file`."""
+    for name in sorted({*loaded, *stored}):
+        have, want = loaded.get(name), stored.get(name)
+        if have is None or want is None:
+            yield f"{shown(name)}: {'not loaded' if have is None else f'loaded, and not in {file}'}"
+        elif have.dtype != want.dtype or not np.array_equal(have, want, equal_nan=True):
+            yield f"{shown(name)}: is loaded otherwise than it stands in {file}"
+
+
 def differing(
     found: Mapping[str, Array], right: Mapping[str, Array], described: Callable[[str, Sequence[int]], str]
 ) -> Iterator[str]:
@@ -74,7 +147,7 @@ def differing(
     for name in sorted({*right, *found}):
         have, want = found.get(name), right.get(name)
         if have is None or want is None:
-            yield f"{name}: {'missing' if have is None else 'is not the machine’s'}"
+            yield f"{shown(name)}: {'missing' if have is None else 'is not the machine’s'}"
         elif have.shape != want.shape:
             yield f"{name}: has shape {have.shape}, should have {want.shape}"
         elif have.dtype != want.dtype:  # float32 may hold the same weights, but computes less exactly

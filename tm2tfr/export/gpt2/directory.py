@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.directory import KEY, Look, written
 from tm2tfr.export.checkpoints.fitting import statement as said
+from tm2tfr.export.checkpoints.reading import METADATA, mapping, texts, whole, why
+from tm2tfr.export.checkpoints.reading import tensors as stored
 from tm2tfr.export.gpt2.documents import FORMAT, VERSION, documents
 from tm2tfr.export.gpt2.recipe import Recipe
 from tm2tfr.export.gpt2.tensors import Gpt2
@@ -29,8 +28,8 @@ def exported(gpt2: Gpt2, machine: Machine, folder: str | Path, *, look: Look | N
     Raises:
         OutputError: see there.
     """
-    texts = documents(gpt2, machine, statement(gpt2.recipe))
-    return written(folder, {**texts, TENSORS: safetensors.save(gpt2.tensors(), {"format": "pt"})}, look=look)
+    files = documents(gpt2, machine, statement(gpt2.recipe))
+    return written(folder, {**files, TENSORS: safetensors.save(gpt2.tensors(), METADATA)}, look=look)
 
 
 def statement(recipe: Recipe) -> str:
@@ -41,13 +40,17 @@ def statement(recipe: Recipe) -> str:
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is read from an export: its configuration, its recipe, where it says it comes from, its tensors."""
+    """What is read from an export: its configuration, its recipe, where it says it comes from, its tensors.
+
+    `metadata` is what the file of the tensors says of itself.
+    """
 
     folder: Path
     settings: dict[str, Any]
     recipe: Recipe
     provenance: dict[str, str]
     tensors: dict[str, NDArray[Any]]
+    metadata: dict[str, str]
 
 
 def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "config.json") -> Checkpoint:
@@ -62,7 +65,7 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
     folder = Path(folder)
     again = f"give a directory made by 'tm2tfr export --to {format.removeprefix('tm2tfr-')}'"
     try:
-        settings = json.loads((folder / configuration).read_text(encoding="utf-8"))
+        settings = mapping(folder / configuration)
         if KEY not in settings:
             raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
         document = settings[KEY]
@@ -71,12 +74,11 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
         if document["version"] != VERSION:
             raise ExportError(f"{folder}: an export of version {document['version']!r}, not {VERSION!r}: make it again")
         recipe = Recipe(**document["recipe"])
-        provenance = {str(k): str(v) for k, v in document["provenance"].items()}
-        tensors = safetensors.load_file(folder / TENSORS)
+        whole(document["recipe"], "positions", "max_head")
+        provenance = texts(document, "provenance")
+        tensors, metadata = stored(folder / TENSORS)
     except OSError as error:
         raise ExportError(f"{folder}: {Path(error.filename or TENSORS).name} cannot be read: {again}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): {again}") from error
-    if any(tensor.dtype not in (np.float32, np.float64) for tensor in tensors.values()):
-        raise ExportError(f"{folder}: its tensors are neither float32 nor float64: {again}")
-    return Checkpoint(folder, settings, recipe, provenance, tensors)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ExportError(f"{folder}: damaged ({why(error)}): {again}") from error
+    return Checkpoint(folder, settings, recipe, provenance, tensors, metadata)

@@ -10,9 +10,10 @@ from tm2tfr._version import __version__
 from tm2tfr.export.checkpoints import card
 from tm2tfr.export.checkpoints.directory import KEY, NAMES
 from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
+from tm2tfr.export.markdown import escaped
 from tm2tfr.machine.spec import Machine
 
-FORMAT, VERSION = "tm2tfr-gpt2", "1"
+FORMAT, VERSION = "tm2tfr-gpt2", "2"
 
 
 def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
@@ -46,7 +47,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "n_inner": gpt2.inner,
         "activation_function": gpt2.recipe.activation,
         "layer_norm_epsilon": gpt2.recipe.epsilon,
-        "scale_attn_weights": True,
+        "scale_attn_weights": False,  # else PyTorch may take a root of it that is no power of two, and round
         "scale_attn_by_inverse_layer_idx": False,
         "reorder_and_upcast_attn": False,
         "tie_word_embeddings": False,
@@ -160,8 +161,8 @@ def parts(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
-    slots = gpt2.slots(gpt2.scores[layer][head])
-    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in slots]
+    components = enumerate(gpt2.scores[layer][head].components)
+    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
 
 
 def _numbers(gpt2: Gpt2) -> dict[str, int]:
@@ -176,7 +177,7 @@ library_name: transformers
 pipeline_tag: text-generation
 tags: [turing-machine, tm2tfr]
 ---
-# {machine.name} as a GPT-2
+# {escaped(machine.name)} as a GPT-2
 
 {introduction(gpt2, machine)}
 
@@ -216,7 +217,8 @@ def assurance(gpt2: Gpt2, machine: Machine, statement: str, beyond: str) -> str:
     """Return the paragraphs of a model card that say how far the model is right, what is `beyond`, and how to check it."""
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
 That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
-`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: {beyond}.
+`tm2tfr/export/gpt2/limits.py`. The bounds hold in whatever order a kernel adds up, with and without fused multiply-add;
+each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
 Load it in {gpt2.recipe.dtype}, as its configuration says: for fewer digits nothing was shown.
 
 {card.checking(machine)}"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tm2tfr.export.checkpoints.comparison import Run, told, tried
+from tm2tfr.export.checkpoints.comparison import WITHOUT, Run, told, tried
 from tm2tfr.export.gpt2.directory import exported, statement
 from tm2tfr.export.gpt2.limits import fitted
 from tm2tfr.export.gpt2.running import Running, required
@@ -50,7 +50,7 @@ def export(
         ExportError, OutputError: see there.
     """
     if verify:
-        required()
+        required(WITHOUT)
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
     gpt2, runs, versions = translated(decoder, recipe), list[Run](), list[str]()
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.fitting import check_bounds
+from tm2tfr.export.gpt2.winding import Winding
 
 DTYPES = ("float64", "float32")
 
@@ -46,6 +48,21 @@ class Recipe:
         """c: lookups compare h - c with j - c, whose squares are a quarter of the size."""
         return centre(self.max_head)
 
+    @cached_property
+    def winding(self) -> Winding:
+        """The path on which the latest write compares cells."""
+        return Winding(self.max_head)
+
+    @property
+    def digit(self) -> int:
+        """A power of two, at least U and V: the stream holds u and v divided by it."""
+        return span(max(self.winding.reach))
+
+    @property
+    def digit_square(self) -> int:
+        """A power of two, at least U² + V²: the stream holds u² + v² divided by it."""
+        return span(self.winding.square)
+
     @property
     def temperature(self) -> float:
         """1/τ, by which queries are multiplied: even the weight of the strongest rival is then exactly 0."""
@@ -77,13 +94,13 @@ class Recipe:
 
 
 SHARPNESS = 2**14
-"""The gaps of all scores, at their smallest, times the temperature, where nothing is rounded (half that: latest write)."""
+"""The gaps of all scores, at their smallest, times the temperature, where nothing is rounded."""
 SINK = {"float64": 2.0**30, "float32": 2.0**13}
 """dtype -> C."""
 
 
 def span(positions: int) -> int:
-    """Return the least power of two that is at least `positions`."""
+    """Return the least power of two that is at least `positions`, or whatever number is given."""
     return 1 << max(0, positions - 1).bit_length()
 
 

@@ -13,22 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.card import typed
 
-NEEDS = "pip install 'tm2tfr[hf]'; tm2tfr export --no-verify does without"
+LOCAL = {"local_files_only": True, "trust_remote_code": False}
+"""How everything is loaded: nothing is fetched, and no code that came with a checkpoint is run, nor is anybody asked."""
 
 
-def required() -> tuple[Any, Any]:
-    """Return the modules torch and transformers.
+def required(otherwise: str = "") -> tuple[Any, Any]:
+    """Return the modules torch and transformers; `otherwise`: how the command does without them, if it does.
 
     Raises:
         ExportError: if they are not installed.
     """
-    try:
-        return importlib.import_module("torch"), importlib.import_module("transformers")
-    except ImportError as error:
-        raise ExportError(f"running a GPT-2 needs torch and transformers ({error}): {NEEDS}") from error
+    torch, transformers = extras.required(
+        "running a GPT-2 needs torch and transformers", ["torch", "transformers"], "hf", otherwise=otherwise
+    )
+    return torch, transformers
 
 
 class Running:
@@ -46,9 +48,9 @@ class Running:
         transformers.utils.logging.disable_progress_bar()
         self._torch.set_num_threads(1)  # models this small are slower with more
         try:
-            self.model = transformers.AutoModelForCausalLM.from_pretrained(str(folder))
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
-        except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+            self.model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), use_safetensors=True, **LOCAL)
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
+        except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: transformers cannot load it ({first_line(error)}): export it again") from error
         self.model.eval()
 
@@ -56,6 +58,10 @@ class Running:
     def versions(self) -> str:
         """What runs the model."""
         return f"transformers {importlib.import_module('transformers').__version__}, torch {self._torch.__version__}"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the tensors that were loaded, by name."""
+        return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word` and BOS, as the tokenizer has them."""

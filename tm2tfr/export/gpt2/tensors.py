@@ -8,14 +8,13 @@ direction, the sink, is so large that it alone is the variance.
 **Scales.** The stream holds i/S, (i/S)², and what heads make of them (h, h² and the like) as small; each direction has
 its scale, a power of two, found from where it comes.
 
-**Attention** is softmax, of queries multiplied by a large 1/τ; GPT-2 divides scores by √d_head, a power of two here.
-The components of a score stand 16 apart and the tie-break beside the last: whether a kernel adds up products one
-after the other or in lanes, the large ones, which cancel, are added before the small one.
+**Attention** is softmax, of queries multiplied by a large 1/τ, and by √d_head, a power of two, by which some divide.
+Nothing rests on the order in which a kernel adds up the components of a score: `sharpen` says why, `limits` how far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,14 +24,25 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.gpt2.recipe import Recipe
-from tm2tfr.export.gpt2.sharpen import CENTRED, CENTRED_SQUARE, Form, Scores, forms, sharpened
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.export.gpt2.sharpen import (
+    CENTRED,
+    CENTRED_SQUARE,
+    POINT,
+    POINT_SQUARE,
+    Carried,
+    Compared,
+    Form,
+    Scores,
+    compared,
+    fetched,
+    forms,
+    sharpened,
+    transposed,
+)
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head
+from tm2tfr.transformer.weights import Decoder, FeedForward
 
 Array = NDArray[Any]
-SLOTS = (0, 16, 32, 33)
-"""Where in a head the components of its scores stand."""
 SINK_NAME = "(sink)"
 PAD, UNK = "[PAD]", "[UNK]"
 """The tokens that an export adds, after the others."""
@@ -67,8 +77,14 @@ class Gpt2:
     @cached_property
     def directions(self) -> tuple[str, ...]:
         """The directions of the stream by coordinate: the decoder's, then those of the export."""
-        own = (CENTRED, CENTRED_SQUARE, *((SINK_NAME,) if self.recipe.stock else ()))
+        points = (*POINT, POINT_SQUARE, *self.compared.directions()) if self.compared is not None else ()
+        own = (CENTRED, CENTRED_SQUARE, *points, *((SINK_NAME,) if self.recipe.stock else ()))
         return (*self.decoder.layout.directions, *own)
+
+    @cached_property
+    def compared(self) -> Compared | None:
+        """What the latest write compares, as points of a plane."""
+        return compared(self.decoder)
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -78,7 +94,7 @@ class Gpt2:
     @cached_property
     def head_size(self) -> int:
         """The dimensions of a head, a power of four, so that its root is exact."""
-        most = max((head.value.shape[0] for layer in self.decoder.layers for head in layer.heads), default=1)
+        most = max((len(carried) for layer in self.carried for carried in layer), default=1)
         size = 64
         while size < most:
             size *= 4
@@ -124,19 +140,33 @@ class Gpt2:
         size = {"i": span, "i^2": span * span}
         for row, column, _ in self.decoder.position_embedding.entries():
             found[names[row]] = max(found[names[row]], size.get(self.decoder.features[column], 1.0))
-        for layer in self.decoder.layers:
-            for head in layer.heads:
-                values = forms(head.value, names)
-                for row, component, _ in head.output.entries():
-                    sizes = [found[name] for name in values[component]]
-                    found[names[row]] = max([found[names[row]], *sizes])
+        digits = {name: float(self.recipe.digit) for name in self._points}
+        found |= digits | {name: float(self.recipe.digit_square) for name in self._squares}
+        for layer in self.carried:
+            for carried in layer:
+                for read, written in carried:
+                    for name in written:
+                        found[name] = max([found[name], *(found[source] for source in read)])
         return found
+
+    @property
+    def _points(self) -> tuple[str, ...]:
+        return POINT if self.compared is not None else ()
+
+    @property
+    def _squares(self) -> tuple[str, ...]:
+        return (POINT_SQUARE,) if self.compared is not None else ()
+
+    @cached_property
+    def carried(self) -> tuple[tuple[tuple[Carried, ...], ...], ...]:
+        """What each layer's heads carry."""
+        return tuple(tuple(fetched(head, self.decoder) for head in layer.heads) for layer in self.decoder.layers)
 
     @cached_property
     def scores(self) -> tuple[tuple[Scores, ...], ...]:
         """The scores of each layer's heads, as they are exported."""
-        centre = self.recipe.centre
-        return tuple(tuple(sharpened(self.decoder, h, centre) for h in layer.heads) for layer in self.decoder.layers)
+        chosen = self.recipe.centre, self.recipe.span
+        return tuple(tuple(sharpened(self.decoder, h, *chosen) for h in layer.heads) for layer in self.decoder.layers)
 
     # ── tensors ─────────────────────────────────────────────────────────────────────────────────────────────
     def tensors(self) -> dict[str, Array]:
@@ -146,7 +176,7 @@ class Gpt2:
             prefix = f"transformer.h.{n}."
             for norm in ("ln_1", "ln_2"):
                 found |= self._norm(prefix + norm)
-            found |= {prefix + name: tensor for name, tensor in self._attention(layer.heads, self.scores[n]).items()}
+            found |= {prefix + name: tensor for name, tensor in self._attention(n).items()}
             found |= {prefix + name: tensor for name, tensor in self._feed_forward(layer.feed_forward).items()}
         found |= self._norm("transformer.ln_f")
         rows = [self._reads(form) for form in forms(self.decoder.unembedding, self.decoder.layout.directions)]
@@ -181,7 +211,7 @@ class Gpt2:
 
     def _tokens(self) -> Array:
         names, sink = self.decoder.layout.directions, {SINK_NAME: self.recipe.sink} if self.recipe.stock else {}
-        columns = forms(_transposed(self.decoder.token_embedding), names)
+        columns = forms(transposed(self.decoder.token_embedding), names)
         return np.array([self._writes({**form, **sink}) for form in [*columns, {}, {}]])
 
     def _places(self) -> Array:
@@ -190,6 +220,8 @@ class Gpt2:
         rows = self.decoder.position_embedding.by_row()
         for i in range(self.recipe.positions):
             values: Form = {CENTRED: i - c, CENTRED_SQUARE: (i - c) ** 2}
+            u, v = self.recipe.winding.point(i)
+            values |= dict(zip((*self._points, *self._squares), (u, v, u * u + v * v), strict=False))
             for name, entries in zip(self.decoder.layout.directions, rows, strict=True):
                 terms = [w * _feature(self.decoder.features[k], i) for k, w in entries.items()]
                 if terms:
@@ -201,32 +233,25 @@ class Gpt2:
         gamma = self.recipe.gamma(self.width)
         return {f"{name}.weight": np.full(self.width, gamma), f"{name}.bias": self._zeros(self.width)}
 
-    def _attention(self, heads: tuple[Head, ...], scores: tuple[Scores, ...]) -> dict[str, Array]:
-        d, names = self.width, self.decoder.layout.directions
+    def _attention(self, layer: int) -> dict[str, Array]:
+        d = self.width
         inward, outward = self._zeros(d, 3 * d), self._zeros(d, d)
-        root = float(round(self.head_size**0.5))  # GPT-2 divides the scores by it
-        for k, (head, scored) in enumerate(zip(heads, scores, strict=True)):
+        root = float(round(self.head_size**0.5))
+        for k, (carried, scored) in enumerate(zip(self.carried[layer], self.scores[layer], strict=True)):
             start = k * self.head_size
-            for slot, (query, key) in self.slots(scored):
+            for slot, (query, key) in enumerate(scored.components):
                 factor = self.recipe.temperature * root / scored.unit
                 inward[:, start + slot] = factor * self._reads(query)
                 inward[:, d + start + slot] = self._reads(key)
-            for slot, form in enumerate(forms(head.value, names)):
-                inward[:, 2 * d + start + slot] = self._reads(form)
-            for slot, form in enumerate(forms(_transposed(head.output), names)):
-                outward[start + slot] = self._writes(form)
+            for slot, (read, written) in enumerate(carried):
+                inward[:, 2 * d + start + slot] = self._reads(read)
+                outward[start + slot] = self._writes(written)
         return {
             "attn.c_attn.weight": inward,
             "attn.c_attn.bias": self._zeros(3 * d),
             "attn.c_proj.weight": outward,
             "attn.c_proj.bias": self._zeros(d),
         }
-
-    @staticmethod
-    def slots(scores: Scores) -> Iterator[tuple[int, tuple[Form, Form]]]:
-        """Yield for each component of a score where in the head it stands, and its query and key."""
-        places = SLOTS if len(scores.components) <= len(SLOTS) else range(len(scores.components))
-        yield from zip(places, scores.components, strict=False)
 
     def _feed_forward(self, layer: FeedForward | None) -> dict[str, Array]:
         d, gain, names = self.width, self.recipe.gain, self.decoder.layout.directions
@@ -235,7 +260,7 @@ class Gpt2:
         if layer is not None:
             for n, form in enumerate(forms(layer.input, names)):
                 inward[:, n] = gain * self._reads(form)
-            for n, form in enumerate(forms(_transposed(layer.output), names)):
+            for n, form in enumerate(forms(transposed(layer.output), names)):
                 outward[n] = self._writes(form) / gain
             bias[: len(layer.units)] = gain * layer.input_bias.dense()[:, 0]
             added = self._writes({names[row]: w for row, _, w in layer.output_bias.entries()})
@@ -254,10 +279,6 @@ def translated(decoder: Decoder, recipe: Recipe) -> Gpt2:
         ExportError: if it cannot be one.
     """
     return Gpt2(decoder, recipe)
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)
 
 
 def _feature(name: str, i: int) -> float:

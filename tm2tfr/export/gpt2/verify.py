@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,18 +12,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.comparison import Model, compared
-from tm2tfr.export.checkpoints.directory import KEY, NAMES, document, renamed
-from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
-from tm2tfr.export.gpt2.directory import load, statement
-from tm2tfr.export.gpt2.documents import config, generation, names, tokenizer_config
+from tm2tfr.export.checkpoints.directory import KEY, NAMES, README, inherited, strangers
+from tm2tfr.export.checkpoints.reading import METADATA
+from tm2tfr.export.checkpoints.settings import configured, differences
+from tm2tfr.export.checkpoints.verdict import Trial, Verdict, cause, judged, refused, unloaded
+from tm2tfr.export.gpt2.directory import TENSORS, Checkpoint, load, statement
+from tm2tfr.export.gpt2.documents import documents
+from tm2tfr.export.gpt2.limits import fitted
+from tm2tfr.export.gpt2.reference import Reference
 from tm2tfr.export.gpt2.running import Running
-from tm2tfr.export.gpt2.tensors import PAD, SLOTS, UNK, Gpt2, translated
+from tm2tfr.export.gpt2.tensors import Gpt2, translated
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
-
-_UNSEEN = {KEY, "torch_dtype", "tokenizer_class"}
-"""Settings that decide nothing once a checkpoint is loaded."""
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
@@ -33,61 +37,74 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     """
     machine.check_input(word)
     checkpoint = load(folder)
-    gpt2 = translated(decoder, checkpoint.recipe)
-    right, running = gpt2.tensors(), Running(checkpoint.folder)
-    found = [
-        *_loaded("config.json", running.model.config, config(gpt2)),
-        *_loaded("generation_config.json", running.model.generation_config, generation(gpt2)),
-        *_loaded("tokenizer_config.json", running.tokenizer, tokenizer_config(gpt2)),
-        *(renamed(document(folder), names(gpt2, statement(gpt2.recipe))) if (checkpoint.folder / NAMES).exists() else ()),
-        *differing(checkpoint.tensors, right, partial(described, gpt2)),
+    try:
+        fitted(decoder, machine, **asdict(checkpoint.recipe))
+    except ExportError as error:
+        return refused(machine.name, "config.json", error)
+    gpt2 = translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe)
+    right = written_by(checkpoint, documents(gpt2, machine, statement(gpt2.recipe)), "config.json")
+    strange = list(strangers(checkpoint.folder, {*right, README, TENSORS}))
+    reference = Reference({name: json.dumps(value) for name, value in right.items() if name != NAMES})
+
+    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return reference.saved.get(file, right[file]), reference.neutral.get(file, {})
+
+    beside = [
+        *strange,
+        *inherited("config.json", checkpoint.provenance, decoder),
+        *differences(checkpoint.folder, right, optional=NAMES, again=None if strange else again),
+        *metadata(checkpoint),
     ]
-    return judged(running, found, len(right), gpt2, machine, word, _read(gpt2))
+
+    def tried() -> Trial:
+        running = Running(checkpoint.folder)
+        loaded = {
+            "config.json": running.model.config,
+            "generation_config.json": running.model.generation_config,
+            "tokenizer_config.json": running.tokenizer,
+        }
+        return trial(running, checkpoint, reference.unlike(loaded), gpt2, machine, word, _read(gpt2))
+
+    return judged(machine.name, beside, checkpoint.tensors, gpt2.tensors(), partial(described, gpt2), tried)
+
+
+def written_by(checkpoint: Checkpoint, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
+    """Return what the JSON files of a checkpoint should hold, written by the version that it says; `texts`: by this one."""
+    right = {name: json.loads(text) for name, text in texts.items() if name != README}
+    version = checkpoint.settings[KEY].get("tm2tfr")
+    if isinstance(version, str):
+        right[NAMES]["tm2tfr"] = right[configuration][KEY]["tm2tfr"] = version
+    return right
+
+
+def metadata(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yield what the file of the tensors should not say of itself."""
+    yield from configured(f"{TENSORS}, metadata", checkpoint.metadata, METADATA)
 
 
 class Tokenized(Model, Protocol):
-    """A model with a tokenizer of `transformers`."""
+    """A model with a tokenizer of `transformers`, of which it is known what it has loaded."""
 
     tokenizer: Any
 
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the tensors that were loaded, by name."""
 
-def judged(
+
+def trial(
     model: Tokenized,
-    weights: Sequence[str],
-    tensors: int,
+    checkpoint: Checkpoint,
+    unlike: Iterable[str],
     gpt2: Gpt2,
     machine: Machine,
     word: str,
     read: Callable[[NDArray[Any]], NDArray[Any]],
-) -> Verdict:
-    """Run a model on `word`, and return the verdict on it.
-
-    Args:
-        weights: what differs in its weights, of so many `tensors`; `read`: see `cause`.
-    """
-    decoder = gpt2.decoder
-    own = {token: n for token, n in model.tokenizer.get_vocab().items() if token not in (PAD, UNK)}
-    if own != {token: n for n, token in enumerate(decoder.vocabulary)}:
-        weights = ["tokenizer.json: its vocabulary is not the machine's", *weights]
-        return Verdict(machine.name, tuple(weights), None, "", tensors, model.versions)
+) -> Trial:
+    """Run a model on `word`; `unlike`: what of its settings was not loaded as it should be; read: see `cause`."""
     run = compared(model, gpt2.vocabulary, machine, word, gpt2.recipe.positions)
-    why = cause(model, decoder, gpt2.vocabulary, run, read)
-    return Verdict(machine.name, tuple(weights), run, why, tensors, model.versions)
-
-
-def configured(file: str, found: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings, in `file`, that are not the recipe's: others, missing ones, further ones."""
-    for name in sorted({*found, *right}):
-        have, want = (repr(settings[name]) if name in settings else "missing" for settings in (found, right))
-        if have != want:
-            yield f"{file}: {name} is {have}, should be {want}"
-
-
-def _loaded(file: str, given: object, right: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what `transformers` took from `file`, or where there is nothing from its defaults, that is not the recipe's."""
-    wanted = {name: value for name, value in right.items() if name not in _UNSEEN}
-    found = {name: getattr(given, name, None) for name in wanted}
-    yield from configured(file, {name: str(x)[6:] if name == "dtype" else x for name, x in found.items()}, wanted)
+    why = cause(model, gpt2.decoder, gpt2.vocabulary, run, read)
+    loaded = (*unlike, *unloaded(model.tensors(), checkpoint.tensors, TENSORS))
+    return Trial(loaded, run, why, model.versions)
 
 
 def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:
@@ -123,8 +140,7 @@ def _head(gpt2: Gpt2, layer: int, column: int) -> str:
     head, slot = divmod(rest, gpt2.head_size)
     heads = gpt2.decoder.layers[layer].heads
     name = f"head {heads[head].name!r}" if head < len(heads) else f"head {head}, which has no task"
-    component = SLOTS.index(slot) if kind < 2 and slot in SLOTS else slot
-    return f"{name}, {('query', 'key', 'value')[kind]} {component}"
+    return f"{name}, {('query', 'key', 'value')[kind]} {slot}"
 
 
 def _unit(gpt2: Gpt2, layer: int, unit: int) -> str:

@@ -5,8 +5,6 @@ The only module that imports TransformerLens, and only when it is used.
 
 from __future__ import annotations
 
-import importlib
-import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -15,26 +13,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.card import typed
+from tm2tfr.export.checkpoints.reading import mapping
 from tm2tfr.export.gpt2.directory import TENSORS
+from tm2tfr.export.gpt2.running import LOCAL
 from tm2tfr.export.lens.documents import CONFIGURATION
 
-NEEDS = "pip install 'tm2tfr[lens]'; tm2tfr export --no-verify does without"
+MODULES = ["torch", "transformers", "safetensors.torch", "transformer_lens.model_bridge"]
 
 
-def required() -> tuple[Any, Any, Any, Any]:
+def required(otherwise: str = "") -> tuple[Any, Any, Any, Any]:
     """Return the modules torch, transformers and safetensors.torch, and TransformerLens's `TransformerBridge`.
+
+    Args:
+        otherwise: how the command does without them, if it does.
 
     Raises:
         ExportError: if they are not installed.
     """
-    try:
-        load = importlib.import_module
-        bridge = load("transformer_lens.model_bridge").TransformerBridge
-        return load("torch"), load("transformers"), load("safetensors.torch"), bridge
-    except ImportError as error:
-        raise ExportError(f"running this export needs TransformerLens ({error}): {NEEDS}") from error
+    torch, transformers, safetensors, bridge = extras.required(
+        "running this export needs TransformerLens", MODULES, "lens", otherwise=otherwise
+    )
+    return torch, transformers, safetensors, bridge.TransformerBridge
 
 
 class Running:
@@ -51,20 +53,24 @@ class Running:
         transformers.utils.logging.set_verbosity_error()
         self._torch.set_num_threads(1)  # models this small are slower with more
         try:
-            config = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))
+            config = mapping(folder / CONFIGURATION)
             tensors = safetensors.load_file(folder / TENSORS)
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
             dtype = tensors["embed.weight"].dtype
             self.model = bridge.boot_native(config, self.tokenizer, dtype=dtype)
             self.model.load_state_dict(tensors)
             self.model.cfg.eos_token_id = config["eos_token_id"]
-        except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
+        except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: TransformerLens cannot load it ({first_line(error)}): export it again") from error
 
     @property
     def versions(self) -> str:
         """What runs the model."""
         return f"TransformerLens {version('transformer-lens')}, torch {self._torch.__version__}"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the tensors that were loaded, by name."""
+        return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
     def prompt(self, word: str) -> list[int]:
         """Return the tokens of `word` and BOS, as the model has them."""

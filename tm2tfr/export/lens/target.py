@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.export.checkpoints.comparison import Run, told, tried
-from tm2tfr.export.checkpoints.directory import KEY, document, renamed, written
-from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
+from tm2tfr.export.checkpoints.comparison import WITHOUT, Run, told, tried
+from tm2tfr.export.checkpoints.directory import README, inherited, strangers, written
+from tm2tfr.export.checkpoints.reading import METADATA
+from tm2tfr.export.checkpoints.settings import differences
+from tm2tfr.export.checkpoints.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.export.gpt2.directory import TENSORS, load, statement
 from tm2tfr.export.gpt2.limits import fitted
+from tm2tfr.export.gpt2.reference import Reference
+from tm2tfr.export.gpt2.running import LOCAL
 from tm2tfr.export.gpt2.tensors import translated
-from tm2tfr.export.gpt2.verify import configured, described, judged
-from tm2tfr.export.lens.documents import CONFIGURATION, FORMAT, config, documents, names
+from tm2tfr.export.gpt2.verify import described, metadata, trial, written_by
+from tm2tfr.export.lens.documents import CONFIGURATION, FORMAT, documents
 from tm2tfr.export.lens.native import Native
 from tm2tfr.export.lens.running import Running, required
 from tm2tfr.machine.spec import Machine
@@ -64,14 +69,9 @@ def export(
         ExportError, OutputError: see there.
     """
     if verify:
-        required()
+        required(WITHOUT)
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
-    most = math.isqrt(MASKS // len(decoder.layers))
-    if recipe.positions > most:
-        what = (
-            f"{machine.name}: for {recipe.positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
-        )
-        raise ExportError(f"{what} of more than {MASKS / 2**30:.0f} GiB in all: use --positions {most}, or --to gpt2")
+    _refuse_masks(decoder, machine, recipe.positions)
     native, runs, versions = Native(translated(decoder, recipe)), list[Run](), list[str]()
 
     def look(made: Path) -> None:
@@ -84,7 +84,7 @@ def export(
                 raise ExportError(f"on {run.word!r} in {running.versions} {wrong}: nothing was written")
 
     texts = documents(native, machine, statement(recipe))
-    tensors = safetensors.save(native.tensors(), {"format": "pt"})
+    tensors = safetensors.save(native.tensors(), METADATA)
     place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
     return Exported(place, native, tuple(runs), "".join(versions))
 
@@ -98,16 +98,43 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     """
     machine.check_input(word)
     checkpoint = load(folder, format=FORMAT, configuration=CONFIGURATION)
-    native = Native(translated(decoder, checkpoint.recipe))
-    right, running = native.tensors(), Running(checkpoint.folder)
+    try:
+        fitted(decoder, machine, **asdict(checkpoint.recipe))
+        _refuse_masks(decoder, machine, checkpoint.recipe.positions)
+    except ExportError as error:
+        return refused(machine.name, CONFIGURATION, error)
+    native = Native(translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe))
+    gpt2 = native.gpt2
+    right = written_by(checkpoint, documents(native, machine, statement(checkpoint.recipe)), CONFIGURATION)
+    beside = [
+        *strangers(checkpoint.folder, {*right, README, TENSORS}),
+        *inherited(CONFIGURATION, checkpoint.provenance, decoder),
+        *differences(checkpoint.folder, right),
+        *metadata(checkpoint),
+    ]
+    reference = Reference({name: json.dumps(right[name]) for name in ("tokenizer.json", "tokenizer_config.json")})
 
     def in_words(name: str, at: Sequence[int]) -> str:
-        return described(native.gpt2, *native.origin(name, at))
+        if name == "unembed.bias":  # which the GPT-2 has not
+            return f"logit of {gpt2.vocabulary[at[0]]}, bias"
+        return described(gpt2, *native.origin(name, at))
 
-    named = {name: checkpoint.settings.get(name) for name in (KEY, "model_name")}  # no name decides anything
-    found = [
-        *configured(CONFIGURATION, checkpoint.settings, config(native) | named),
-        *renamed(document(folder), names(native, statement(checkpoint.recipe))),
-        *differing(checkpoint.tensors, right, in_words),
-    ]
-    return judged(running, found, len(right), native.gpt2, machine, word, native.read)
+    def tried() -> Trial:
+        tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
+        unlike = reference.unlike({"tokenizer_config.json": tokenizer})
+        running = Running(checkpoint.folder)
+        return trial(running, checkpoint, unlike, gpt2, machine, word, native.read)
+
+    return judged(machine.name, beside, checkpoint.tensors, native.tensors(), in_words, tried)
+
+
+def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:
+    """Check that the causal masks for so many positions may be made.
+
+    Raises:
+        ExportError: if they are too large.
+    """
+    most = math.isqrt(MASKS // len(decoder.layers))
+    if positions > most:
+        what = f"{machine.name}: for {positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
+        raise ExportError(f"{what} of more than {MASKS / 2**30:.0f} GiB in all: use --positions {most}, or --to gpt2")

@@ -10,7 +10,6 @@ the graph depends on what the matrices hold.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr import extras
 from tm2tfr._version import __version__
-from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.directory import KEY
 from tm2tfr.export.plain.recipe import Recipe
 from tm2tfr.export.plain.tensors import features, tensors
@@ -31,7 +30,6 @@ IDS, LOGITS = "input_ids", "logits"
 FEATURES = "position_features"
 CONSTANTS = (FEATURES, "axis -1", "hidden", "0", "1")
 """The initializers that are not matrices of the decoder."""
-NEEDS = "pip install 'tm2tfr[onnx]'"
 
 
 def required() -> Any:
@@ -40,10 +38,7 @@ def required() -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    try:
-        return importlib.import_module("onnx")
-    except ImportError as error:
-        raise ExportError(f"an ONNX graph is written by the package onnx ({error}): {NEEDS}") from error
+    return extras.required("an ONNX graph is written and read by the package onnx", ["onnx"], "onnx")[0]
 
 
 def stream(layer: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,24 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.directory import KEY
+from tm2tfr.export.checkpoints.reading import MOST_TENSORS, content
 from tm2tfr.export.onnx.graph import IDS, LOGITS, stream
 
 FILE = "model.onnx"
-NEEDS = "pip install 'tm2tfr[onnx]'; tm2tfr export --no-verify does without"
 
 
-def required() -> Any:
-    """Return the module onnxruntime.
+def required(otherwise: str = "") -> Any:
+    """Return the module onnxruntime; `otherwise`: how the command does without it, if it does.
 
     Raises:
         ExportError: if it is not installed.
     """
-    try:
-        return importlib.import_module("onnxruntime")
-    except ImportError as error:
-        raise ExportError(f"running an ONNX graph needs onnxruntime ({error}): {NEEDS}") from error
+    return extras.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
 
 
 class Running:
@@ -47,7 +44,8 @@ class Running:
         options.intra_op_num_threads = 1  # models this small are slower with more
         options.log_severity_level = 3
         try:
-            self.session = self._runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
+            model = content(folder / FILE, MOST_TENSORS)  # by its bytes, so that no other file is read with it
+            self.session = self._runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
             names = json.loads(self.session.get_modelmeta().custom_metadata_map[KEY])
             self._vocabulary, self._bos, self._stop = names["vocabulary"], names["bos"], names["stop"]
             self._layers = len(names["layers"])

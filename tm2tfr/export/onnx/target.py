@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -10,13 +9,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.card import example
-from tm2tfr.export.checkpoints.directory import KEY, renamed
+from tm2tfr.export.checkpoints.directory import KEY, NAMES, README
+from tm2tfr.export.checkpoints.reading import MOST_TENSORS, content, parsed_text
+from tm2tfr.export.checkpoints.settings import same
 from tm2tfr.export.onnx import graph
 from tm2tfr.export.onnx.running import FILE, Running, required
 from tm2tfr.export.plain import export as plain
-from tm2tfr.export.plain.documents import card, names
+from tm2tfr.export.plain.documents import card
 from tm2tfr.export.plain.recipe import Recipe
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
@@ -24,12 +25,13 @@ from tm2tfr.transformer.weights import Decoder
 __all__ = ["export", "verified"]
 
 FORMAT = "tm2tfr-onnx"
+FILES = (README, FILE, NAMES)
 
 
 def files(decoder: Decoder, machine: Machine, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
     model = graph.built(decoder, recipe, named)
-    return {FILE: model.SerializeToString(deterministic=True), "README.md": _card(decoder, machine, recipe)}
+    return {FILE: model.SerializeToString(deterministic=True), README: _card(decoder, machine, recipe)}
 
 
 def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -40,27 +42,37 @@ def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
     """
     onnx = graph.required()
     try:
-        model = onnx.load_from_string((folder / FILE).read_bytes())
+        model = onnx.load_from_string(content(folder / FILE, MOST_TENSORS))
         return model, _arrays(model)
     except OSError as error:
         raise ExportError(f"{folder}: {FILE} cannot be read: give a directory made by 'tm2tfr export'") from error
     except Exception as error:
-        raise ExportError(f"{folder}: {FILE} is damaged ({type(error).__name__}): export it again") from error
+        raise ExportError(f"{folder}: {FILE} is damaged ({first_line(error)}): export it again") from error
 
 
 def _arrays(model: Any) -> dict[str, NDArray[Any]]:
-    to_array = graph.required().numpy_helper.to_array
-    return {each.name: to_array(each) for each in model.graph.initializer}
+    """Return the initializers by name.
+
+    Raises:
+        ValueError: if one stands there twice, or is kept in another file, which nobody compares.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    for each in model.graph.initializer:
+        if each.name in found:
+            raise ValueError(f"the initializer {each.name!r} stands there twice")
+        if each.data_location or each.external_data:
+            raise ValueError(f"the initializer {each.name!r} is in another file")
+        found[each.name] = graph.required().numpy_helper.to_array(each)
+    return found
 
 
-def read(folder: Path) -> dict[str, NDArray[Any]]:
+def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
     """Return the matrices of an export. See `opened` for errors."""
-    return {name: array for name, array in opened(folder)[1].items() if name not in graph.CONSTANTS}
+    return {name: array for name, array in opened(folder)[1].items() if name not in graph.CONSTANTS}, ()
 
 
-def strange(folder: Path, decoder: Decoder, recipe: Recipe) -> Iterable[str]:
-    """Yield what of the graph, beside the decoder's matrices, is not as it was exported."""
-    named = names(decoder, recipe, FORMAT)
+def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what of the file, beside the decoder's matrices, is not as it was exported."""
     have, found = opened(folder)
     rows = found[graph.FEATURES].shape[:1] if graph.FEATURES in found else ()
     if rows != (recipe.positions,):  # a recipe may say anything: no table of that many rows is made to compare
@@ -71,17 +83,52 @@ def strange(folder: Path, decoder: Decoder, recipe: Recipe) -> Iterable[str]:
     for name in graph.CONSTANTS:
         if name not in found or found[name].tobytes() != right[name].tobytes():
             yield f"{FILE}: its constant {name!r} is not what it should be"
-    if list(have.graph.node) != list(want.graph.node):
+    if _bytes(have.graph.node) != _bytes(want.graph.node):
         pairs = zip(have.graph.node, want.graph.node, strict=False)
-        place = next((right.name for left, right in pairs if left != right), "the end")
+        place = next((right.name for left, right in pairs if _bytes(left) != _bytes(right)), "the end")
         yield f"{FILE}: its graph is another from {place!r} on"
-    metadata = {each.key: each.value for each in have.metadata_props}
     try:
-        told = json.loads(metadata[KEY])
-    except (KeyError, ValueError):
+        told = parsed_text(next(each.value for each in have.metadata_props if each.key == KEY))
+    except (StopIteration, ValueError):
         told = None
-    if not isinstance(told, dict) or any(renamed(told, named)):
+    if len(have.metadata_props) != 1 or not same(told, named):
         yield f"{FILE}: the names in its metadata are not the machine's"
+    yield from _further(have, want)
+
+
+def _further(have: Any, want: Any) -> Iterable[str]:
+    """Yield the parts of a file that are not as they were written, but for what is compared by its contents.
+
+    Whatever there is in the format, another graph within, a function that is called like an operator, a default for an
+    input: a field that was never written has to be empty.
+    """
+    for kept in (have, want):
+        del kept.graph.node[:], kept.metadata_props[:]
+        kept.producer_version = ""
+        for each in kept.graph.initializer:
+            each.ClearField("raw_data")
+            del each.dims[:]
+            each.ClearField("data_type")  # both are compared with the contents
+    names = [field.name for field in want.graph.DESCRIPTOR.fields]
+    for name in names:
+        if _bytes(getattr(have.graph, name)) != _bytes(getattr(want.graph, name)):
+            yield f"{FILE}: 'graph.{name}' is not as it was written"
+            have.graph.ClearField(name)
+            want.graph.ClearField(name)
+    for name in [field.name for field in want.DESCRIPTOR.fields if field.name != "graph"]:
+        if _bytes(getattr(have, name)) != _bytes(getattr(want, name)):
+            yield f"{FILE}: {name!r} is not as it was written"
+            have.ClearField(name)
+            want.ClearField(name)
+    if _bytes(have) != _bytes(want):
+        yield f"{FILE}: it holds something that the format does not know"
+
+
+def _bytes(value: Any) -> Any:
+    """Return a field in a form in which also what is unknown in it is compared."""
+    if hasattr(value, "SerializeToString"):
+        return value.SerializeToString(deterministic=True)
+    return value if isinstance(value, (str, bytes, int, float)) else [_bytes(each) for each in value]
 
 
 def _card(decoder: Decoder, machine: Machine, recipe: Recipe) -> str:
@@ -110,5 +157,5 @@ says, and multiplies matrices with all digits of the dtype; ONNX Runtime does on
     return card(decoder, machine, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
 
 
-PROGRAM = plain.Program("ONNX", FORMAT, required, files, Running, read, strange)
+PROGRAM = plain.Program("ONNX", FORMAT, required, files, Running, FILES, read, strange)
 export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)

@@ -9,6 +9,7 @@ from tm2tfr._version import __version__
 from tm2tfr.compiler.turing.gaps import smallest_gap
 from tm2tfr.export.checkpoints.card import checking, introduction
 from tm2tfr.export.checkpoints.directory import NAMES
+from tm2tfr.export.markdown import escaped
 from tm2tfr.export.plain.recipe import Recipe
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.soft import power_of_two, theorem_26
@@ -79,15 +80,15 @@ def card(decoder: Decoder, machine: Machine, recipe: Recipe, *, title: str, use:
     return f"""---
 tags: [turing-machine, tm2tfr]
 ---
-# {machine.name} {title}
+# {escaped(machine.name)} {title}
 
 {introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
 
 **How far it is right.** {told[0].upper()}{told[1:]}.
 This is certified, as of tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with bounds
 on what rounding adds. It holds here because the arithmetic is that engine's: scores are added up component by component,
-the tie-break last, each product and sum rounded once; a mean is a sum divided by a number; no other sum depends on its
-order. {assumed}
+the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number; no other sum
+depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or not). {assumed}
 More positions are refused.
 
 {checking(machine)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.export.checkpoints.comparison import Model, Run, compared, told, tried
-from tm2tfr.export.checkpoints.directory import NAMES, document, renamed, written
-from tm2tfr.export.checkpoints.verdict import Verdict, cause, differing
+from tm2tfr.export.checkpoints.comparison import WITHOUT, Model, Run, compared, told, tried
+from tm2tfr.export.checkpoints.directory import NAMES, document, inherited, strangers, written
+from tm2tfr.export.checkpoints.reading import whole
+from tm2tfr.export.checkpoints.settings import differences
+from tm2tfr.export.checkpoints.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.export.plain.documents import VERSION, as_json, names
 from tm2tfr.export.plain.recipe import Recipe, fitted
 from tm2tfr.export.plain.tensors import described, tensors
@@ -27,20 +30,25 @@ class Program:
 
     Args:
         title: what an export is, in a word or two; `format`: what its `NAMES` says.
-        required: raises ExportError unless what runs an export is installed.
+        required: raises ExportError unless what runs an export is installed, with what is said to do without it.
         files: all files but `NAMES`, by name, for a decoder, its machine, a recipe and the names.
         load: a model from a directory.
-        read: the matrices of an export by their names; ExportError if it is damaged.
-        strange: what in an export, beside its matrices, is not as it was written.
+        names: of all files of an export.
+        read: the matrices of an export by their names, and what their file says beside them that it should not;
+            ExportError if it is damaged.
+        strange: what in an export, beside its matrices and `NAMES`, is not as it was written; with the right names.
+        unlike: what a model has loaded that is not these matrices, as far as the program shows what it has loaded.
     """
 
     title: str
     format: str
-    required: Callable[[], object]
+    required: Callable[[str], object]
     files: Callable[[Decoder, Machine, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
     load: Callable[[Path], Model]
-    read: Callable[[Path], dict[str, NDArray[Any]]]
-    strange: Callable[[Path, Decoder, Recipe], Iterable[str]]
+    names: tuple[str, ...]
+    read: Callable[[Path], tuple[dict[str, NDArray[Any]], Iterable[str]]]
+    strange: Callable[[Path, Decoder, Recipe, Mapping[str, Any]], Iterable[str]]
+    unlike: Callable[[Any, Mapping[str, NDArray[Any]]], Iterable[str]] = lambda _model, _found: ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def export(
         ExportError, OutputError: see there.
     """
     if verify:
-        program.required()
+        program.required(WITHOUT)
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
     named = names(decoder, recipe, program.format)
     files = {**program.files(decoder, machine, recipe, named), NAMES: as_json(named)}
@@ -105,24 +113,36 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
     machine.check_input(word)
     said = document(folder)
     recipe = recipe_of(folder, said)
-    found, right = program.read(folder), tensors(decoder, recipe.dtype)
-    strange = list(renamed(said, names(decoder, recipe, program.format)))
-    weights = [*strange, *differing(found, right, partial(described, decoder)), *program.strange(folder, decoder, recipe)]
     try:
         fitted(decoder, machine, **asdict(recipe))
     except ExportError as error:
-        weights.append(f"{NAMES}: its recipe: {error}")
-    run, why, unrun, versions = None, "", "since its names are not the machine's", ""
-    if not strange:
-        try:
-            model = program.load(folder)
-            run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
-            why, versions = cause(model, decoder, decoder.vocabulary, run, lambda x: x), model.versions
-        except ExportError as error:
-            if not weights:
-                raise
-            unrun = f"since it cannot be: {error}"
-    return Verdict(machine.name, tuple(weights), run, why, len(right), versions, unrun)
+        return refused(machine.name, NAMES, error)
+    found, metadata = program.read(folder)
+    told = _told(decoder, recipe, program.format, said)
+    beside = [
+        *strangers(folder, program.names),
+        *inherited(NAMES, said["provenance"], decoder),
+        *differences(folder, {NAMES: told}),
+        *metadata,
+        *program.strange(folder, decoder, recipe, told),
+    ]
+
+    def tried() -> Trial:
+        model = program.load(folder)
+        run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
+        why = cause(model, decoder, decoder.vocabulary, run, lambda x: x)
+        return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
+
+    right = tensors(decoder, recipe.dtype)
+    return judged(machine.name, beside, found, right, partial(described, decoder), tried)
+
+
+def _told(decoder: Decoder, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the names of an export should be, as JSON has them, where it comes from what it says it does."""
+    right = names(replace(decoder, provenance=said["provenance"]), recipe, format)
+    version = said.get("tm2tfr")
+    told: dict[str, Any] = json.loads(as_json(right | ({"tm2tfr": version} if isinstance(version, str) else {})))
+    return told
 
 
 def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
@@ -134,6 +154,8 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
     if said.get("version") != VERSION:
         raise ExportError(f"{folder}: an export of version {said.get('version')!r}, not {VERSION!r}: make it again")
     try:
-        return Recipe(**said["recipe"])
+        recipe = Recipe(**said["recipe"])
+        whole(said["recipe"], "positions", "max_head")
     except (KeyError, TypeError) as error:
         raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): make it again") from error
+    return recipe

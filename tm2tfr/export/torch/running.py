@@ -10,23 +10,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 
+from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 
-NEEDS = "pip install 'tm2tfr[torch]'; tm2tfr export --no-verify does without"
 
-
-def required() -> Any:
-    """Return the module torch.
+def required(otherwise: str = "") -> Any:
+    """Return the module torch; `otherwise`: how the command does without it, if it does.
 
     Raises:
         ExportError: if it is not installed.
     """
-    try:
-        return importlib.import_module("torch")
-    except ImportError as error:
-        raise ExportError(f"running this model needs torch ({error}): {NEEDS}") from error
+    return extras.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
 
 
 class Running:
@@ -44,13 +39,17 @@ class Running:
         self._code = importlib.import_module("tm2tfr.export.torch.model")
         try:
             self.model = self._code.load(folder, attention).to(device)
-        except (OSError, ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
+        except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: model.py cannot load it ({first_line(error)}): export it again") from error
 
     @property
     def versions(self) -> str:
         """What runs the model."""
         return f"torch {self._torch.__version__}"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the matrices that were loaded, by name."""
+        return {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word` and BOS."""
@@ -62,7 +61,7 @@ class Running:
         try:
             with self._torch.inference_mode():
                 return [int(n) for n in self.model(given).argmax(dim=-1)]
-        except (RuntimeError, IndexError, ValueError) as error:
+        except Exception as error:
             raise ExportError(f"model.py cannot run these weights ({first_line(error)}): export it again") from error
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:

@@ -7,13 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
 from tm2tfr.export.checkpoints.card import argument, example
+from tm2tfr.export.checkpoints.directory import NAMES, README
+from tm2tfr.export.checkpoints.reading import METADATA, content
+from tm2tfr.export.checkpoints.reading import tensors as stored
+from tm2tfr.export.checkpoints.settings import configured
+from tm2tfr.export.checkpoints.verdict import unloaded
 from tm2tfr.export.plain import export as plain
 from tm2tfr.export.plain.documents import card
 from tm2tfr.export.plain.recipe import Recipe
@@ -25,12 +28,13 @@ from tm2tfr.transformer.weights import Decoder
 __all__ = ["export", "verified"]
 
 CODE, TENSORS = "model.py", "weights.safetensors"
+FILES = (README, CODE, NAMES, TENSORS)
 
 
 def files(decoder: Decoder, machine: Machine, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
-    weights = safetensors.save(tensors(decoder, recipe.dtype), {"format": "pt"})
-    return {CODE: code(), TENSORS: weights, "README.md": _card(decoder, machine, recipe, names["temperature"])}
+    weights = safetensors.save(tensors(decoder, recipe.dtype), METADATA)
+    return {CODE: code(), TENSORS: weights, README: _card(decoder, machine, recipe, names["temperature"])}
 
 
 def code() -> str:
@@ -38,34 +42,38 @@ def code() -> str:
     return Path(__file__).with_name(CODE).read_text(encoding="utf-8")
 
 
-def read(folder: Path) -> dict[str, NDArray[Any]]:
-    """Return the matrices of an export.
+def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
+    """Return the matrices of an export, and what their file should not say of itself.
 
     Raises:
         ExportError: if there are none, or they are damaged.
     """
     try:
-        found = safetensors.load_file(folder / TENSORS)
+        found, metadata = stored(folder / TENSORS)
     except OSError as error:
         raise ExportError(f"{folder}: {TENSORS} cannot be read: give a directory made by 'tm2tfr export'") from error
-    except (SafetensorError, KeyError) as error:
+    except ValueError as error:
         raise ExportError(f"{folder}: {TENSORS} is damaged ({error}): export it again") from error
-    if any(tensor.dtype not in (np.float32, np.float64) for tensor in found.values()):
-        raise ExportError(f"{folder}: its tensors are neither float32 nor float64: export it again")
-    return found
+    return found, configured(f"{TENSORS}, metadata", metadata, METADATA)
 
 
-def strange(folder: Path, _decoder: Decoder, _recipe: Recipe) -> Iterable[str]:
-    """Yield where `model.py` is not the one that was exported."""
+def strange(folder: Path, _decoder: Decoder, _recipe: Recipe, _named: Mapping[str, Any]) -> Iterable[str]:
+    """Yield where `model.py` is not the one that was exported; only a line may end in another way."""
     try:
-        have, want = (folder / CODE).read_text(encoding="utf-8").splitlines(), code().splitlines()
+        have = content(folder / CODE).replace(b"\r\n", b"\n")
     except (OSError, ValueError):
         yield f"{CODE}: cannot be read"
         return
+    want = code().encode()
     if have != want:
-        pairs = enumerate(zip([*have, None], [*want, None], strict=False), 1)
+        pairs = enumerate(zip([*have.split(b"\n"), None], [*want.split(b"\n"), None], strict=False), 1)
         line = next(n for n, (a, b) in pairs if a != b)
         yield f"{CODE}: line {line} is not as this version writes it (the weights are run by its own {CODE})"
+
+
+def unlike(model: Running, found: Mapping[str, NDArray[Any]]) -> Iterable[str]:
+    """Return what `model` has loaded that is not what was found in the file."""
+    return unloaded(model.tensors(), found, TENSORS)
 
 
 def _card(decoder: Decoder, machine: Machine, recipe: Recipe, temperature: float) -> str:
@@ -92,5 +100,5 @@ certified: of it the theorem speaks in exact arithmetic."""
     return card(decoder, machine, recipe, title="in plain PyTorch", use=use, assumed=assumed, table=table)
 
 
-PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, Running, read, strange)
+PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, Running, FILES, read, strange, unlike)
 export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)

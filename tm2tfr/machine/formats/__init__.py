@@ -1,1 +1,1 @@
-"""Texts that describe machines, one format a file."""
+"""Texts that describe machines, one format per file."""

@@ -1,4 +1,4 @@
-"""Warnings about a document that is a machine, but perhaps not the one that its author meant."""
+"""Warnings about a document that is a machine, but perhaps not the one its author meant."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from collections.abc import Iterator
 from tm2tfr.errors import listing
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.source import Mark
+from tm2tfr.machine.reach import dead_states, reachable_states, unread_symbols
 from tm2tfr.machine.spec import Machine
 
 _RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
 
 
 def advise(machine: Machine, draft: Draft) -> None:
-    """Note the warnings about `machine`, which was read from `draft`."""
-    from tm2tfr.machine import graph  # noqa: PLC0415  (networkx is slow to import)
-
+    """Record the warnings about `machine`, which was read from `draft`."""
     for mark in _commented_rules(draft):
-        remedy = "if this is a rule for the symbol, quote it: '#'"
+        remedy = "if this is a rule for that symbol, quote it: '#'"
         draft.log.add(draft.log.source.span(mark), "'#' begins a comment in YAML", remedy, "warning")
-    reached = graph.reachable_states(machine)
+    reached = reachable_states(machine)
     _unreachable(machine, draft, reached)
-    _endless(machine, draft, reached & graph.dead_states(machine))
-    _unread(machine, draft, frozenset(graph.unread_symbols(machine)))
+    _endless(machine, draft, reached & dead_states(machine))
+    _unread(machine, draft, frozenset(unread_symbols(machine)))
 
 
 def _commented_rules(draft: Draft) -> Iterator[Mark]:
@@ -34,16 +33,16 @@ def _commented_rules(draft: Draft) -> Iterator[Mark]:
 
 
 def _unreachable(machine: Machine, draft: Draft, reached: frozenset[str]) -> None:
-    """States without a path from the start; the verdicts are named for completeness and may be unused."""
+    """States without a path from the start, except accepting and rejecting ones, which may be declared and unused."""
     known = {*reached, *machine.accept_states, *(machine.reject or ())}
     states = [q for q in machine.states if q not in known]
     if states:
         what = f"no rule leads from the start state to {_named('state', states)}"
-        _warn(draft, states[0], what, "mend the rule that should, or remove what is not used")
+        _warn(draft, states[0], what, "fix the rule that should lead there, or remove what is unused")
 
 
 def _endless(machine: Machine, draft: Draft, dead: frozenset[str]) -> None:
-    """States from which no halt can be reached, unless an example says that this is meant."""
+    """States from which no halt can be reached, unless an example shows that this is intended."""
     if any(example.outcome == "limit" for example in machine.examples):
         return
     states = [q for q in machine.states if q in dead]
@@ -56,10 +55,10 @@ def _endless(machine: Machine, draft: Draft, dead: frozenset[str]) -> None:
 
 
 def _unread(machine: Machine, draft: Draft, unread: frozenset[str]) -> None:
-    """Symbols that no rule reads although the head may meet them.
+    """Symbols that no rule reads although the head may come across them.
 
-    It may if they are in the input and input is read at all, or if a rule writes them and goes on, in a machine
-    that moves both ways.
+    That can happen if they are in the input and the input is read at all, or if a rule writes them and does not
+    halt, in a machine that moves both ways.
     """
     words = {*(machine.input or ""), *(a for example in machine.examples for a in example.input)}
     if "input_alphabet" in draft.values:
@@ -71,7 +70,7 @@ def _unread(machine: Machine, draft: Draft, unread: frozenset[str]) -> None:
     for (q, a), rule in machine.transitions.items():
         if both_ways and rule.state not in machine.halting_states:
             written.setdefault(rule.write, ("table", q, a, "write"))
-    remedy = "a run stops where it meets one: add rules, if this is not meant"
+    remedy = "a run stops where it reads one: add rules if this is not intended"
     met, lost = unread & words, (unread - words) & written.keys()
     if met:
         symbols = [a for a in machine.tape_alphabet if a in met]

@@ -1,7 +1,7 @@
-"""Deterministic Turing machines of automata-lib (https://github.com/caleb531/automata): the class `DTM`.
+"""Deterministic Turing machines from automata-lib (https://github.com/caleb531/automata): the class `DTM`.
 
 Transitions are ``{state: {symbol: (new state, symbol written, "L" | "R" | "N")}}``, the tape is two-way, a final
-state accepts on entry and has no rules, and every other halt rejects. Nothing here needs automata-lib but `to_dtm`.
+state accepts on entry and has no rules, and every other halt rejects. Only `to_dtm` needs automata-lib.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _FIELDS = ("states", "input_symbols", "tape_symbols", "transitions", "initial_st
 
 
 def from_dtm(dtm: object, *, name: str = "dtm") -> Machine:
-    """Return the machine that a `DTM` is; states that are no text are named by their ``str``.
+    """Return a `DTM` as a machine; states that are not strings are named by their ``str``.
 
     Raises:
-        SpecError: if it has several tapes, choices, or names that fall together, or is no machine at all.
+        SpecError: if it has several tapes, choices or clashing names, or is not a machine at all.
     """
     missing = [field for field in _FIELDS if not hasattr(dtm, field)]
-    what = f"{type(dtm).__name__} is not a DTM of automata-lib"
+    what = f"{type(dtm).__name__} is not a DTM from automata-lib"
     if missing:
-        raise _refusal(name, f"{what}: it has no {', '.join(missing)}", "give an automata.tm.dtm.DTM")
+        raise _refusal(name, f"{what}: it has no {', '.join(missing)}", "pass an automata.tm.dtm.DTM")
     if hasattr(dtm, "n_tapes"):
-        raise _refusal(name, f"{what}: it has {dtm.n_tapes} tapes", "a machine here has one: give a DTM")
+        raise _refusal(name, f"{what}: it has {dtm.n_tapes} tapes", "machines here have one: pass a DTM")
     source: Any = dtm
     names = _names(source.states, name)
     rules: dict[tuple[str, str], Rule] = {}
     for q, row in source.transitions.items():
         for a, result in row.items():
             if isinstance(result, set | frozenset | list):
-                remedy = "a machine here is deterministic: give a DTM"
-                raise _refusal(name, f"state {names[q]!r} has a choice for {a!r}, nondeterminism", remedy)
+                remedy = "machines here are deterministic: pass a DTM"
+                raise _refusal(name, f"state {names[q]!r} has a choice on {a!r} (nondeterminism)", remedy)
             r, b, move = result
             rules[names[q], a] = Rule(names[r], b, MOVES[move])
     gamma = _ordered(source.tape_symbols, (a for _, a in rules))
@@ -62,7 +62,7 @@ def _names(states: Iterable[object], name: str) -> dict[Any, str]:
 
 
 def _ordered(some: Iterable[str], first: Iterable[str]) -> tuple[str, ...]:
-    """Return the members of a set, those that come `first` before the others, which are sorted."""
+    """Return the members of a set: those in `first`, in that order, then the others, sorted."""
     members = frozenset(some)
     return tuple(dict.fromkeys([*(a for a in first if a in members), *sorted(members)]))
 
@@ -73,10 +73,10 @@ def _refusal(name: str, what: str, remedy: str) -> SpecError:
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
 def arguments(machine: Machine) -> dict[str, Any]:
-    """Return the keyword arguments of a `DTM` that is `machine`.
+    """Return the keyword arguments that make `machine` as a `DTM`.
 
     Raises:
-        ConversionError: if its halts are no verdicts, or it may run into the end of a one-way tape.
+        ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
     """
     return _arguments(_translated(machine).machine)
 
@@ -85,7 +85,7 @@ def to_dtm(machine: Machine) -> Any:
     """Return `machine` as a `DTM`.
 
     Raises:
-        ConversionError: as `arguments`, and if automata-lib is not installed.
+        ConversionError: as for `arguments`, and if automata-lib is not installed.
     """
     given = arguments(machine)
     try:
@@ -99,7 +99,7 @@ def write(machine: Machine) -> Written:
     """Return Python code that makes `machine` with automata-lib.
 
     Raises:
-        ConversionError: as `arguments`.
+        ConversionError: as for `arguments`.
     """
     t = _translated(machine)
     given = _arguments(t.machine)
@@ -119,13 +119,13 @@ def write(machine: Machine) -> Written:
 def _translated(machine: Machine) -> Translation:
     t = two_way(with_verdicts(Translation(machine, "automata-lib")))
     if machine.start in machine.accept_states:
-        raise t.refusal("its start state accepts, which no initial state there may", "choose another format")
+        raise t.refusal("its start state accepts, which it does not allow", "choose another format")
     return t
 
 
 def _arguments(m: Machine) -> dict[str, Any]:
     rows: dict[str, dict[str, tuple[str, str, str]]] = {q: {} for q in m.states if q not in m.halting_states}
-    rows.setdefault(m.start, {})  # which a DTM insists on
+    rows.setdefault(m.start, {})  # a DTM insists on it
     for (q, a), rule in m.transitions.items():
         rows[q][a] = (rule.state, rule.write, LETTERS[rule.move])
     return {

@@ -1,7 +1,7 @@
 """bbchallenge text, ``1RB1LB_1LA1RZ``: rows are the states A, B, …, cells are write, move, next state.
 
-A letter past the last row halts, Z by custom; ``---`` is undefined and halts too. The blank is 0, the start
-state A, the tape two-way. A step into a halting state is made and counts; ``---`` is no step.
+A letter past the last row halts, by convention Z; ``---`` is undefined and halts too. The blank is 0, the start
+state A, the tape two-way. A step into a halting state is made and counts; ``---`` is not a step.
 Source: https://bbchallenge.org.
 """
 
@@ -48,23 +48,23 @@ def read(source: Source) -> Loaded:
     draft = Draft(Log(source), values={"name": stem(source.file)})
     rows = _rows(source)
     if not rows:
-        draft.error(None, "there is no machine in this text", "write rows such as 1RB1LB_1LA1RZ")
+        draft.error(None, "this text contains no machine", "write rows such as 1RB1LB_1LA1RZ")
         raise draft.log.failure()
     if len(rows) > len(LETTERS):
-        draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: 26 rows at most")
+        draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
         raise draft.log.failure()
     for number in [n for n, line in enumerate(source.lines) if "_" in line][1:]:
         draft.error(
-            _node((Mark(number, 0), source.lines[number])), "a second machine begins here", "keep one machine a file"
+            _node((Mark(number, 0), source.lines[number])), "a second machine begins here", "keep one machine per file"
         )
     width = len(rows[0])
     rules: dict[tuple[str, str], Rule] = {}
     for state, row in zip(LETTERS, rows, strict=False):
         if len(row) != width or width > 10:
             what = f"the row of state {state} has {len(row)} cells, " + (
-                "10 at most" if width > 10 else f"the first {width}"
+                "at most 10 are allowed" if width > 10 else f"the first one {width}"
             )
-            draft.error(_node(row[0]), what, "write a cell for each symbol, --- where nothing is defined")
+            draft.error(_node(row[0]), what, "write one cell per symbol, --- where nothing is defined")
         for symbol, cell in zip("0123456789", row, strict=False):
             rule = _rule(draft, cell, width)
             if rule is not None:
@@ -86,7 +86,7 @@ def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[s
 
 
 def _rows(source: Source) -> list[list[tuple[Mark, str]]]:
-    """Return the cells of each row: pieces between underscores, several spaces, or line ends."""
+    """Return the cells of each row; rows are separated by underscores, several spaces, or line breaks."""
     rows = []
     for number, line in enumerate(source.lines):
         apart = "_" if "_" in line else r"\s{2,}" if _spaced(line) else r"\s+"
@@ -103,7 +103,7 @@ def _rows(source: Source) -> list[list[tuple[Mark, str]]]:
 
 
 def _spaced(line: str) -> bool:
-    """Whether a line has its cells apart, as in ``1RB 1LB  1LA 1RZ``."""
+    """Whether a line separates its cells, as in ``1RB 1LB  1LA 1RZ``."""
     return all(len(word) == 3 for word in line.split())
 
 
@@ -111,13 +111,13 @@ def _rule(draft: Draft, cell: tuple[Mark, str], width: int) -> Rule | None:
     mark, text = cell
     found = _CELL.fullmatch(text)
     if found is None:
-        what = f"{text!r} is no cell"
+        what = f"{text!r} is not a cell"
         draft.error(_node(cell), what, "a cell is a digit, L or R, and a letter, as in 1RB, or ---")
         return None
     if text == UNDEFINED:
         return None
     if int(found[1]) >= width:
-        what = f"{text!r} writes {found[1]}, and the rows have {width} cells, for the symbols up to {width - 1}"
+        what = f"{text!r} writes {found[1]}, but the rows have {width} cells, for the symbols up to {width - 1}"
         draft.error(_node((mark, text[0])), what, f"write a symbol below {width}, or add cells to the rows")
         return None
     return Rule(found[3], found[1], -1 if found[2] == "L" else 1)
@@ -133,31 +133,31 @@ def write(machine: Machine) -> Written:
     """Return `machine` as bbchallenge text.
 
     Raises:
-        ConversionError: if it has verdicts, too many states or symbols, stays that go on, or a one-way tape
-            whose end it may run into.
+        ConversionError: if it has verdicts, too many states or symbols, a rule that stays and does not halt, or
+            a one-way tape whose end it may run into.
     """
     t = Translation(machine, "bbchallenge text")
     if machine.decides:
-        raise t.refusal("it accepts and rejects, and there is only one kind of halt", "choose another format")
+        raise t.refusal("it accepts and rejects, but the format has only one kind of halt", "choose another format")
     t = without_stays(two_way(t))
     m = t.machine
     rows = [m.start, *(q for q in m.states if q != m.start and q not in m.halting_states)]
     symbols = [m.blank, *(a for a in m.tape_alphabet if a != m.blank)]
     if len(symbols) > 10:
-        raise t.refusal(f"it has {len(symbols)} symbols, and a symbol is a digit", "choose another format")
+        raise t.refusal(f"it has {len(symbols)} symbols, but a symbol is one digit", "choose another format")
     halts = m.halting_states & {rule.state for rule in m.transitions.values()} - {m.start}
     if len(rows) + bool(halts) > len(LETTERS):
-        raise t.refusal(f"it has {len(rows)} states that go on, and a state is a letter", "choose another format")
+        raise t.refusal(f"it has {len(rows)} states with rules, but a state is one letter", "choose another format")
     states = {**dict.fromkeys((q for q in m.states if q in halts), HALT), **dict(zip(rows, LETTERS, strict=False))}
     digits = dict(zip(symbols, "0123456789", strict=False))
     notes = [
-        f"{noun}s have other names: {', '.join(f'{old!r} is {new!r}' for old, new in names.items())}"
+        f"{noun}s are renamed: {', '.join(f'{old!r} to {new!r}' for old, new in names.items())}"
         for noun, names in (("state", states), ("symbol", digits))
         if any(old != new for old, new in names.items())
     ]
     if (lost := {*m.tape_alphabet} - {*(m.input_alphabet or ()), m.blank}) and len(symbols) > 1:
         shown = ", ".join(sorted(digits[a] for a in lost))
-        notes.append(f"the input alphabet cannot be said: {shown} can be input as well")
+        notes.append(f"the input alphabet is lost: {shown} can be input as well")
     dense = renamed(replace(m, states=(*rows, *halts)), states, digits)
     cells = [[_cell(dense, q, a) for a in "0123456789"[: len(symbols)]] for q in LETTERS[: len(rows)]]
     return Written("_".join("".join(row) for row in cells) + "\n", (*t.notes, *notes))

@@ -19,7 +19,7 @@ TEXTS: Mapping[str, str] = {
     "start state": "start",
     "input": "input",
 }
-"""The keys that hold a text, and the keywords of `Machine` for them."""
+"""The keys with a text as value, and the keywords of `Machine` for them."""
 
 NAMES: Mapping[str, tuple[str, str]] = {
     "accept": ("accept", "a state"),
@@ -27,7 +27,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "input alphabet": ("input_alphabet", "a symbol"),
     "tape alphabet": ("tape_alphabet", "a symbol"),
 }
-"""The keys that hold one name or a list of names, the keywords of `Machine` for them, and what they name."""
+"""The keys with a name or a list of names as value, the keywords of `Machine` for them, and what is named."""
 
 KEYS = (*TEXTS, *NAMES, "synonyms", "table", "examples")
 EXAMPLE_KEYS = ("input", "outcome", "steps", "tape", "max steps")
@@ -58,7 +58,7 @@ def read_document(root: Map, draft: Draft) -> None:
             draft.warn(
                 key,
                 f"unknown key {key.text!r}{draft.nearest(key.text, KEYS, _MEANT)}",
-                "it is ignored: mend it, or make it a comment",
+                "it is ignored: fix it, or make it a comment",
             )
     for name in found:
         key, value = found[name]
@@ -69,7 +69,7 @@ def read_document(root: Map, draft: Draft) -> None:
         synonyms = found["synonyms"][1] if "synonyms" in found else None
         Table(draft).read(found["table"][1], synonyms)
     else:
-        draft.error(None, "there is no table", "add a line 'table:' and below it the states with their rules")
+        draft.error(None, "there is no table", "add a line 'table:', and below it the states with their rules")
     if "examples" in found:
         draft.values["examples"] = _examples(draft, found["examples"][1])
     _check_input(draft)
@@ -85,7 +85,7 @@ def _read_texts(draft: Draft, found: Fields) -> None:
             if not (value.empty and name in ("name", "description", "source")):
                 draft.values[keyword] = value.text
         else:
-            draft.error(value, f"{name} is {kind(value)}, not text", "write it as text, in quotes if need be")
+            draft.error(value, f"{name} is {kind(value)}, not text", "write it as text, in quotes if necessary")
             draft.unreadable.add(name)
 
 
@@ -95,8 +95,8 @@ def _read_names(draft: Draft, found: Fields) -> None:
             continue
         key, value = found[name]
         if isinstance(value, Scalar) and value.empty:
-            remedy = f"write {noun} or a list of them, [] for none, or remove the line"
-            draft.error(key, f"nothing stands after {name!r}", remedy)
+            remedy = f"write {noun}, or a list of them ([] for none), or remove the line"
+            draft.error(key, f"nothing follows {name!r}", remedy)
             names = None
         else:
             names = draft.scalars(value, noun)
@@ -109,7 +109,7 @@ def _read_names(draft: Draft, found: Fields) -> None:
 
 
 def _check_input(draft: Draft) -> None:
-    """The blank in the input: legal on turingmachine.io, but no word of any input alphabet has it."""
+    """The blank in the input: legal on turingmachine.io, but no word over an input alphabet contains it."""
     word, blank = draft.values.get("input", ""), draft.values["blank"]
     if len(blank) != 1 or blank not in word:
         return
@@ -119,7 +119,7 @@ def _check_input(draft: Draft) -> None:
         draft.log.add(span, f"{what}, which is not in the input alphabet", "use another symbol there")
     else:
         remedy = "the machine loads, but this input cannot be run: use another symbol there"
-        draft.log.add(span, f"{what}, which no input alphabet has", remedy, "warning")
+        draft.log.add(span, f"{what}, which no input alphabet contains", remedy, "warning")
 
 
 def _examples(draft: Draft, node: Node) -> tuple[Example, ...]:
@@ -149,7 +149,7 @@ def _example(draft: Draft, node: Node, place: str) -> Example | None:
             texts[name] = value.text
             draft.marks["examples", place, name] = key if value.empty else value
         else:
-            draft.error(value, f"{name} is {kind(value)}, not text", "write it as text, in quotes if need be")
+            draft.error(value, f"{name} is {kind(value)}, not text", "write it as text, in quotes if necessary")
     for name, remedy in (("input", "add input: WORD"), ("outcome", f"add outcome: {', '.join(OUTCOMES)}")):
         if name not in fields and len(fields) == len(node.pairs):
             draft.error(node, f"the example has no {name}", remedy)

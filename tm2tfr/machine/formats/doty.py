@@ -1,9 +1,9 @@
-"""Programs of David Doty's automata simulator, ``.tm``, with one tape.
+"""Programs for David Doty's automata simulator, ``.tm``, with one tape.
 
-First ``states = {q,r}``, ``input_alphabet = {0,1}``, ``tape_alphabet_extra = {x,_}``, ``start_state = q``,
+First come ``states = {q,r}``, ``input_alphabet = {0,1}``, ``tape_alphabet_extra = {x,_}``, ``start_state = q``,
 ``accept_state``, ``reject_state`` and ``num_tapes = 1``, then ``delta =`` and rules ``q,0 -> r,x,R;``. ``//`` begins
-a comment, ``_`` is the blank, ``?`` reads any symbol that has no rule of its own and, written, leaves it. The tape
-is one-way, the head stays at cell 0, and a missing rule rejects.
+a comment and ``_`` is the blank; ``?`` reads any symbol without a rule of its own, and written it leaves the symbol
+unchanged. The tape is one-way, the head stays at cell 0 when it moves left there, and a missing rule rejects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REMEDY = "a rule is 'state, symbol -> new state, symbol, L|R|S;'"
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text has a rule, or the line above the rules, of this format."""
+    """Return whether a text contains a rule of this format, or the line above the rules."""
     return _LIKE.search(text) is not None
 
 
@@ -50,7 +50,7 @@ class _Program:
     draft: Draft
     found: dict[str, Scalar] = field(default_factory=dict)
     rules: dict[tuple[str, str], tuple[Rule, str, dict[str, Node]]] = field(default_factory=dict)
-    """(state, symbol or ?) -> the rule, what it writes (? for what it reads), and where its parts stand."""
+    """(state, symbol or ?) -> the rule, what it writes (? for what it reads), and where its parts are."""
 
     def read(self) -> Loaded:
         in_rules = False
@@ -88,15 +88,15 @@ class _Program:
         self.found.setdefault(match["key"], node)
 
     def headers(self) -> None:
-        """Put what stands above the rules into the draft."""
+        """Put the lines above the rules into the draft."""
         draft, values = self.draft, self.draft.values
         for key in ("start_state", "accept_state", "reject_state", "input_alphabet", "states"):
             if key not in self.found:
                 draft.error(None, f"there is no line '{key} = …'", "add it above 'delta ='")
         tapes = self.found.get("num_tapes")
         if tapes is not None and tapes.text != "1":
-            what = f"this machine has {tapes.text} tapes, and a machine here has one"
-            draft.error(tapes, what, "translate it to one tape first")
+            what = f"this machine has {tapes.text} tapes, but machines here have one"
+            draft.error(tapes, what, "convert it to one tape first")
         for key, ours in (("start_state", "start"), ("accept_state", "accept"), ("reject_state", "reject")):
             if key in self.found:
                 text = self.found[key].text
@@ -125,23 +125,23 @@ class _Program:
         match = _RULE.fullmatch(text)
         if match is None:
             column = start + len(text) - len(text.lstrip())
-            self.draft.error(_node(number, column, text.strip()), "this is no rule", _REMEDY)
+            self.draft.error(_node(number, column, text.strip()), "this is not a rule", _REMEDY)
             return
         nodes = {part: _node(number, start + match.start(part), match[part]) for part in match.groupdict()}
         wrong = [part for part in ("read", "write", "move") if len(match[part]) != 1]
         for part in wrong:
-            what = f"{match[part]!r} is not one character: a machine here has one tape"
+            what = f"{match[part]!r} is not one character: machines here have one tape"
             self.draft.error(nodes[part], what, _REMEDY)
         if not wrong and match["move"] not in MOVES:
             self.draft.error(nodes["move"], f"{match['move']!r} is not a move", "use L, R or S")
         elif not wrong and match["write"] == ANY != match["read"]:
-            self.draft.error(nodes["write"], "'?' is written, but not read", "write the symbol")
+            self.draft.error(nodes["write"], "'?' is written but not read", "write the symbol")
         elif not wrong:
             key, rule = (match["state"], match["read"]), Rule(match["new"], match["write"], MOVES[match["move"]])
             if key in self.rules:
                 first = self.rules[key][2]["state"].start.line + 1
-                what = f"state {key[0]!r} has a rule for {key[1]!r} in line {first} already: a choice, nondeterminism"
-                self.draft.error(nodes["state"], what, "keep one of them: a machine here is deterministic")
+                what = f"state {key[0]!r} already has a rule for {key[1]!r} in line {first}: a choice (nondeterminism)"
+                self.draft.error(nodes["state"], what, "keep one of them: machines here are deterministic")
             self.rules.setdefault(key, (rule, match["write"], nodes))
 
     def expand(self) -> None:
@@ -152,7 +152,7 @@ class _Program:
         rules: dict[tuple[str, str], Rule] = {}
         for (state, symbol), (rule, write, nodes) in self.rules.items():
             if state in ends:
-                self.draft.warn(nodes["state"], f"no run goes on in state {state!r}", "remove the rule")
+                self.draft.warn(nodes["state"], f"no run continues from state {state!r}", "remove the rule")
                 continue
             for a in self.matched(state, symbol):
                 rules[state, a] = Rule(rule.state, a if write == ANY else write, rule.move)
@@ -162,7 +162,7 @@ class _Program:
         values["transitions"] = rules
 
     def matched(self, state: str, symbol: str) -> Iterator[str]:
-        """Yield the symbols that a rule is for: an exact rule goes before the wildcard."""
+        """Yield the symbols that a rule is for: an exact rule takes precedence over the wildcard."""
         if symbol != ANY:
             yield symbol
             return

@@ -1,4 +1,4 @@
-"""What could be read of a native document, where it stands, and the complaints about the rest."""
+"""The readable part of a native document with its places, and the complaints about the rest."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Fields = dict[str, tuple[Scalar, Node]]
 
 @dataclass
 class Draft:
-    """The keywords of a `Machine`, as far as they are read.
+    """The keywords of a `Machine`, as far as they have been read.
 
-    `marks` maps the path of a `Problem` to the node to point at. What is `unreadable` was reported where it
-    stands: the checks of the machine say nothing more about it.
+    `marks` maps the path of a `Problem` to the node to point at. Whatever is `unreadable` was reported in its
+    place: the checks of the machine say nothing more about it.
     """
 
     log: Log
@@ -31,15 +31,15 @@ class Draft:
 
     # ── complaints ──────────────────────────────────────────────────────────────────────────────────────
     def error(self, node: Node | None, what: str, remedy: str) -> None:
-        """Note an error at `node`."""
+        """Record an error at `node`."""
         self.log.add(self.span(node), what, remedy)
 
     def warn(self, node: Node | None, what: str, remedy: str) -> None:
-        """Note a warning at `node`."""
+        """Record a warning at `node`."""
         self.log.add(self.span(node), what, remedy, "warning")
 
     def span(self, node: Node | None, position: int | None = None) -> Span | None:
-        """Return where `node` stands, or the character at `position` of it if it is written without escapes."""
+        """Return the span of `node`, or of its character at `position` if it is written without escapes."""
         if node is None:
             return None
         span = self.log.source.span(node.start, node.end)
@@ -50,7 +50,7 @@ class Draft:
         return span
 
     def nearest(self, name: str, known: Collection[str], meant: Mapping[str, str]) -> str:
-        """Return `` (did you mean 'x'?)`` for the `known` name that `name` means by custom or resembles, if any."""
+        """Return `` (did you mean 'x'?)`` for the `known` name that `name` commonly means or resembles, if any."""
         if len(self.log.found) >= MOST_DIAGNOSTICS:  # nobody will see it
             return ""
         sure = meant.get(name.lower()) or next((k for k in known if k.lower() == name.lower()), None)
@@ -58,11 +58,11 @@ class Draft:
 
     # ── pieces of a document ────────────────────────────────────────────────────────────────────────────
     def entries(self, node: Map, noun: str) -> list[tuple[Scalar, Node]]:
-        """Return the entries of a mapping whose keys are text, duplicates too; report those and the others."""
+        """Return the entries of a mapping whose keys are text, including duplicates; report those and other keys."""
         found, first = [], dict[str, Scalar]()
         for key, value in node.pairs:
             if not isinstance(key, Scalar):
-                self.error(key, f"{kind(key)} cannot be a {noun}", f"write the {noun} as text, in quotes if need be")
+                self.error(key, f"{kind(key)} cannot be a {noun}", f"write the {noun} as text, in quotes if necessary")
                 continue
             found.append((key, value))
             if first.setdefault(key.text, key) is not key:
@@ -81,17 +81,17 @@ class Draft:
         return found
 
     def twice(self, node: Node, first: Node, what: str) -> None:
-        """Report that `what`, which stands at `first`, stands at `node` again."""
+        """Report that `what`, first found at `first`, occurs again at `node`."""
         place = self.span(first)
         where = f"line {place.line}, column {place.column}" if place else "the text"
-        self.error(node, f"{what} is here a second time, the first is in {where}", "remove one of the two")
+        self.error(node, f"{what} is given a second time; the first is in {where}", "remove one of the two")
 
     def scalars(self, node: Node, noun: str) -> list[Scalar] | None:
         """Return the texts of a text or a list of texts; report anything else and return None."""
         items = node.items if isinstance(node, List) else (node,)
         for item in items:
             if not isinstance(item, Scalar):
-                self.error(item, f"{kind(item)} where {noun} is wanted", "write it as text, in quotes if need be")
+                self.error(item, f"expected {noun}, found {kind(item)}", "write it as text, in quotes if necessary")
         texts = [item for item in items if isinstance(item, Scalar)]
         return texts if len(texts) == len(items) else None
 
@@ -100,7 +100,7 @@ class Draft:
         """Return the machine.
 
         Raises:
-            SpecError: with all that is wrong with it and with the document.
+            SpecError: with every error of the machine and of the document.
         """
         try:
             machine = Machine(**self.values)
@@ -112,7 +112,7 @@ class Draft:
         return machine
 
     def complain(self, problem: Problem) -> None:
-        """Report what the checks of `Machine` found, where it stands in the text."""
+        """Report a problem found by the checks of `Machine`, at its place in the text."""
         at, position = problem.at, None
         if at[0] in self.unreadable:
             return

@@ -1,7 +1,7 @@
-"""Exact translations: from a machine to another with the same outcome, steps and tape that a format can say.
+"""Exact translations: from a machine to one with the same outcome, steps and tape that a format can express.
 
-Each either changes nothing, or says what it changed in a note, or refuses with the reason. Outer blanks are no
-part of a tape, and symbols and states may get other names, one to one, or for halting states many to one.
+Each either changes nothing, or notes what it changed, or refuses and gives the reason. Outer blanks are not part
+of a tape; symbols and states may be renamed, one to one, or many to one for halting states.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SPARE = "xyzabcdefghijklmnopqrstuvwXYZABCDEFGHIJKLMNOPQRSTUVW0123456789#$%&@+=?
 
 
 class Written(NamedTuple):
-    """A machine in some format, and what a reader of it should know about the translation."""
+    """A machine in some format, with notes for the reader about the translation."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -37,8 +37,8 @@ class Translation:
         return replace(self, machine=machine, notes=(*self.notes, *notes))
 
     def refusal(self, what: str, remedy: str) -> ConversionError:
-        """Return the error that says why `target` cannot say the machine."""
-        return ConversionError(f"{self.machine.name}: {self.target} cannot say this machine: {what}: {remedy}")
+        """Return the error that says why `target` cannot express the machine."""
+        return ConversionError(f"{self.machine.name}: {self.target} cannot express this machine: {what}: {remedy}")
 
 
 def two_way(t: Translation) -> Translation:
@@ -52,16 +52,16 @@ def two_way(t: Translation) -> Translation:
     bad = left_at_the_edge(t.machine)
     if bad is not None:
         q, a = bad
-        what = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r}) and go on"
-        raise t.refusal(what, "mark cell 0, so that no run gets there, or choose a format with one-way tapes")
-    note = "the one-way tape has become a two-way one: no run moves left at cell 0 and goes on, so nothing differs"
+        what = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r}) without halting"
+        raise t.refusal(what, "mark cell 0 so that no run does so, or choose a format with one-way tapes")
+    note = "the one-way tape becomes a two-way one: no run moves left at cell 0 without halting, so no run differs"
     return t.to(replace(t.machine, tape="two-way", yaml=None), note)
 
 
 def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
-    """Return a (state, symbol) with which some run may move left at cell 0 and go on, or None if no run ever does.
+    """Return a (state, symbol) in which some run may move left at cell 0 without halting, or None if no run does.
 
-    A search of all (state, symbol in cell 0, head there or not), every other cell holding whatever it likes:
+    A search of all (state, symbol in cell 0, head there or not), where every other cell may hold any symbol:
     what it does not find cannot happen.
     """
     sigma = (*(machine.input_alphabet or ()), machine.blank)
@@ -86,22 +86,23 @@ def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
 
 
 def without_stays(t: Translation) -> Translation:
-    """Return the machine without the move S: into a halting state it can as well move right.
+    """Return the machine without the move S: a step into a halting state may just as well move right.
 
     Raises:
-        ConversionError: if a step that stays is followed by another: to go right and back would count twice.
+        ConversionError: if a step that stays may be followed by another: going right and back would be two steps.
     """
     stays = [(key, rule) for key, rule in t.machine.transitions.items() if rule.move == 0]
     for (q, a), rule in stays:
         if rule.state not in t.machine.halting_states:
-            what = f"δ({q}, {a!r}) stays in its cell, and there is no such move"
+            what = f"δ({q}, {a!r}) stays in its cell, but the format has no such move"
             raise t.refusal(
-                what, "move right and back with one more state (which makes runs longer), or choose another format"
+                what, "move right and back with an extra state (which makes runs longer), or choose another format"
             )
     if not stays:
         return t
     moved = {key: Rule(rule.state, rule.write, rule.move or 1) for key, rule in t.machine.transitions.items()}
-    note = f"where {len(stays)} rule{'s' * (len(stays) > 1)} stayed in a cell before a halt, the head now moves right"
+    which = f"{len(stays)} rules that stayed in the cell" if len(stays) > 1 else "a rule that stayed in the cell"
+    note = f"{which} before a halt now move{'s' * (len(stays) == 1)} right"
     return t.to(replace(t.machine, transitions=moved, yaml=None), note)
 
 
@@ -109,18 +110,18 @@ def with_verdicts(t: Translation) -> Translation:
     """Return the machine.
 
     Raises:
-        ConversionError: if its halts are no verdicts, which all halts of the target are.
+        ConversionError: if it halts without verdicts, as no machine of the target does.
     """
     if not t.machine.decides:
         raise t.refusal(
-            "it halts without a verdict, and every run there accepts or rejects",
-            "say which halt accepts with a key such as 'accept: STATE' in YAML",
+            "it halts without a verdict, but every run there accepts or rejects",
+            "declare which halt accepts, in YAML with a key such as 'accept: STATE'",
         )
     return t
 
 
 def renamed(machine: Machine, states: Mapping[str, str], symbols: Mapping[str, str]) -> Machine:
-    """Return `machine` with other names for states and symbols; halting states may share one name."""
+    """Return `machine` with states and symbols renamed; halting states may share a name."""
 
     def word(text: str) -> str:
         return "".join(symbols.get(a, a) for a in text)
@@ -141,7 +142,7 @@ def renamed(machine: Machine, states: Mapping[str, str], symbols: Mapping[str, s
         states=named(machine.states) or (),
         input_alphabet=tuple(map(word, machine.input_alphabet or ())),
         tape_alphabet=tuple(map(word, machine.tape_alphabet)),
-        accept=named(machine.accept_states if machine.decides else None),  # not by its name any more
+        accept=named(machine.accept_states if machine.decides else None),  # its name no longer says so
         reject=named(machine.reject),
         input=None if machine.input is None else word(machine.input),
         examples=tuple(examples),
@@ -162,14 +163,14 @@ def with_symbols(t: Translation, allowed: Callable[[str], bool], blank: str | No
         if a != m.blank and (not allowed(a) or a == blank):
             spare = next((s for s in _spare() if s not in taken and allowed(s)), None)
             if spare is None:
-                raise t.refusal(f"there is no character left to write the symbol {a!r} with", "use fewer symbols")
+                raise t.refusal(f"no character is left to represent the symbol {a!r}", "use fewer symbols")
             names[a] = spare
             taken.add(spare)
     return t.to(renamed(m, {}, names), *_said("symbol", names)) if names else t
 
 
 def with_states(t: Translation, names: Mapping[str, str]) -> Translation:
-    """Return the machine with states renamed; who holds a name that is given to another gets a new one."""
+    """Return the machine with states renamed; a state whose name is given to another one gets a new name."""
     m, given = t.machine, frozenset(names.values())
     changed = {q: r for q, r in names.items() if q != r}
     taken = {*m.states, *given}
@@ -181,7 +182,7 @@ def with_states(t: Translation, names: Mapping[str, str]) -> Translation:
 
 
 def fresh(name: str, taken: Iterable[str]) -> str:
-    """Return `name` with a number that makes it a new one."""
+    """Return `name` with a number that makes it unique."""
     known = frozenset(taken)
     return next(new for k in count(1) if (new := f"{name}_{k}") not in known)
 
@@ -210,7 +211,7 @@ def _spare() -> Iterator[str]:
 
 
 def _said(noun: str, names: Mapping[str, str]) -> Iterator[str]:
-    shown = [f"{old!r} is {new!r}" for old, new in names.items() if old != new]
+    shown = [f"{old!r} to {new!r}" for old, new in names.items() if old != new]
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        yield f"{noun}s have other names: {', '.join(shown[:8])}{more}"
+        yield f"{noun}s are renamed: {', '.join(shown[:8])}{more}"

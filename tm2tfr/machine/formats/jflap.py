@@ -1,9 +1,9 @@
-"""JFLAP's ``.jff`` files (https://www.jflap.org) of Turing machines with one tape.
+"""JFLAP's ``.jff`` files (https://www.jflap.org) for Turing machines with one tape.
 
 An empty read or write is the blank, a missing move is R. A final state accepts on entry, every other halt rejects;
-the tape is two-way. ``!x`` reads all symbols but x, ``~`` any symbol, and written it leaves the symbol. Rules that
-overlap are a choice there, and are refused unless they do the same. The blank has no name there: it is ``_`` here,
-or the first of a few other signs that is no symbol, unless a comment names it: ``<!-- blank: # -->``.
+the tape is two-way. ``!x`` reads any symbol but x; ``~`` reads any symbol, and written it leaves the symbol unchanged.
+Rules that overlap are a choice in JFLAP, and are refused unless they do the same. JFLAP does not name the blank: it
+is ``_`` here, or the first of a few other signs that is not a symbol, unless a comment names it: ``<!-- blank: # -->``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Reader:
             self.state(element, body, marks)
         if len(marks["initial"]) != 1:
             many = "two states are" if marks["initial"] else "no state is"
-            self.draft.error(body.node, f"{many} initial", "mark the state in which a run starts, and no other")
+            self.draft.error(body.node, f"{many} initial", "mark the state in which a run starts as initial, and no other")
         for element in body.all("transition"):
             self.transition(element)
         if any(d.severity == "error" for d in self.draft.log.found):
@@ -85,10 +85,10 @@ class _Reader:
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
     def kind(self) -> None:
-        """Refuse what is no Turing machine with one tape."""
+        """Refuse anything but a Turing machine with one tape."""
         kind = self.root.first("type")
         if self.root.tag != "structure" or kind is None:
-            self.draft.error(self.root.node, f"<{self.root.tag}> is not a file of JFLAP", "save a Turing machine in JFLAP")
+            self.draft.error(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
             raise self.draft.log.failure()
         if kind.text.strip() != "turing":
             what = f"this is JFLAP's {kind.text.strip()!r}, not a Turing machine"
@@ -96,24 +96,24 @@ class _Reader:
             raise self.draft.log.failure()
         tapes = self.root.first("tapes")
         if tapes is not None and tapes.text.strip() not in ("", "1"):
-            what = f"this machine has {tapes.text.strip()} tapes, and a machine here has one"
-            self.draft.error(tapes.node, what, "translate it to one tape first")
+            what = f"this machine has {tapes.text.strip()} tapes, but machines here have one"
+            self.draft.error(tapes.node, what, "convert it to one tape first")
             raise self.draft.log.failure()
 
     def state(self, element: xml.Element, body: xml.Element, marks: dict[str, list[str]]) -> None:
-        """Read a state; a block that holds a machine of its own is refused."""
+        """Read a state; a block that contains a machine of its own is refused."""
         number = element.attributes.get("id")
         if number is None:
-            self.draft.error(element.node, "a state without an id", 'add id="…"')
+            self.draft.error(element.node, "the state has no id", 'add id="…"')
             return
         if number in self.states:
-            self.draft.error(element.node, f"the id {number!r} is here a second time", "give each state an id of its own")
+            self.draft.error(element.node, f"the id {number!r} is used a second time", "give each state an id of its own")
             return
         tag = element.first("tag")
         inner = None if tag is None else body.first(tag.text.strip())
         if element.tag == "block" and inner is not None and any(inner.all("state", "block", "transition", "automaton")):
-            what = f"the building block {element.attributes.get('name', number)!r} holds a machine of its own"
-            self.draft.error(element.node, what, "put its states in its place: a machine here is flat")
+            what = f"the building block {element.attributes.get('name', number)!r} contains a machine of its own"
+            self.draft.error(element.node, what, "replace it with its states: machines here are flat")
         name = element.attributes.get("name", "").strip() or f"q{number}"
         known = frozenset(self.states.values())
         self.states[number] = name if name not in known else f"{name} ({number})"
@@ -123,19 +123,19 @@ class _Reader:
                 named.append(self.states[number])
 
     def transition(self, element: xml.Element) -> None:
-        """Read a transition, as it is written."""
+        """Read a transition as it is written."""
         ends = []
         for tag in ("from", "to"):
             end = element.first(tag)
             if end is None:
-                self.draft.error(element.node, f"a transition without <{tag}>", "name the state by its id")
+                self.draft.error(element.node, f"the transition has no <{tag}>", "add it, with the id of a state")
             elif end.text.strip() not in self.states:
-                self.draft.error(end.node, f"no state has the id {end.text.strip()!r}", "name a state by its id")
+                self.draft.error(end.node, f"no state has the id {end.text.strip()!r}", "use the id of a state")
             else:
                 ends.append(self.states[end.text.strip()])
         several = next((e for e in element.children if e.attributes.get("tape", "1") != "1"), None)
         if several is not None:
-            self.draft.error(several.node, "this is for a second tape", "a machine here has one tape")
+            self.draft.error(several.node, "this is for a second tape", "remove it: machines here have one tape")
             return
         texts = {}
         for tag, default in (("read", ""), ("write", ""), ("move", "R")):
@@ -161,15 +161,15 @@ class _Reader:
         rules: dict[tuple[str, str], tuple[Rule, Node]] = {}
         for element, q, r, symbol, write, move in self.transitions:
             if q in final:
-                draft.warn(element.node, f"no run goes on in the final state {q!r}", "remove the transition")
+                draft.warn(element.node, f"no run continues from the final state {q!r}", "remove the transition")
                 continue
             for a in _matching(symbol, gamma, blank):
                 rule = Rule(r, {"": blank, SQUARE: blank, ANY: a}.get(write, write), move)
                 before = rules.setdefault((q, a), (rule, element.node))
                 if before[0] != rule:
                     first = before[1].start.line + 1
-                    what = f"state {q!r} has another transition for {a!r}, in line {first}: a choice, nondeterminism"
-                    draft.error(element.node, what, "keep one of them: a machine here is deterministic")
+                    what = f"state {q!r} already has a transition for {a!r} in line {first}: a choice (nondeterminism)"
+                    draft.error(element.node, what, "keep one of them: machines here are deterministic")
         draft.marks |= {("table", q, a): node for (q, a), (_, node) in rules.items()}
         draft.values |= {
             "transitions": {key: rule for key, (rule, _) in rules.items()},
@@ -186,11 +186,11 @@ class _Reader:
             draft.values["input"] = word
 
     def comment(self, key: str) -> str:
-        """Return what a comment says under a key, the empty string if none does."""
+        """Return the value that a comment has for a key, or the empty string if there is no such comment."""
         return self.comments[key][0].strip() if key in self.comments else ""
 
     def alphabet(self, key: str) -> tuple[str, ...] | None:
-        """Return the symbols that a comment lists, None if there is no such list."""
+        """Return the symbols that a comment lists, or None if there is no such list."""
         symbols = self.comment(key).split()
         return tuple(symbols) if key in self.comments and all(len(a) == 1 for a in symbols) else None
 
@@ -200,11 +200,11 @@ def _wrong(tag: str, text: str) -> tuple[str, str] | None:
     if tag == "move":
         return None if text in MOVES else (f"{text!r} is not a move", "use L, R or S")
     if "}" in text:
-        return f"{text!r} reads into a variable, and a machine here has none", "write a transition for each symbol"
+        return f"{text!r} reads into a variable, which machines here do not have", "write one transition per symbol"
     if tag == "read" and len(text) == 2 and text.startswith(NOT):
         return None
     if len(text) > 1:
-        several = "; write a transition for each symbol" if "," in text else ""
+        several = "; write one transition per symbol" if "," in text else ""
         return f"the symbol {text!r} is not one character", f"a symbol is exactly one character{several}"
     return None
 
@@ -228,7 +228,7 @@ def write(machine: Machine) -> Written:
     """Return `machine` as a ``.jff`` file.
 
     Raises:
-        ConversionError: if its halts are no verdicts, or it may run into the end of a one-way tape.
+        ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
     """
     t = two_way(with_verdicts(Translation(machine, "JFLAP")))
     t = with_symbols(t, _symbol, None if _symbol(machine.blank) else "_")

@@ -1,4 +1,4 @@
-"""What every reader of a format returns."""
+"""The value that every reader of a format returns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tm2tfr.machine.spec import Machine
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A machine, and what its author may not have meant."""
+    """A machine, and warnings about what its author may not have meant."""
 
     machine: Machine
     warnings: tuple[Diagnostic, ...] = ()
 
 
 def stem(file: str) -> str:
-    """Return the name of a machine that does not say its own: that of its file."""
+    """Return the name of a machine that does not give its own: that of its file."""
     return "machine" if file.startswith("<") else PurePath(file).stem or "machine"

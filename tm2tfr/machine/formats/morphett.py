@@ -1,12 +1,13 @@
-"""Programs of Anthony Morphett's Turing machine simulator (https://morphett.info/turing).
+"""Programs for Anthony Morphett's Turing machine simulator (https://morphett.info/turing).
 
-A rule a line, ``state read write l|r|* new-state``, perhaps with a breakpoint ``!``; ``;`` begins a comment, ``_``
-is the blank. ``*`` reads any symbol in any state and leaves a symbol, the head or the state as it is. The most
-specific rule counts: (q, s), (q, *), (*, s), (*, *). A run starts in state 0 and stops in a state that begins with
+One rule per line, ``state read write l|r|* new-state``, optionally with a breakpoint ``!``; ``;`` begins a comment, ``_``
+is the blank. ``*`` matches any symbol or state, and leaves the symbol, the head or the state as it is. The most
+specific rule applies: (q, s), (q, *), (*, s), (*, *). A run starts in state 0 and stops in a state that begins with
 ``halt``: ``halt-accept`` accepts, ``halt-reject`` rejects; a program without either halts without a verdict.
 
-What the simulator asks for beside its program can stand in comments here: ``; name:``, ``; tape: one-way`` (its
-semi-infinite variant), ``; input: 0101``, ``; input alphabet: 0 1``, ``; tape alphabet: 0 1 x _``.
+Settings that the simulator takes apart from its program can be given here in comments:
+``; name:``, ``; tape: one-way`` (its semi-infinite variant),
+``; input: 0101``, ``; input alphabet: 0 1``, ``; tape alphabet: 0 1 x _``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _HEADER = re.compile(r"\s*;\s*(?P<key>name|tape|input|input alphabet|tape alphab
 
 
 def looks_like(text: str) -> bool:
-    """Return whether some line of a text is a rule of this format, and most have the length of one."""
+    """Return whether some line of a text is a rule of this format, and most lines have as many parts as one."""
     lines = [line for line in text.splitlines() if line.split(";")[0].strip()]
     long = sum(4 <= len(line.split(";")[0].split()) <= 6 for line in lines)
     return long * 2 > len(lines) and any(_RULE.fullmatch(line) for line in lines)
@@ -84,7 +85,7 @@ class _Program:
                 self.headers.setdefault(header["key"], (header["value"], node))
             self.line(number, text.split(";")[0])
         if not self.lines and not self.draft.log.found:
-            self.draft.error(None, "there is no rule in this text", "write rules such as '0 1 _ r 0', one a line")
+            self.draft.error(None, "this text contains no rule", "write rules such as '0 1 _ r 0', one per line")
         if any(d.severity == "error" for d in self.draft.log.found):
             raise self.draft.log.failure()
         self.expand()
@@ -97,13 +98,13 @@ class _Program:
             return
         tokens = [m[0] for m in found]
         nodes = tuple(Node(Mark(number, m.start()), Mark(number, m.end())) for m in found)
-        remedy = "a rule is 'state read write l|r|* new-state', and perhaps ! after it"
+        remedy = "a rule is 'state read write l|r|* new-state', optionally followed by !"
         if len(tokens) < 5:
-            what = f"there is no {_FIELDS[len(tokens)]} here"
+            what = f"the {_FIELDS[len(tokens)]} is missing"
             self.draft.error(Node(nodes[0].start, nodes[-1].end), what, remedy)
             return
         if len(tokens) > 6 or (len(tokens) == 6 and tokens[5] != "!"):
-            several = " (more than one tape cannot be said here)" if len(tokens) > 6 else ""
+            several = " (machines here have one tape)" if len(tokens) > 6 else ""
             self.draft.error(nodes[5], f"{tokens[5]!r} is one entry too many{several}", remedy)
             return
         state, symbol, write, move, new = tokens[:5]
@@ -120,25 +121,25 @@ class _Program:
             self.add(Line(state, symbol, write, MOVES[move.lower()], new, nodes))
 
     def add(self, line: Line) -> None:
-        """Add a rule: of two for the same state and symbol the last counts, as there."""
+        """Add a rule: of two for the same state and symbol the last one applies, as in the simulator."""
         before = self.lines.get((line.state, line.read))
         if before is not None:
-            what = f"the rule for state {line.state!r} and symbol {line.read!r} replaces that in line "
+            what = f"the rule for state {line.state!r} and symbol {line.read!r} replaces the one in line "
             what += str(before.tokens[0].start.line + 1)
             self.draft.warn(line.tokens[0], what, "remove one of the two")
         if stops(line.state):
             self.draft.warn(
-                line.tokens[0], f"no run goes on in state {line.state!r}", "remove the rule, or rename the state"
+                line.tokens[0], f"no run continues from state {line.state!r}", "remove the rule, or rename the state"
             )
         self.lines[line.state, line.read] = line
 
     # ── what the program means ──────────────────────────────────────────────────────────────────────────
     def expand(self) -> None:
-        """Put the machine into the draft, with a rule for each state and symbol instead of the wildcards."""
+        """Put the machine into the draft, with a rule for each state and symbol in place of the wildcards."""
         draft, lines = self.draft, self.lines.values()
         states = dict.fromkeys([START, *(q for x in lines for q in (x.state, x.new) if q != ANY)])
         if not any(x.state in (START, ANY) for x in lines):
-            what = f"no rule is for state {START!r}, in which a run starts"
+            what = f"there is no rule for state {START!r}, in which a run starts"
             draft.error(next(iter(lines)).tokens[0], what, f"name the start state {START!r}")
         self.headers_into(draft)
         named = dict.fromkeys(a for x in lines for a in (x.read, x.write) if a != ANY)
@@ -160,7 +161,7 @@ class _Program:
         return next((self.lines[key] for key in keys if key in self.lines), None)
 
     def verdicts(self, states: dict[str, None]) -> dict[str, object]:
-        """Return the states with a verdict; beside them a bare ``halt`` is a halt that does not accept."""
+        """Return the states with a verdict; where there are any, a bare ``halt`` counts as a rejection."""
         ends = [q for q in states if stops(q)]
         accept = tuple(q for q in ends if q.lower() == ACCEPT)
         reject = tuple(q for q in ends if q.lower() == REJECT)
@@ -174,7 +175,7 @@ class _Program:
         return {"accept": accept, "reject": tuple(q for q in ends if q not in accept)}
 
     def headers_into(self, draft: Draft) -> None:
-        """Read what the comments say beyond the program, as far as they are meant for us."""
+        """Read the settings given in comments, as far as they are meant for this program."""
         for key in ("input alphabet", "tape alphabet"):
             value, node = self.headers.get(key, ("*", None))
             symbols = value.split()
@@ -186,13 +187,13 @@ class _Program:
         if "tape" in self.headers and self.headers["tape"][0].split(" ")[0] in TAPES:
             draft.values["tape"] = self.headers["tape"][0].split(" ")[0]
         word, node = self.headers.get("input", ("", None))
-        if node is None or " " in word:  # a sentence about the input
+        if node is None or " " in word:  # prose about the input
             return
         draft.marks["input",] = node
         if (at := word.find(ANY)) > 0:
             mark = Node(Mark(node.start.line, node.start.column + at), Mark(node.start.line, node.start.column + at + 1))
-            what = f"the mark '*' starts the head at cell {at}, and here a run starts at cell 0, on the first symbol"
-            draft.error(mark, what, "move the mark to the front, or add rules that walk there")
+            what = f"the mark '*' starts the head at cell {at}, but runs here start at cell 0, on the first symbol"
+            draft.error(mark, what, "move the mark to the front, or add rules that move the head there")
         draft.values["input"] = word.replace(ANY, "")
 
     def sigma(self) -> Iterator[str]:
@@ -214,12 +215,12 @@ def write(machine: Machine) -> Written:
     """Return `machine` as a program.
 
     Raises:
-        ConversionError: if it halts before its first step, which no state named 0 can.
+        ConversionError: if it halts before its first step, which the state named 0 cannot do.
     """
     t = with_symbols(Translation(machine, "Morphett's simulator"), _symbol, BLANK)
     m = t.machine
     if m.start in m.halting_states:
-        raise t.refusal("it halts before its first step", "let the start state have a rule")
+        raise t.refusal("it halts before its first step", "add a rule for the start state")
     names = {"accept": ACCEPT, "reject": REJECT, "halt": HALT}
     ends = {q: names[outcome] for q in m.states if (outcome := m.outcome_of(q)) is not None}
     odd = renumbered(m, lambda q: q in ends or _state(q), "q")
@@ -229,7 +230,7 @@ def write(machine: Machine) -> Written:
     notes = list(t.notes)
     if m.decides and not {ACCEPT, REJECT} & {rule.state for rule in m.transitions.values()}:
         rules.append(f"never _ * * {REJECT}" if "never" not in m.states else f"never-entered _ * * {REJECT}")
-        notes.append("a rule of a state that no run enters says that the other halts reject")
+        notes.append("a rule for a state that no run enters declares that the other halts reject")
     if m.tape == "one-way":
         notes.append("the tape is one-way: choose the simulator's semi-infinite variant")
     return Written("\n".join([*_header(m), "", *rules, ""]), tuple(notes))

@@ -1,7 +1,7 @@
 """Our YAML: a superset of turingmachine.io's. A document that loads there loads here and means the same.
 
-Beyond it there are the keys ``name``, ``description``, ``source``, ``tape``, ``accept``, ``reject``,
-``input alphabet``, ``tape alphabet`` and ``examples``, and the move S. What is stricter here: a rule given twice
+It adds the keys ``name``, ``description``, ``source``, ``tape``, ``accept``, ``reject``,
+``input alphabet``, ``tape alphabet`` and ``examples``, and the move S. It is stricter in that a rule given twice
 is an error, and so is a misspelt key within a rule.
 """
 
@@ -21,7 +21,7 @@ _WRAPPER = ("name", "source code", "positions", "editor contents")
 
 
 def read(text: str | bytes, *, file: str) -> Loaded:
-    """Read a machine from YAML; `file` is what errors call the text.
+    """Read a machine from YAML; `file` is the name of the text in error messages.
 
     Raises:
         SpecError: with every error of the document, in the order of the text.
@@ -36,7 +36,7 @@ def read(text: str | bytes, *, file: str) -> Loaded:
 
 
 def _mapping(root: Node | None, draft: Draft) -> Map:
-    """Return the root of a document, which has to be a mapping."""
+    """Return the root of a document, which must be a mapping."""
     if isinstance(root, Map):
         return root
     if root is None or (isinstance(root, Scalar) and root.null):
@@ -48,7 +48,7 @@ def _mapping(root: Node | None, draft: Draft) -> Map:
 
 
 def _unwrapped(root: Map, draft: Draft) -> Map:
-    """Return the document within a file downloaded from turingmachine.io, or `root` if it is none."""
+    """Return the document within a file downloaded from turingmachine.io, or `root` if this is not one."""
     keys = {key.text for key, _ in root.pairs if isinstance(key, Scalar)}
     if "source code" not in keys or "table" in keys:
         return root
@@ -59,7 +59,7 @@ def _unwrapped(root: Map, draft: Draft) -> Map:
             draft.warn(key, f"unknown key {key.text!r} around the source code", "it is ignored: move it inside")
     name, code, source = fields.get("name"), fields["source code"], draft.log.source
     if not isinstance(code, Scalar):
-        remedy = "write 'source code: |' and the document below it, indented"
+        remedy = "write 'source code: |', and the document below it, indented"
         draft.error(code, f"the source code is {kind(code)}, not text", remedy)
         raise draft.log.failure()
     if isinstance(name, Scalar) and not name.empty:

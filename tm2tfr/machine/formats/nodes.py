@@ -1,6 +1,6 @@
-"""YAML text -> nodes whose scalars are the raw text that the user wrote and that know where they stand.
+"""YAML text -> nodes that know their place, with scalars as the raw text that the user wrote.
 
-PyYAML's events are composed here and not by ``yaml.compose``, which recurses as deep as the text tells it to
+PyYAML's events are composed here and not by ``yaml.compose``, which recurses as deep as the text is nested
 and resolves aliases silently. No tag is resolved either: ``0011``, ``yes`` and ``1.0`` stay what they are.
 """
 
@@ -17,11 +17,13 @@ from tm2tfr.machine.formats.source import Log, Mark, Source
 from tm2tfr.machine.formats.syntax import MAX_DEPTH, TooDeepError, explain
 
 LOADERS: tuple[type, ...] = tuple(getattr(yaml, n) for n in ("CSafeLoader", "SafeLoader") if hasattr(yaml, n))
-"""The fast one where there is one, and the one in Python, whose verdict counts when the fast one refuses."""
+"""The fast one if it is available, and the one in Python, which decides when the fast one refuses."""
 
 _STR = "tag:yaml.org,2002:str"
 _TOKEN = re.compile(r"[^\s,\]}]{0,40}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+"""What JSON writes for a character beyond U+FFFF: two escapes, of four digits each."""
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -35,7 +37,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scalar(Node):
-    """A text: as it was written if it is `plain`, else what its quotes or its block hold."""
+    """A text: as it was written if it is `plain`, otherwise the contents of its quotes or its block."""
 
     text: str
     plain: bool
@@ -62,7 +64,7 @@ class List(Node):
 
 @dataclass(frozen=True, slots=True)
 class Map(Node):
-    """Keys and values in the order of the text, duplicates and all."""
+    """Keys and values in the order of the text, including duplicates."""
 
     pairs: tuple[tuple[Node, Node], ...]
 
@@ -73,22 +75,26 @@ def kind(node: Node) -> str:
 
 
 def is_empty(node: Node) -> bool:
-    """Whether nothing is written where the node should be."""
+    """Whether there is no text where the node should be."""
     return isinstance(node, Scalar) and node.empty
 
 
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
+
+
 def compose(source: Source) -> Node | None:
-    """Return the root node of a YAML text, None if it has none.
+    """Return the root node of a YAML text, or None if it has none.
 
     Raises:
-        SpecError: if it is not YAML, is nested deeper than `MAX_DEPTH`, or uses what a machine has no need of
-            (anchors, aliases, tags, a second document): then with every such place.
+        SpecError: if it is not YAML, is nested deeper than `MAX_DEPTH`, or uses features that a machine does not
+            need (anchors, aliases, tags, a second document): then with every such place.
     """
     for loader in LOADERS:
         log = Log(source)
         try:
             root = _Composer(log, yaml.parse(source.text, Loader=loader)).document()
-        except (yaml.YAMLError, ValueError, OverflowError) as error:  # PyYAML lets chr(0xFFFFFFFF) fail
+        except (yaml.YAMLError, ValueError, OverflowError) as error:  # from chr(0xFFFFFFFF), in PyYAML
             if not log.found:  # a refused tag or alias explains a syntax error behind it
                 log.add(*explain(error, source))
         if not log.found:
@@ -109,7 +115,7 @@ class _Composer:
         root = self.node(next(self.events))
         next(self.events)  # the end of the document
         if not isinstance(event := next(self.events), yaml.StreamEndEvent):
-            self.refuse(event, "a second document begins here", "keep one machine a file")
+            self.refuse(event, "a second document begins here", "keep one machine per file")
         return root
 
     def node(self, event: yaml.Event) -> Node:
@@ -123,7 +129,7 @@ class _Composer:
             if isinstance(event, yaml.SequenceStartEvent):
                 return List(start, end, items)
             return Map(start, end, tuple(zip(items[::2], items[1::2], strict=True)))
-        self.refuse(event, "{!r} is an alias of YAML, which is not needed here", "quote it if it is a symbol: '*'")
+        self.refuse(event, "{!r} is a YAML alias, which is not supported here", "quote it if it is a symbol: '*'")
         return Scalar(start, end, "", plain=True)
 
     def items(self, start: Mark) -> tuple[tuple[Node, ...], Mark]:
@@ -138,14 +144,17 @@ class _Composer:
 
     def check(self, event: yaml.NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
-            self.refuse(event, "{!r} is an anchor of YAML, which is not needed here", "quote it if it is a symbol: '&'")
+            self.refuse(event, "{!r} is a YAML anchor, which is not supported here", "quote it if it is a symbol: '&'")
         if tag not in (None, _STR):
-            self.refuse(event, "{!r} is a tag of YAML, which is not needed here", "quote it if it is a symbol: '!'")
-        if isinstance(event, yaml.ScalarEvent) and not event.value.isascii() and _SURROGATE.search(event.value):
-            self.refuse(event, "a surrogate (U+D800 to U+DFFF) is no character", "write the character itself")
+            self.refuse(event, "{!r} is a YAML tag, which is not supported here", "quote it if it is a symbol: '!'")
+        if not isinstance(event, yaml.ScalarEvent) or event.value.isascii():
+            return
+        event.value = _PAIR.sub(_joined, event.value)
+        if _SURROGATE.search(event.value):
+            self.refuse(event, "a surrogate (U+D800 to U+DFFF) is not a character", "write the character itself")
 
     def refuse(self, event: yaml.Event, what: str, remedy: str) -> None:
-        """Note that the token at the start of `event`, ``{!r}`` in `what`, has no place in a machine."""
+        """Report that the token at the start of `event`, ``{!r}`` in `what`, does not belong in a machine."""
         start = _mark(event.start_mark)
         token = _TOKEN.match(self.log.source.lines[start.line], start.column)
         shown = token[0] if token else ""

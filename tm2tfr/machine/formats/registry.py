@@ -1,4 +1,4 @@
-"""The formats that machines are read from and written to, and which of them a text is in."""
+"""The formats that machines are read from and written to, and how the format of a text is recognised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tm2tfr.machine.spec import Machine
 
 
 class Format(NamedTuple):
-    """A format: its name, the module that knows it, the endings of its files, and what the module can do.
+    """A format: its name, its module, the extensions of its files, and whether the module reads and writes it.
 
     The module has ``looks_like(text)`` and ``read(source)`` if it `reads`, and ``write(machine)`` if it `writes`.
     """
@@ -50,10 +50,10 @@ _SNIFFED = 1 << 16
 
 
 def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
-    """Read a machine in any of the formats; which one is told by `format`, the file's ending, or the text.
+    """Read a machine in any of the formats, determined by `format`, the file's extension, or the text.
 
     Raises:
-        ConversionError: if there is no such format to read, or files of it are programs.
+        ConversionError: if no such format is read, or files in it are programs.
         SpecError: with every error of the text.
     """
     chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
@@ -64,10 +64,10 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
 
 
 def write(machine: Machine, format: str) -> Written:
-    """Return `machine` in a format, and what a reader should know about the translation.
+    """Return `machine` in a format, with notes for the reader about the translation.
 
     Raises:
-        ConversionError: if there is no such format to write, or it cannot say the machine.
+        ConversionError: if no such format is written, or it cannot express the machine.
     """
     chosen = _named(format, WRITABLE, "written as")
     if chosen is NATIVE:
@@ -76,25 +76,25 @@ def write(machine: Machine, format: str) -> Written:
 
 
 def by_extension(file: str) -> tuple[str, ...]:
-    """Return the names of the formats whose files end as `file` does."""
+    """Return the names of the formats that use the extension of `file`."""
     suffix = PurePath(file).suffix.lower()
     return tuple(f.name for f in FORMATS.values() if suffix in f.extensions)
 
 
 def _named(name: str, known: tuple[str, ...], done: str) -> Format:
     if name not in known:
-        what = f"no machine is {done} {name!r}{did_you_mean(name, known)}"
+        what = f"machines cannot be {done} {name!r}{did_you_mean(name, known)}"
         raise ConversionError(f"{what}: choose one of {', '.join(known)}")
     return FORMATS[name]
 
 
 def _guess(text: str | bytes, file: str) -> Format:
-    """Return the format of a text, by the ending of its file if only one has it; YAML if nothing speaks for another."""
+    """Return the format of a text, by the file's extension if only one format uses it; YAML if none is recognised."""
     candidates = by_extension(file)
     if len(candidates) == 1:
         if not FORMATS[candidates[0]].reads:
-            what = f"{file}: a file of {candidates[0]} is a program, which is not run"
-            raise ConversionError(f"{what}: in Python, tm2tfr.Machine.from_automata(dtm) takes what it makes")
+            what = f"{file}: a file for {candidates[0]} is a program, which is not executed"
+            raise ConversionError(f"{what}: in Python, pass the DTM it makes to tm2tfr.Machine.from_automata")
         return FORMATS[candidates[0]]
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
     readable = (f for f in OTHERS if f.reads and (not candidates or f.name in candidates))

@@ -11,10 +11,10 @@ from tm2tfr.machine.formats.nodes import Map, Node, Scalar, kind
 from tm2tfr.machine.spec import Rule
 
 LETTERS: Mapping[str, int] = {"L": -1, "R": +1, "S": 0, "N": 0}
-"""The moves; N is how a later turingmachine.io spells S."""
+"""The moves; N is how later versions of turingmachine.io spell S."""
 
 _REMEDY = "write L, R, S, a synonym, or a mapping such as {write: 1, R: state}"
-_SPELLED = "an instruction has one of L, R and S, and perhaps write, as in {write: 1, R: state}"
+_SPELLED = "an instruction has one of L, R and S, and optionally write, as in {write: 1, R: state}"
 _MEANT = {
     **dict.fromkeys(("l", "left", "<", "<-"), "L"),
     **dict.fromkeys(("r", "right", ">", "->"), "R"),
@@ -23,7 +23,7 @@ _MEANT = {
 
 
 class Instruction(NamedTuple):
-    """What a rule does; None means "as it was"."""
+    """The effect of a rule; None means "unchanged"."""
 
     move: int
     write: Scalar | None = None
@@ -38,14 +38,14 @@ class Table:
     states: frozenset[str] = frozenset()
     rules: dict[tuple[str, str], Rule] = field(default_factory=dict)
     synonyms: dict[str, Instruction | None] | None = field(default_factory=dict)
-    """None for one that could not be read, or for all of them: that was reported where it stands."""
+    """None for one that could not be read, or for all of them: this has been reported in its place."""
 
     def read(self, node: Node, synonyms: Node | None) -> None:
         """Read the states of the table `node` and their rules."""
         if not isinstance(node, Map) or not node.pairs:
             empty = isinstance(node, Map) or (isinstance(node, Scalar) and node.null)
             what = "the table has no states" if empty else f"the table is {kind(node)}, not a mapping"
-            remedy = "write a line 'STATE:' for each state, and below it its rules, 'SYMBOL: INSTRUCTION'"
+            remedy = "write a line 'STATE:' for each state, and its rules below it, 'SYMBOL: INSTRUCTION'"
             self.draft.error(self.draft.marks["table",], what, remedy)
             return
         entries = self.draft.entries(node, "state")
@@ -73,7 +73,7 @@ class Table:
         self.synonyms = read
 
     def read_state(self, state: str, node: Node) -> None:
-        """Read the rules of one state; a symbol must have one rule only, alone or in a list."""
+        """Read the rules of one state; a symbol must have only one rule, alone or in a list."""
         if isinstance(node, Scalar) and node.null:
             return
         if not isinstance(node, Map):
@@ -102,7 +102,7 @@ class Table:
             marks[*at, "state"] = target
 
     def instruction(self, key: Node, node: Node) -> Instruction | None:
-        """Return what a rule or a synonym stands for; report what is none, and return None."""
+        """Return the instruction of a rule or a synonym; if there is none, report it and return None."""
         if isinstance(node, Map):
             return self.spelled(node)
         if not isinstance(node, Scalar):
@@ -114,7 +114,7 @@ class Table:
         elif node.text == "S":  # last, since it may be a synonym on turingmachine.io
             return Instruction(LETTERS["S"])
         elif node.null:
-            self.draft.error(key, "there is no instruction here", _REMEDY)
+            self.draft.error(key, "the instruction is missing", _REMEDY)
         elif node.text in self.states:
             remedy = f"to go there, write {{L: {node.text}}}, {{R: {node.text}}} or {{S: {node.text}}}"
             self.draft.error(node, f"{node.text!r} is a state, not an instruction", remedy)
@@ -125,29 +125,29 @@ class Table:
         return None
 
     def spelled(self, node: Map) -> Instruction | None:
-        """Return the instruction ``{write: s, L: state}``; report what is wrong with it, and return None."""
+        """Return the instruction ``{write: s, L: state}``; if something is wrong with it, report it and return None."""
         fields = self.draft.fields(node, "an instruction", ("write", *LETTERS), _SPELLED, _MEANT)
         moves = [key for name, (key, _) in fields.items() if name in LETTERS]
         if len(moves) > 1:
-            what = f"an instruction with two moves, {moves[0].text} and {moves[1].text}"
+            what = f"this instruction has two moves, {moves[0].text} and {moves[1].text}"
             self.draft.error(moves[1], what, "keep one of them")
-        elif not moves and len(fields) == len(node.pairs):  # or else an unknown key may be the move
-            self.draft.error(node, "an instruction without a move", "add L, R or S, as in {write: 1, R}")
+        elif not moves and len(fields) == len(node.pairs):  # otherwise an unknown key may be the move
+            self.draft.error(node, "this instruction has no move", "add L, R or S, as in {write: 1, R}")
         write, target = fields.get("write"), fields.get(moves[0].text) if moves else None
         symbol = self.symbol(*write) if write else None
         if target is None or len(moves) > 1 or (write and symbol is None):
             return None
         _, state = target
         if not isinstance(state, Scalar):
-            self.draft.error(state, f"{kind(state)} where a state is wanted", "write the name of a state")
+            self.draft.error(state, f"expected a state, found {kind(state)}", "write the name of a state")
             return None
         stays = state.null and state.text not in self.states
         return Instruction(LETTERS[moves[0].text], symbol, None if stays else state)
 
     def symbol(self, key: Scalar, node: Node) -> Scalar | None:
-        """Return the symbol that an instruction writes; report what is none, and return None."""
+        """Return the symbol that an instruction writes; if it is not one, report it and return None."""
         if isinstance(node, Scalar) and not node.empty:
             return node
-        what = "no symbol is written" if isinstance(node, Scalar) else f"{kind(node)} where a symbol is wanted"
+        what = "the symbol to write is missing" if isinstance(node, Scalar) else f"expected a symbol, found {kind(node)}"
         self.draft.error(key if isinstance(node, Scalar) else node, what, "quote the symbol, as in write: ' '")
         return None

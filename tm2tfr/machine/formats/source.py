@@ -1,4 +1,4 @@
-"""A text with its lines, and the complaints about it: what every reader of a format starts from."""
+"""A text with its lines, and the complaints about it: the starting point of every reader of a format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
 MOST_RULES = 1_000_000
-"""More than a text of `MAX_BYTES` can spell out: only wildcards can ask for more."""
+"""More than a text of `MAX_BYTES` can spell out: only wildcards can expand to more."""
 
 _BOM = "\ufeff"
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # YAML's, which are not quite str.splitlines()
@@ -30,7 +30,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text and the file it came from; `outer` is set if the text is a block of lines of a larger one.
+    """A text and the file it came from; `outer` is set if the text is a block of lines within a larger one.
 
     ``outer = (source, first)``: line 0 of this text is line `first` of that source, indented by some blanks.
     """
@@ -45,7 +45,7 @@ class Source:
         return _LINE_BREAK.split(self.text)
 
     def span(self, start: Mark, end: Mark | None = None) -> Span:
-        """Return the stretch from `start` to `end`, as far as it is in the first line; or one character."""
+        """Return the span from `start` to `end`, limited to its first line; without an `end`, one character."""
         line = min(start.line, len(self.lines) - 1)
         text = self.lines[line]
         if self.outer is not None:
@@ -54,30 +54,30 @@ class Source:
             return source.span(*(Mark(first + m.line, m.column + indent) for m in (start, end) if m is not None))
         column = min(start.column, len(text)) if line == start.line else len(text)
         last = column if end is None else end.column if end.line == start.line else len(text.rstrip())
-        shown = _UNPRINTABLE.sub("\ufffd", text)  # a terminal would obey it, or refuse to print it
+        shown = _UNPRINTABLE.sub("\ufffd", text)  # a terminal would interpret it, or refuse to print it
         return Span(line=line + 1, column=column + 1, length=max(1, last - column), text=shown)
 
 
 @dataclass
 class Log:
-    """The complaints about a source, collected while it is read."""
+    """The complaints about a source, collected as it is read."""
 
     source: Source
     found: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
-        """Note a complaint; one that is there already is not said twice."""
+        """Record a complaint, unless it is recorded already."""
         self.found[Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)] = None
 
     def too_many(self, states: int, symbols: int) -> None:
-        """Refuse a text whose wildcards would stand for more than `MOST_RULES` rules.
+        """Refuse a text whose wildcards would expand to more than `MOST_RULES` rules.
 
         Raises:
             SpecError: with all the complaints.
         """
         if states * symbols > MOST_RULES:
-            what = f"{states:,} states or transitions and {symbols:,} symbols are more than {MOST_RULES:,} rules"
-            self.add(None, what, "use fewer of either")
+            what = f"{states:,} states or transitions times {symbols:,} symbols are more than {MOST_RULES:,} rules"
+            self.add(None, what, "use fewer states or symbols")
             raise self.failure()
 
     def inside(self, source: Source) -> Log:
@@ -95,10 +95,10 @@ class Log:
         return self.inorder()
 
     def failure(self) -> SpecError:
-        """Return the error that has all the complaints, up to `MOST_DIAGNOSTICS`."""
+        """Return the error with all the complaints, up to `MOST_DIAGNOSTICS`."""
         found = self.inorder()
         shown, more = found[:MOST_DIAGNOSTICS], len(found) - MOST_DIAGNOSTICS
-        rest = Diagnostic(what=f"{more} more complaints", remedy="mend those above first", file=self.source.file)
+        rest = Diagnostic(what=f"{more} more complaints", remedy="fix those above first", file=self.source.file)
         return SpecError(shown if more <= 0 else (*shown, rest))
 
     def inorder(self) -> tuple[Diagnostic, ...]:
@@ -110,11 +110,11 @@ def decoded(text: str | bytes, *, file: str) -> Source:
     """Return `text` as a source, without a byte order mark.
 
     Raises:
-        SpecError: if it is not UTF-8, holds control characters or is larger than `MAX_BYTES`.
+        SpecError: if it is not UTF-8, contains control characters, or is larger than `MAX_BYTES`.
     """
     size = len(text if isinstance(text, bytes) else text.encode(errors="replace"))
     if size > MAX_BYTES:
-        what, remedy = "the text is larger than 1 MiB", "no machine needs that much: is it the right file?"
+        what, remedy = "the text is larger than 1 MiB", "no machine needs that much: check that this is the right file"
         raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
     try:
         text = text.decode() if isinstance(text, bytes) else text
@@ -123,7 +123,7 @@ def decoded(text: str | bytes, *, file: str) -> Source:
     source = Source(text.removeprefix(_BOM), file)
     log = Log(source)
     for mark, character in islice(_unprintable(source), MOST_DIAGNOSTICS):
-        what = f"the character U+{ord(character):04X} cannot stand in a text"
+        what = f"the character U+{ord(character):04X} is not allowed in a text"
         remedy = f'remove it; if it is a symbol, write it as "{escape(character)}", in double quotes'
         log.add(source.span(mark), what, remedy)
     log.conclude()
@@ -135,7 +135,7 @@ def _not_text(error: UnicodeDecodeError, file: str) -> Diagnostic:
     *lines, last = _LINE_BREAK.split(text[: error.start].decode().removeprefix(_BOM))
     span = Source(text.decode(errors="replace").removeprefix(_BOM), file).span(Mark(len(lines), len(last)))
     what = f"byte {error.start} is 0x{text[error.start]:02x}, which is not UTF-8"
-    return Diagnostic(what=what, remedy="save the file as UTF-8; is it a text at all?", file=file, span=span)
+    return Diagnostic(what=what, remedy="check that it is a text file, and save it as UTF-8", file=file, span=span)
 
 
 def _unprintable(source: Source) -> Iterator[tuple[Mark, str]]:

@@ -1,7 +1,7 @@
-"""A machine -> YAML for turingmachine.io, whose documents our own reader reads.
+"""A machine -> YAML for turingmachine.io, which our own reader reads too.
 
-There a tape is two-way, no move stays, and no key accepts or rejects: by convention a state named ``accept``
-accepts, and in a machine that has one every other halt rejects. The keys that it does not know it ignores.
+There the tape is two-way, no move stays, and there are no keys to accept or reject: by convention a state named
+``accept`` accepts, and in a machine that has one every other halt rejects. Unknown keys are ignored there.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ ACCEPT = "accept"
 
 
 def write(machine: Machine) -> Written:
-    """Return `machine` as a document of turingmachine.io.
+    """Return `machine` as a document for turingmachine.io.
 
     Raises:
-        ConversionError: if it stays in a cell and goes on, or may move left at the end of a one-way tape.
+        ConversionError: if it stays in a cell without halting, or may move left at the end of a one-way tape.
     """
     t = _verdicts(without_stays(two_way(Translation(machine, "turingmachine.io"))))
     return Written(writer.write(t.machine), t.notes)
@@ -34,5 +34,5 @@ def _verdicts(t: Translation) -> Translation:
     if not m.accept_states:
         t = with_states(t, {ACCEPT: ACCEPT + "_"} if ACCEPT in m.states else {})
         more = replace(t.machine, states=(*t.machine.states, ACCEPT), yaml=None)
-        t = t.to(more, "a state 'accept', which no run enters, says that a halt rejects")
+        t = t.to(more, "a state 'accept' that no run enters declares that every halt rejects")
     return t.to(replace(t.machine, accept=None, reject=None, yaml=None))

@@ -1,6 +1,6 @@
-"""A machine -> our YAML. What is written is read back as an equal machine, and any YAML reader agrees on it.
+"""A machine -> our YAML. The text is read back as an equal machine, and every YAML reader reads it alike.
 
-So plain text is used only where no version of YAML takes it for something else.
+So text is unquoted only where no version of YAML would take it for something else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def write(machine: Machine) -> str:
 
 
 def _ordered(m: Machine) -> Machine:
-    """Return the machine with its rules in the order of its states, as they are written."""
+    """Return the machine with its rules in the order of its states, in which they are written."""
     place = {q: i for i, q in enumerate(m.states)}
     return replace(m, transitions=dict(sorted(m.transitions.items(), key=lambda item: place[item[0][0]])))
 
@@ -47,7 +47,7 @@ def _head(m: Machine) -> Iterator[str]:
 
 
 def _alphabets(m: Machine) -> Iterator[str]:
-    """The alphabets, as far as they are not what is read off the rules and the words anyway."""
+    """The alphabets, unless they are the ones that the rules and the words imply."""
     for sigma, gamma in product((None, m.input_alphabet), ((), m.tape_alphabet)):
         derived = replace(m, input_alphabet=sigma, tape_alphabet=gamma)
         if (derived.input_alphabet, derived.tape_alphabet) == (m.input_alphabet, m.tape_alphabet):
@@ -101,7 +101,7 @@ def _facts(example: Example) -> Iterator[tuple[str, str]]:
 
 
 def scalar(text: str) -> str:
-    """Return `text` as YAML, bare if nobody can misread it, else in quotes."""
+    """Return `text` as YAML, unquoted if it cannot be misread, otherwise in quotes."""
     if _PLAIN.fullmatch(text) and text.lower() not in _TAKEN:
         return text
     if text.isprintable():
@@ -114,7 +114,7 @@ def _list(texts: Iterable[str]) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Return a long text as a block, of wrapped lines or of its own ones, where that keeps every character."""
+    """Return a long text as a block, of wrapped lines or of its own, where that preserves every character."""
     wrapped = textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False)
     if len(wrapped) > 1 and text.isprintable() and " ".join(wrapped) == text:
         return "\n  ".join([">-", *wrapped])

@@ -1,4 +1,4 @@
-"""XML text -> elements that know where they stand. Read with defusedxml: no entities, no DTD, nothing from outside."""
+"""XML text -> elements that know their place. Read with defusedxml: no entities, no DTD, nothing external."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_DEPTH = 100
 
 @dataclass
 class Element:
-    """An element: its name, attributes, the text directly in it, its children, and its start tag's place."""
+    """An element: its name, its attributes, the text directly in it, its children, and the place of its start tag."""
 
     tag: str
     attributes: dict[str, str]
@@ -33,7 +33,7 @@ class Element:
         return (child for child in self.children if child.tag in tags)
 
     def first(self, tag: str) -> Element | None:
-        """Return the first child of a name."""
+        """Return the first child with this name."""
         return next(self.all(tag), None)
 
 
@@ -46,11 +46,11 @@ class Document:
 
 
 class TooDeepError(Exception):
-    """Elements nested deeper than any machine has them."""
+    """Elements nested deeper than in any machine."""
 
 
 def parse(source: Source) -> Document:
-    """Return the document that a text is.
+    """Return a text as a document.
 
     Raises:
         SpecError: if it is not XML, or has a DTD or entities.
@@ -66,13 +66,19 @@ def parse(source: Source) -> Document:
     except DefusedXmlException:
         lines = source.text[: max(0, source.text.find("<!DOCTYPE"))].split("\n")
         at = Mark(len(lines) - 1, len(lines[-1]))
-        log.add(source.span(at, Mark(at.line, at.column + 9)), "a DTD, which may define entities, is not read", "remove it")
+        log.add(
+            source.span(at, Mark(at.line, at.column + 9)), "a DTD, which may define entities, is not allowed", "remove it"
+        )
     except SAXParseException as error:
         at = Mark(max(0, (error.getLineNumber() or 1) - 1), error.getColumnNumber() or 0)
-        log.add(source.span(at), f"this is not XML ({error.getMessage()})", "mend it, or save the file anew")
+        log.add(source.span(at), f"this is not XML ({error.getMessage()})", "fix it, or save the file again")
     except TooDeepError as error:
         (at,) = error.args
-        log.add(source.span(at), f"this is nested deeper than {MAX_DEPTH} levels", "no machine is: is it the right file?")
+        log.add(
+            source.span(at),
+            f"this is nested deeper than {MAX_DEPTH} levels",
+            "no machine is: check that this is the right file",
+        )
     if at is not None or handler.root is None:
         raise log.failure()
     return Document(handler.root, handler.comments)
@@ -125,7 +131,7 @@ class _Handler(ContentHandler):
         """Never called."""
 
     def startCDATA(self) -> None:  # noqa: N802
-        """Text is text."""
+        """CDATA is read as text."""
 
     def endCDATA(self) -> None:  # noqa: N802
-        """Text is text."""
+        """CDATA is read as text."""

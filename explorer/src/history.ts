@@ -1,0 +1,94 @@
+// What has been written where: the tape at any position, as the prompt and the decoder's own tokens say it.
+
+import type { Run } from "./data";
+
+/** So many cells are kept between the head and the end of what is shown. */
+const MARGIN = 3;
+
+/** Some cells of the tape: the symbols from a cell on, and which of them the head is at, null if it is at none. */
+export interface Stretch {
+  cells: string[];
+  head: number | null;
+  cut: boolean;
+}
+
+export class History {
+  /** The first and the last cell of the input and of the head's way. */
+  readonly lowest: number;
+  readonly highest: number;
+  private readonly writes = new Map<number, { at: number[]; symbol: string[] }>();
+
+  constructor(
+    private readonly run: Run,
+    private readonly blank: string,
+  ) {
+    const { rows, spec } = run;
+    for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.text("x", n)!);
+    let [lowest, highest] = [0, Math.max(0, spec.prompt - 1)];
+    for (let n = 0; n < run.count; n++) {
+      const cell = this.written(n);
+      if (cell !== null) this.write(cell, n, rows.text("b", n)!);
+      const h = rows.number("h", n);
+      if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
+    }
+    [this.lowest, this.highest] = [lowest, highest];
+  }
+
+  /** The cell that the token at position i writes, null if there is none. */
+  written(i: number): number | null {
+    const { rows, spec } = this.run;
+    if (i <= spec.prompt || rows.text("b", i) === null) return null;
+    const cell = rows.number("h", i - 1);
+    return Number.isInteger(cell) ? cell : null;
+  }
+
+  /** What a cell holds before step i, undefined if nothing was ever written there. */
+  symbol(cell: number, i: number): string | undefined {
+    const writes = this.writes.get(cell);
+    if (!writes) return undefined;
+    let [low, high] = [0, writes.at.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (writes.at[middle]! <= i) low = middle + 1;
+      else high = middle;
+    }
+    return writes.symbol[low - 1];
+  }
+
+  /** The length of the longest symbol. */
+  widest(): number {
+    let longest = this.blank.length;
+    for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+    return longest;
+  }
+
+  /** The stretch of at most so many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+  stretches(window: number): (i: number) => Stretch | null {
+    const { run, lowest, highest, blank } = this;
+    const size = Math.min(window, highest - lowest + 1);
+    const margin = Math.min(MARGIN, (size - 1) >> 1);
+    const firsts = new Float64Array(run.count);
+    let first = lowest;
+    for (let n = run.spec.prompt + 1; n < run.count; n++) {
+      const h = run.rows.number("h", n);
+      if (Number.isInteger(h)) {
+        first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
+        first = Math.max(lowest, Math.min(first, highest + 1 - size));
+      }
+      firsts[n] = first;
+    }
+    return (i) => {
+      if (!run.generated(i)) return null;
+      const [from, h] = [firsts[i]!, run.rows.number("h", i)];
+      const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i) ?? blank);
+      return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
+    };
+  }
+
+  private write(cell: number, at: number, symbol: string): void {
+    const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
+    writes.at.push(at);
+    writes.symbol.push(symbol);
+    this.writes.set(cell, writes);
+  }
+}

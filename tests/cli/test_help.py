@@ -1,0 +1,90 @@
+"""The help: commands and options in panels, whole summaries, examples that can be pasted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.lines import EVERY
+from tests.test_cli import failed, tm2tfr, tm2tfr_here
+from tm2tfr import api, options
+from tm2tfr.cli import app
+from tm2tfr.cli.pages import Command, panels
+
+TITLES = ["Look:", "Prove:", "Give away:", "Options:"]
+
+
+def test_the_help_lists_the_commands_by_what_they_are_for(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "--help")
+    assert code == 0
+    assert [line for line in lines if line and not line.startswith(" ")][1:] == TITLES
+    assert tm2tfr_here(capsys) == (0, lines)
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda c: c.name)
+def test_a_summary_is_whole_on_a_terminal_of_80_columns(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    _, lines = tm2tfr_here(capsys, "--help")
+    (line,) = [line for line in lines if line.startswith(f"  {command.name} ")]
+    assert line == f"  {command.name:<17}  {command.summary}"
+    assert len(line) < 80
+    assert command.summary
+    assert "…" not in line
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda c: c.name)
+def test_every_command_has_an_example_that_can_be_read_again(command: Command) -> None:
+    program, name, *rest = command.example.split()
+    assert (program, name) == ("tm2tfr", command.name)
+    assert command.make_context(name, rest).params
+
+
+def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.CaptureFixture[str]) -> None:
+    _, lines = tm2tfr_here(capsys, "trace", "--help")
+    headings = [line for line in lines if line and not line.startswith(" ")]
+    assert headings == [
+        "Usage: tm2tfr trace [OPTIONS] [MACHINE]",
+        "Example:",
+        "Arguments:",
+        "Options:",
+        "How it is run:",
+        "Long runs:",
+        "The construction:",
+    ]
+    shown = panels(app.commands["trace"], click.Context(app.commands["trace"]))["Options"]
+    assert [param.opts[0] for param in shown] == ["--input", "--output", "--all", "--quiet", "--at", "-h"]
+    assert not any("--out " in line for line in lines)  # the older name works, and is not shown
+
+
+def test_what_a_default_is_said_to_be_is_the_default() -> None:
+    said_and_real = [
+        (re.search(r"Default: ([^ ]+)\.$", getattr(param, "help", None) or ""), param.default)
+        for command in EVERY
+        for param in command.params
+        if isinstance(param, click.Option) and isinstance(param.default, (int, float, str)) and not param.is_flag
+    ]
+    found = [
+        (match[1].replace(",", ""), f"{real:g}" if isinstance(real, float) else str(real))
+        for match, real in said_and_real
+        if match
+    ]
+    assert len(found) >= 8
+    assert [said for said, _ in found] == [real for _, real in found]
+    assert options.MAX_STEPS == api.MAX_STEPS
+
+
+def test_table_takes_what_trace_takes_for_the_run() -> None:
+    names = {name: {param.name for param in app.commands[name].params} for name in ("trace", "table")}
+    recording = {"checkpoint", "checkpoint_every", "resume"}
+    assert names["trace"] - names["table"] == {*recording, "everything", "quiet", "at"}
+    assert names["table"] - names["trace"] == {"format"}
+
+
+def test_a_soft_table(tmp_path: Path) -> None:
+    soft = ["--attention", "softmax", "--temperature", "2^-2", "--input", "11"]
+    done = tm2tfr("table", *soft, "--format", "csv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "soft attention: 0.279 of the weight went to other positions" in done.stderr
+    assert "a temperature goes with soft attention only" in failed(2, tm2tfr("table", "--temperature", "0.1", cwd=tmp_path))

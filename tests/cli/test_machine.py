@@ -1,0 +1,47 @@
+"""``tm2tfr machines NAME``."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.cli.lines import said
+from tests.test_cli import tm2tfr_here
+from tm2tfr import api
+from tm2tfr.machine.library import shipped
+
+
+def test_one_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "machines", "parity")
+    text = "\n".join(lines)
+    assert code == 0
+    assert lines[0].startswith("Machine parity: ")
+    assert "Source: " in text
+    assert "It accepts in" in text
+    assert any(re.match(r"δ +0 +1", line) for line in lines)
+    assert "  tm2tfr trace parity --input " in text
+    assert "  tm2tfr graph parity -o parity.svg" in lines
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_commands_shown_for_a_machine_work(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "machines", name)
+    assert code == 0
+    assert max(map(len, lines[1:])) <= 110
+    tried = [line.split()[1] for line in lines if line.startswith("  tm2tfr ")]
+    assert tried == ["trace", "check", "graph"]
+    (traced,) = [line for line in lines if line.startswith("  tm2tfr trace ")]
+    import shlex
+
+    _, _, shown, _, word = shlex.split(traced)
+    assert shown == name
+    assert word in [example.input for example in api.load(name).examples] or word == api.default_input(api.load(name))
+
+
+def test_one_machine_as_json_and_one_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    _, (line,) = tm2tfr_here(capsys, "machines", "1RB1LB_1LA1RZ", "--format", "json")
+    found = json.loads(line)
+    assert (found["states"], found["symbols"], len(found["rules"]), found["examples"]) == (3, 2, 4, [])
+    assert "did you mean 'chapter'" in said(capsys, "machines", "chaptr")

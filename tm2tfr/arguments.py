@@ -1,0 +1,133 @@
+"""What a word of the command line can be: a count, seconds, a machine, a spec, a file. Each says what it would take."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+MOST = 10**18
+"""No run is as long as this; a larger count is a slip of the finger."""
+_PLAIN = re.compile(r"\d+(_\d+)*|\d{1,3}(,\d{3})+", re.ASCII)
+_POWER = re.compile(r"(\d+)(?:\.(\d+))?[eE]\+?(\d{1,3})", re.ASCII)
+
+
+class Count(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """A whole number, also as people write large ones: ``10000``, ``10_000``, ``10,000``, ``1e4``."""
+
+    name = "N"
+
+    def __init__(self, least: int = 0) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number that a text says."""
+        number = value if isinstance(value, int) else whole_number(str(value).strip())
+        if number is None:
+            self.fail(f"{value!r} is not a whole number: write for example 10000, 10_000, 10,000 or 1e4", param, ctx)
+        if not self.least <= number <= MOST:
+            self.fail(f"{value} is out of range: give a whole number from {self.least} to 1e18", param, ctx)
+        return number
+
+
+def whole_number(text: str) -> int | None:
+    """Return the whole number that `text` says, None if it says none."""
+    if sign := text.startswith("-"):
+        text = text[1:]
+    if _PLAIN.fullmatch(text) and len(text) < 100:
+        number = int(re.sub("[_,]", "", text))
+    elif found := _POWER.fullmatch(text):
+        whole, fraction, power = found[1], (found[2] or "").rstrip("0"), int(found[3])
+        if len(fraction) > power or len(whole) > 100:
+            return None
+        number = int(whole + fraction) * 10 ** (power - len(fraction))
+    else:
+        return None
+    return -number if sign else number
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """A length of time: 0 or more seconds."""
+
+    name = "SECONDS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number that a text says."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            self.fail(f"{value!r} is not a number of seconds: give 0 or more, for example 60", param, ctx)
+        return number
+
+
+class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """A file, or the name of something that is shipped; the shell completes both."""
+
+    name = "NAME"
+
+    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
+        self._known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text as it is: whoever loads it says what is wrong with it."""
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the shipped names that begin so and the files beside them; where no name does, leave it to the shell."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self._known() if name.startswith(incomplete)]
+        if not names:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(name) for name in dict.fromkeys([*names, *_files(incomplete)])]
+
+
+def _files(beginning: str) -> list[str]:
+    """Return the files of this folder whose names begin so; hidden ones only if that is asked for."""
+    try:
+        names = sorted(os.listdir())
+    except OSError:
+        return []
+    shown = [name for name in names if name.startswith(beginning) and (beginning or not name.startswith("."))]
+    return [f"{name}/" if os.path.isdir(name) else name for name in shown]
+
+
+def _machines() -> Iterable[str]:
+    from tm2tfr.machine.library import shipped
+
+    return shipped()
+
+
+def _specs() -> Iterable[str]:
+    from tm2tfr.machine.library import shelf
+
+    return shelf("specs")
+
+
+class OneOf(click.Choice[str]):
+    """One of a few words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word if it is one of them."""
+        from tm2tfr.errors import did_you_mean
+
+        if value not in self.choices:
+            known = ", ".join(self.choices)
+            self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: choose one of {known}", param, ctx)
+        return str(value)
+
+
+MACHINE, SPEC = Named(_machines), Named(_specs)
+COUNT, ONE_OR_MORE = Count(), Count(1)
+SECONDS = Seconds()
+FILE: click.Path = click.Path(path_type=Path)

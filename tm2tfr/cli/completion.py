@@ -1,0 +1,64 @@
+"""Completion in the shell: the script that a shell needs, and its place in the user's configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from tm2tfr.errors import OutputError, did_you_mean
+
+VARIABLE = "_TM2TFR_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+_STARTS = {"bash": ".bashrc", "zsh": ".zshrc"}
+GUESS = "-"
+"""The value of the options when no shell is named: the one that is in use."""
+
+
+def shell_named(name: str) -> str:
+    """Return the shell that is meant.
+
+    Raises:
+        OutputError: if it is not one that can be helped.
+    """
+    name = Path(os.environ.get("SHELL", "")).name if name == GUESS else name
+    if name not in SHELLS:
+        what = f"there is no completion for the shell {name!r}{did_you_mean(name, SHELLS)}"
+        raise OutputError(f"{what}: name one of {', '.join(SHELLS)}")
+    return name
+
+
+def script(group: click.Group, shell: str) -> str:
+    """Return what the shell has to run once to complete the words of `group`."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise OutputError(f"no completion for the shell {shell!r}: name one of {', '.join(SHELLS)}")
+    return kind(group, {}, "tm2tfr", VARIABLE).source()
+
+
+def installed(group: click.Group, shell: str) -> Path:
+    """Write the script where the shell finds it when it starts, and return its path. Doing it again changes nothing.
+
+    Raises:
+        OutputError: if it cannot be written.
+    """
+    from tm2tfr.export.files import write_text
+
+    home = Path.home()
+    base = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    path = base / "fish" / "completions" / "tm2tfr.fish" if shell == "fish" else base / "tm2tfr" / f"completion.{shell}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path.parent}: this folder cannot be made ({error.strerror}): use --show-completion") from error
+    write_text(path, script(group, shell))
+    if shell in _STARTS:
+        start, line = home / _STARTS[shell], f"source '{path}'"
+        before = start.read_text(encoding="utf-8", errors="surrogateescape") if start.is_file() else ""
+        if line not in before.splitlines():
+            with start.open("a", encoding="utf-8") as file:
+                file.write(f"{'' if before.endswith(chr(10)) or not before else chr(10)}{line}\n")
+    return path

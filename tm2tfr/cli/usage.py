@@ -1,0 +1,79 @@
+"""What is said of a command line that cannot be understood: where, what, and what was probably meant."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+from click.exceptions import NoSuchOption
+
+from tm2tfr import console
+from tm2tfr.errors import UsageError, did_you_mean
+
+
+def told(error: click.UsageError) -> UsageError:
+    """Return an error of the command line library in our words."""
+    where = error.ctx.command_path if error.ctx else "tm2tfr"
+    see = f"see '{where} --help'"
+    match error:
+        case NoSuchOption():
+            close = did_you_mean(error.option_name, _options(error.ctx))
+            return UsageError(f"{where}: unknown option {error.option_name!r}{close}: {see}")
+        case click.MissingParameter(param=click.Parameter() as param):
+            hint = param.get_error_hint(error.ctx)
+            given = f"{hint} {param.metavar}" if isinstance(param, click.Option) else hint
+            return UsageError(f"{where}: {hint} is missing: add {given}, {see}")
+        case click.BadOptionUsage():
+            needs = "takes no value" if "not take" in error.message else "needs a value"
+            return UsageError(f"{where}: {error.option_name} {needs}: {see}")
+        case click.BadParameter(param=click.Parameter() as param):
+            return UsageError(f"{where}: {param.get_error_hint(error.ctx)}: {error.message}")
+    return UsageError(f"{where}: {error.format_message().rstrip('.')}: {see}")
+
+
+def _options(context: click.Context | None) -> Iterable[str]:
+    return () if context is None else (name for param in context.command.get_params(context) for name in param.opts)
+
+
+def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> UsageError:
+    """Return what is said of a first word that is no command: it may be a machine or a spec that one is to be run on."""
+    what = f"tm2tfr: unknown command {name!r}"
+    close = did_you_mean(name, commands)
+    if not close and (verb := _verb_for(name)):
+        stray = [word for word in rest if not word.startswith("-")]
+        options = [part for word in stray for part in ("--input", word)] if len(stray) == len(rest) else rest
+        return UsageError(f"{what}: did you mean: {_line('tm2tfr', verb, name, *options)}")
+    return UsageError(f"{what}{close}: see 'tm2tfr --help'")
+
+
+def _verb_for(name: str) -> str | None:
+    """Return the command that is usually meant for something that is no command."""
+    from tm2tfr.machine.library import shelf
+
+    if console.names_machine(name):
+        return "trace"
+    return "sweep" if name in shelf("specs") else None
+
+
+def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
+    """Return what is said of words too many: an input word, or the file to write, whose option was left out."""
+    where = context.command_path
+    what = f"{where}: unexpected argument{'' if len(stray) == 1 else 's'} {', '.join(map(repr, stray))}"
+    options = {param.name: param for param in context.command.params if isinstance(param, click.Option)}
+    word, output = options.get("word") or options.get("words"), options.get("output")
+    kept = list(arguments)
+    for each in stray:
+        del kept[len(kept) - 1 - kept[::-1].index(each)]
+    if output is not None and len(stray) == 1 and Path(stray[0]).suffix:
+        return UsageError(f"{what}: did you mean: {_line(where, *kept, '-o', *stray)}")
+    if word is not None and (len(stray) == 1 or word.multiple):
+        return UsageError(f"{what}: did you mean: {_line(where, *kept, *(p for each in stray for p in ('--input', each)))}")
+    return UsageError(f"{what}: leave {'it' if len(stray) == 1 else 'them'} out, or see '{where} --help'")
+
+
+def _line(*words: str) -> str:
+    """Return a command that can be pasted into a shell."""
+    first, *rest = words
+    return " ".join([first, *map(shlex.quote, rest)])

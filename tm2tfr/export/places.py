@@ -1,0 +1,111 @@
+"""Look at where output is to go before the work is done, so that a long run is not lost to a wrong name.
+
+Nothing is written. What can still go wrong afterwards (a disk that fills up) is said by whoever writes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tm2tfr.errors import OutputError, listing
+from tm2tfr.export.files import WHY
+
+
+def check_file(
+    path: Path | None, *, reading: Iterable[str | Path | None] = (), what: str = "", endings: Sequence[str] = ()
+) -> None:
+    """Raise if a file cannot be written to `path`; None: nothing is to be written.
+
+    Args:
+        reading: what the work reads; none of it may be written over.
+        what: what is written, for the message about the ending, such as ``weights``.
+        endings: the endings that such a file may have; none: any.
+
+    Raises:
+        OutputError: another ending, no such folder, a folder in its place, no permission, or one of `reading`.
+    """
+    if path is None:
+        return
+    if endings and path.suffix.lower() not in endings:
+        named = f"name the file {path.stem or 'output'}{endings[0]}"
+        raise OutputError(f"{path}: {what} are written as {', '.join(endings)}: {named}")
+    there = _looked_at(path)
+    if there is not None and stat.S_ISDIR(there.st_mode):
+        raise _refused(path, errno.EISDIR)
+    _refuse_same(path, reading)
+    if there is None or stat.S_ISREG(there.st_mode):  # a pipe or a device is written to where it is
+        _check_parent(path)
+    if there is not None and not os.access(path, os.W_OK):
+        raise _refused(path, errno.EACCES)
+
+
+def check_folder(path: Path, *, reading: Iterable[str | Path | None] = (), ours: Sequence[str] = ()) -> None:
+    """Raise if a folder cannot be made at `path`, or filled if it is there.
+
+    Args:
+        reading: what the work reads; none of it may be written over.
+        ours: names of files, one of which is in a folder that the same work has made before; none: it may hold anything.
+
+    Raises:
+        OutputError: a file in its place, no folder for it, no permission, somebody else's files, or one of `reading`.
+    """
+    there = _looked_at(path)
+    _refuse_same(path, reading)
+    if there is not None and not stat.S_ISDIR(there.st_mode):
+        raise OutputError(f"{path}: there is a file of that name: choose another name for the folder")
+    _check_parent(path)
+    if there is None:
+        return
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise _refused(path, errno.EACCES)
+    held = sorted(os.listdir(path))
+    if ours and held and not set(ours) & set(held):
+        what = f"{path}: this folder is not empty and was not made by this command, it holds {listing(held, most=3)}"
+        raise OutputError(f"{what}: choose another name, or remove it")
+
+
+def _looked_at(path: Path) -> os.stat_result | None:
+    """Return what is there, links followed, None if there is nothing."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refused(path, error.errno or 0) from error
+    except ValueError as error:  # a NUL in the name
+        raise OutputError(f"{str(path)!r}: not the name of a file: choose another one") from error
+
+
+def _check_parent(path: Path) -> None:
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.exists():
+        raise _refused(path, errno.ENOENT)
+    if not folder.is_dir():
+        raise _refused(path, errno.ENOTDIR)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _refused(path, errno.EACCES)
+    if len(os.fsencode(path.name)) > _longest_name(folder):
+        raise _refused(path, errno.ENAMETOOLONG)
+
+
+def _longest_name(folder: Path) -> int:
+    """Return how many bytes a name may have here."""
+    return os.pathconf(folder, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
+
+
+def _refuse_same(path: Path, reading: Iterable[str | Path | None]) -> None:
+    for source in reading:
+        with suppress(OSError, ValueError):
+            if source is not None and path.exists() and os.path.samefile(source, path):
+                raise OutputError(f"{path}: that is the machine itself: choose another name for the output")
+
+
+def _refused(path: Path, number: int) -> OutputError:
+    folder = Path(os.path.realpath(path)).parent
+    what, remedy = WHY.get(number, (os.strerror(number), "choose another place"))
+    return OutputError(f"{path}: {what.format(folder=folder)}: {remedy}")

@@ -1,0 +1,27 @@
+"""Packages that only some commands need: imported where they are used, with an error that says what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from tm2tfr.errors import ExportError, first_line
+
+
+def required(what: str, modules: Sequence[str], extra: str, *, otherwise: str = "") -> tuple[ModuleType, ...]:
+    """Return `modules`, imported.
+
+    Args:
+        what: what needs them: ``running a GPT-2 needs torch and transformers``.
+        extra: the extra of this package that brings them.
+        otherwise: how the command does without them, if it does: ``export it with --no-verify``.
+
+    Raises:
+        ExportError: if one of them is not installed, or its installation is broken.
+    """
+    try:
+        return tuple(import_module(module) for module in modules)
+    except Exception as error:  # a package that is there and broken fails in any way it likes
+        remedy = f"pip install 'tm2tfr[{extra}]'" + (f", or {otherwise}" if otherwise else "")
+        raise ExportError(f"{what} ({first_line(error)}): {remedy}") from error
