@@ -16,12 +16,13 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"errors"}
 RUN = BASE | {"machine", "transformer", "engines", "compiler", "trace"}
-LIBRARY = RUN | {"export", "certificate", "extras", "_version"}
+LIBRARY = RUN | {"export", "certificate", "extras", "leftovers", "_version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "extras": BASE,
+    "leftovers": set(),
     "_version": set(),
-    "machine": BASE,
+    "machine": BASE | {"leftovers"},
     "transformer": BASE,
     "engines": BASE | {"transformer"},
     "compiler": BASE | {"machine", "transformer", "_version"},
@@ -37,7 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arguments": BASE | {"machine"},
     "options": {"arguments"},
     "progress": BASE | {"trace"},
-    "console": LIBRARY | {"api", "colour"},
+    "output": BASE | {"export"},
+    "console": LIBRARY | {"api", "colour", "output"},
     "colour": set(),
     "soft_console": LIBRARY | {"api", "console"},
     "catalogue": LIBRARY | {"api", "colour", "console"},

@@ -310,15 +310,21 @@ class _Order:
         options: dict[str, Any] = {"engine": engine, "max_steps": max_steps}
         options |= {"keep_rows": self.keep_rows, "progress": self.progress}
         with ExitStack() as stack:
+            writer = None
             if self.out is not None:
                 from tm2tfr.export.stream import open_rows
 
                 if self.machine is not None:
                     self.machine.check_input(self.word)
-                options["sink"] = stack.enter_context(open_rows(self.out)).write
+                writer = stack.enter_context(open_rows(self.out))
+                options["sink"] = writer.write
             if self.machine is None:
-                return plain.run(self.decoder, self.word, **options)
-            return plain.check(self.decoder, self.word, machine=self.machine, **options)
+                trace = plain.run(self.decoder, self.word, **options)
+            else:
+                trace = plain.check(self.decoder, self.word, machine=self.machine, **options)
+            if writer is not None:
+                writer.expect(trace.agreed)
+            return trace
 
 
 def certify(

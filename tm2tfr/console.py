@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tm2tfr import output as streams
 from tm2tfr.colour import cautioned
-from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted
+from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted, listing
 
 if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
@@ -71,7 +72,7 @@ def subject(argument: str, left_boundary: str | None) -> Subject:
         machine = loaded(argument)
         return Subject(argument, compile(machine, left_boundary=left_boundary), machine)
     if left_boundary is not None:
-        raise CompileError(f"{argument}: these weights are compiled already: leave the left-boundary option out")
+        raise CompileError(f"{argument}: these weights are compiled already: omit the left-boundary option")
     from tm2tfr.export.weight_file import load
 
     decoder = load(Path(argument))
@@ -132,6 +133,18 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
         what = "these weights cannot be certified"
     how = f"tm2tfr certify {subject.argument}" if subject.argument != "-" else "tm2tfr certify"
     _warn_once(f"{agreed}: {what}: see {how}")
+
+
+def warn_of_formulas(subject: Subject, format: str | None) -> None:
+    """Say so on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
+    from tm2tfr.export.tables import formulas
+
+    layout = subject.decoder.layout
+    states = layout.subspace("e_q").labels if "e_q" in layout else ()
+    found = formulas(states or ()) if format == "csv" else []
+    if found:
+        what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
+        _warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")
 
 
 @functools.cache
@@ -210,7 +223,10 @@ def heading(subject: Subject) -> str:
 def verdict(trace: Trace, subject: Subject) -> str:
     """Return the lines below a table: the verdict, the counts, and what the check found."""
     if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
-        lines = [f"stopped at position {trace.divergence.position:,}, the first that differs"]
+        where = "" if trace.divergence.column == "stop" else ", the first that differs"
+        lines = [f"stopped at position {trace.divergence.position:,}{where}"]
+    elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
+        lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
     elif trace.answer == "limit":
         lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
     else:
@@ -319,7 +335,7 @@ def _unmet(trace: Trace, example: Example) -> list[str]:
 def write(text: str, output: Path | None, argument: str) -> None:
     """Write `text` to `output`, whole or not at all and not over what `argument` names, or to standard output."""
     if output is None:
-        click.echo(text, nl=False)
+        streams.write_data(text)
         return
     from tm2tfr.export.files import write_text
     from tm2tfr.export.places import check_file
@@ -329,34 +345,64 @@ def write(text: str, output: Path | None, argument: str) -> None:
     click.echo(f"wrote {output}", err=True)
 
 
+def tell(line: str, *, as_json: bool) -> None:
+    """Print a line, for people or as data."""
+    if as_json:
+        streams.write_data(f"{line}\n")
+    else:
+        click.echo(line)
+
+
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
 def guarded(app: click.Group, arguments: list[str]) -> int:
     """Run `app` and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
-    for stream in (sys.stdout, sys.stderr):  # a console that cannot show ⊥ gets '?', not a crash
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    streams.prepare()
+    code = _ran(app, streams.decoded(arguments))
+    if note := streams.note():
+        _say(note)
+    return code
+
+
+def _ran(app: click.Group, arguments: list[str]) -> int:
     try:
         answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         return 130
-    except BrokenPipeError:  # the reader went away, as in `tm2tfr trace | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Tm2tfrError as error:
-        click.echo(f"{error}", err=True)
+        _say(f"{error}")
         return 130 if isinstance(error, Interrupted) else 2
     except MemoryError:
-        click.echo("out of memory: the run is too long for this engine: lower --max-steps", err=True)
+        _say("out of memory: the run is too long for this engine: lower --max-steps")
         return 2
-    except Exception as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
-        return _unexpected(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
+        lost = _output_lost(error)
+        return _unexpected(error) if lost is None else lost
     return answer if isinstance(answer, int) else 0
 
 
-def _unexpected(error: Exception) -> int:
+def _say(message: str) -> None:
+    try:
+        click.echo(message, err=True)
+    except OSError:  # there is nobody left to tell
+        streams.silence(sys.stderr)
+
+
+def _output_lost(error: BaseException) -> int | None:
+    """Return the exit code if standard output takes nothing more; a reader that went away has seen enough."""
+    if streams.broken(error):
+        streams.silence(sys.stdout)
+        return 0
+    if not isinstance(error, OSError) or not streams.full(error):
+        return None
+    streams.silence(sys.stdout)
+    _say(f"{streams.refusal(error)}")
+    return 2
+
+
+def _unexpected(error: BaseException) -> int:
     if os.environ.get("TM2TFR_DEBUG"):
         raise error
     what = f"{type(error).__name__}: {error}"

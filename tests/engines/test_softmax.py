@@ -82,6 +82,7 @@ def test_the_others_refuse_softmax_and_name_the_dense_engine(name: str, words: s
 
 def test_scores_too_large_for_the_dtype() -> None:
     decoder = softened(tm2tfr.compile("chapter"), 1e-38)
-    words = "^head 'cell h': its scores are too large for float32: use a higher temperature or a wider dtype$"
+    where = r"^layer 3 \(read input\), head 'cell h', position 5"
+    words = f"{where}: its scores are too large for float32: use a higher temperature or a wider dtype$"
     with pytest.raises(EngineError, match=words):
         list(generate(decoder, "1" * 9, engine=engine("dense", "float32")))

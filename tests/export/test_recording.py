@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tm2tfr.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.export import checkpoint, recording
 from tm2tfr.export.checkpoint import About, load, save, weights_digest
 from tm2tfr.export.recording import carry_out
+from tm2tfr.export.stream import RowWriter
 from tm2tfr.machine.library import load as machine_called
 from tm2tfr.trace.long_run import LongRun
 
@@ -31,7 +33,7 @@ DECODER = compile_machine(BEAVER)
 def command(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-m", "tm2tfr", *arguments], cwd=cwd, env=env, text=True, **pipes)
+    return subprocess.Popen([sys.executable, "-m", "tm2tfr", *arguments], cwd=cwd, env=env, encoding="utf-8", **pipes)
 
 
 def told(process: subprocess.Popen[str], code: int) -> tuple[str, str]:
@@ -197,7 +199,7 @@ def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> 
 )
 def test_no_file_is_lost_to_a_checkpoint(files: dict[str, str], words: str, tmp_path: Path) -> None:
     carry_out(DECODER, "", machine=BEAVER, max_steps=30, checkpoint=tmp_path / "old.npz")
-    (tmp_path / "other.txt").write_text("mine")
+    (tmp_path / "other.txt").write_text("mine", encoding="utf-8")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(OutputError, match=words):
         carry_out(DECODER, "", machine=BEAVER, max_steps=60, **{k: tmp_path / v for k, v in files.items()})
@@ -216,7 +218,9 @@ def test_without_numba_the_install_line_is_shown(options: list[str], tmp_path: P
     asked = ["trace", "--engine", "fast", *options]
     code = f"import sys; sys.modules['numba'] = None; from tm2tfr.cli import main; main({asked})"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "the fast engine needs Numba: install it with: pip install numba, or use the dense engine\n"
     assert list(tmp_path.iterdir()) == []
@@ -290,3 +294,53 @@ def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert len(written) == 1
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", every=0.0)
     assert len(written) > 5
+
+
+# ── every row arrives ───────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("checked", [True, False], ids=["check", "run"])
+@pytest.mark.parametrize("steps", [1022, 1500, 3000])
+def test_every_row_of_a_dense_run_is_in_the_file(steps: int, checked: bool, tmp_path: Path) -> None:
+    """The engine that goes row by row hands its rows on 1,024 at a time, and what is left at the end."""
+    out, fast = tmp_path / "rows.csv", tmp_path / "fast.csv"
+    machine = {"machine": BEAVER} if checked else {}
+    ran = api.check if checked else api.run
+    trace = ran(DECODER, "", engine="dense", max_steps=steps, keep_rows=False, out=out, **machine)
+    assert trace.tokens == steps + 1 + (not checked)  # the configuration at which a limit cuts a check off has no row
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["i", *map(str, range(trace.tokens))]
+    ran(DECODER, "", engine="fast", max_steps=steps, keep_rows=False, out=fast, **machine)
+    assert out.read_bytes() == fast.read_bytes()
+
+
+@pytest.mark.parametrize("engine", ["dense", "fast"])
+def test_rows_that_are_lost_on_the_way_are_missed(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "write" if engine == "dense" else "write_columns"
+    real, calls = getattr(RowWriter, name), []
+
+    def forgetful(writer: RowWriter, rows: Any) -> None:
+        calls.append(rows)
+        if len(calls) != 2:
+            real(writer, rows)
+
+    monkeypatch.setattr(RowWriter, name, forgetful)
+    out = tmp_path / "rows.csv"
+    with pytest.raises(
+        OutputError, match=r"the run has 2,\d{3} rows that agree, and [\d,]+ were written; see .*rows.csv.part"
+    ):
+        api.check(DECODER, "", machine=BEAVER, engine=engine, max_steps=2100, keep_rows=False, out=out)
+    assert not out.exists()
+
+
+def test_rows_are_on_the_disk_before_the_checkpoint_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    flush, written = RowWriter.flush, checkpoint.save
+    monkeypatch.setattr(RowWriter, "flush", lambda writer: (events.append(f"flush {writer.rows}"), flush(writer))[1])
+    monkeypatch.setattr(checkpoint, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
+    out = tmp_path / "rows.csv"
+    carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=tmp_path / "run.npz", every=0.0, out=out)
+    assert events[-2:] == ["flush 3001", "save 3001"]
+    assert len(events) >= 4
+    for at in range(0, len(events), 2):
+        assert events[at].split() == ["flush", events[at + 1].removeprefix("save ")]

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from safetensors import safe_open
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import load_file
+from safetensors.numpy import save as save_tensors
 
 from tests.export.examples import NASTY_SYMBOLS, chapter, nasty
 from tests.strategies import machines
@@ -131,7 +132,7 @@ def test_the_same_decoder_gives_the_same_file_in_every_process() -> None:
     )
     want = hashlib.sha256(dumps(compile_machine(nasty()))).hexdigest()
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
         assert done.stdout.strip() == want
 
 
@@ -218,7 +219,32 @@ def test_too_large_a_matrix_is_not_written() -> None:
     assert str(caught.value) == (
         "layers.1.heads.0.query: shape (16777217, 2): a weight file takes up to 2^24 rows or columns"
     )
-    assert loads(dumps(wide(2**24, {}))) == wide(2**24, {})
+    with pytest.raises(WeightFileError) as caught:
+        dumps(wide(2**24, {}))
+    assert str(caught.value) == (
+        "its heads have 16,777,217 components (d_k and d_v) for 3 entries that are not 0, and up to 2,097,152 are read: "
+        "leave out components that are 0"
+    )
+    assert loads(dumps(wide(2**21 - 1, {}))) == wide(2**21 - 1, {})
+
+
+def test_a_small_file_cannot_ask_for_long_vectors() -> None:
+    """A file of a few kilobytes with d_v = 2^24 would keep an engine busy for minutes."""
+    about, tensors = (
+        document(dumps(wide(2**20 + 1, {(0, 0): 1.0}))),
+        dict(load_tensors(dumps(wide(2**20 + 1, {(0, 0): 1.0})))),
+    )
+    for path in ("query", "key"):
+        about["sparse"][f"layers.1.heads.0.{path}"] = [2**24, 2]
+    about["digest"] = digest(about, tensors)
+    data = save_tensors(tensors, {"tm2tfr": json.dumps(about)})
+    assert len(data) < 10_000
+    with pytest.raises(WeightFileError) as caught:
+        loads(data, file="w")
+    assert str(caught.value) == (
+        "w: its heads have 16,777,217 components (d_k and d_v) for 5 entries that are not 0, and up to 2,097,152 are read: "
+        "make it again with 'tm2tfr compile'"
+    )
 
 
 def test_save_writes_whole_files_or_says_why_not(tmp_path: Path) -> None:

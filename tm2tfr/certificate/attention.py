@@ -32,6 +32,7 @@ from tm2tfr.certificate.domain import HV, MV, Domain, V
 from tm2tfr.certificate.feed_forward import power_of_two
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.witness import latest_witness, lookup_witness
+from tm2tfr.engines.overflow import nearest
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
@@ -228,9 +229,9 @@ class AttentionProof:
     def _compared(self, n: int, who: str, found: Carried, wanted: Carried) -> Iterator[Refusal]:
         for place in sorted({*found, *wanted}):
             if found.get(place, 0) != wanted.get(place, 0):
-                text = f"it adds {float(found.get(place, 0)):g} times {place[1]} to {place[0]}, should add "
+                text = f"it adds {nearest(found.get(place, 0)):g} times {place[1]} to {place[0]}, should add "
                 yield self._refuse(
-                    n, f"{who} does not carry what it should", text + f"{float(wanted.get(place, 0)):g} times"
+                    n, f"{who} does not carry what it should", text + f"{nearest(wanted.get(place, 0)):g} times"
                 )
 
     def _refuse(self, n: int, what: str, witness: str) -> Refusal:
@@ -244,4 +245,4 @@ def _powers(parts: list[tuple[Form, Form]]) -> bool:
 
 
 def _shown(form: Form) -> str:
-    return " + ".join(f"{float(w):g}·{name}" for name, w in form.items())
+    return " + ".join(f"{nearest(w):g}·{name}" for name, w in form.items())

@@ -16,6 +16,7 @@ from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.compiler.turing.layout import FEATURES
 from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS
+from tm2tfr.engines.overflow import nearest
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -94,8 +95,8 @@ def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
         own = logits.pop(number[answer], bias.get(number[answer], 0))
         rival = max(logits, key=lambda n: logits[n], default=None)
         if rival is not None and logits[rival] >= own:
-            other = f"that of {decoder.vocabulary[rival]} {float(logits[rival]):g}"
-            text = f"for e_y[{answer}] its logit is {float(own):g}, {other}"
+            other = f"that of {decoder.vocabulary[rival]} {nearest(logits[rival]):g}"
+            text = f"for e_y[{answer}] its logit is {nearest(own):g}, {other}"
             yield _refuse(last, "unembedding", f"{answer} is not the one token of maximal logit", text)
 
 
@@ -116,7 +117,7 @@ def _named(names: tuple[str, ...], entries: list[tuple[int, Number]]) -> dict[st
 
 
 def _shown(form: dict[str, Number]) -> str:
-    return " + ".join(f"{float(w):g}·{name}" for name, w in form.items()) or "0"
+    return " + ".join(f"{nearest(w):g}·{name}" for name, w in form.items()) or "0"
 
 
 def _refuse(layer: int, part: str, what: str, witness: str) -> Refusal:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from tm2tfr.certificate.cases import Case, Miss, Neurons, Number, Woken, rational
 from tm2tfr.certificate.domain import HV, MV, Domain, Line, Named, Question, V
 from tm2tfr.certificate.refusal import Refusal
+from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -177,11 +178,11 @@ class FeedForwardProof:
             return None
         for row, value in self._neurons.offset.items():
             what = f"{self._layout.directions[row]} must scale with 1/(i+1)"
-            return self._refuse(what, f"it has the output bias {float(value):g}")
+            return self._refuse(what, f"it has the output bias {nearest(value):g}")
         for n, read in enumerate(ffn.input.by_row()):
             strange = [w for c, w in read.items() if c in self._columns(HV, MV) and not power_of_two(rational(w))]
             if self._neurons.bias[n] != 0 or strange:
-                bias = f"bias {float(self._neurons.bias[n]):g}, weights {[f'{w:g}' for w in read.values()]}"
+                bias = f"bias {nearest(self._neurons.bias[n]):g}, weights {[f'{w:g}' for w in read.values()]}"
                 what = f"unit {self._unit(n)!r} must scale with 1/(i+1) and have powers of two as weights"
                 return self._refuse(what, bias)
         for row, writers in enumerate(ffn.output.by_row()):
@@ -215,7 +216,7 @@ class FeedForwardProof:
             plain = plain and all(power_of_two(w) and len(writers.get(row, ())) == 1 for row, w in writes)
             plain = plain and not any(row in self._neurons.offset for row, _ in writes)
             if not (still or plain):
-                value = f"for {case.label} it computes {float(a):g} {float(b):+g}/(i+1)"
+                value = f"for {case.label} it computes {nearest(a):g} {nearest(b):+g}/(i+1)"
                 return self._refuse(f"unit {self._unit(unit)!r} would round 1/(i+1)", value)
         return None
 
@@ -260,7 +261,7 @@ class FeedForwardProof:
     def _missed(self, missed: Miss) -> Refusal:
         case, row = missed.case, self._layout.directions[missed.row]
         where = f"{case.label}, {case.variable} = {missed.s}" if case.along else case.label
-        text = f"for {where} the layer adds {float(missed.found):g}, should add {float(missed.wanted):g}"
+        text = f"for {where} the layer adds {nearest(missed.found):g}, should add {nearest(missed.wanted):g}"
         return self._refuse(f"{row} is not what it should be", text)
 
     def _refuse(self, what: str, witness: str) -> Refusal:

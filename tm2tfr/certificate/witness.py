@@ -8,6 +8,7 @@ from itertools import accumulate, product
 
 from tm2tfr.certificate.cases import Number, rational
 from tm2tfr.certificate.domain import HV, MV, Domain, V
+from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import at
@@ -53,7 +54,9 @@ def _looked(names: Sequence[str], head: Head, run: Sequence[Stream], right: int)
     wrong = next((j for j, score in enumerate(scores) if score >= scores[right] and j != right), None)
     if wrong is None:
         return None
-    return f"position {wrong} scores {float(scores[wrong]):g}, position {right}, the right one, {float(scores[right]):g}"
+    return (
+        f"position {wrong} scores {nearest(scores[wrong]):g}, position {right}, the right one, {nearest(scores[right]):g}"
+    )
 
 
 def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:

@@ -22,7 +22,7 @@ def graph(machine: str, output: Path | None) -> None:
     check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
     loaded = console.loaded(machine)
     if output is None:
-        click.echo(to_dot(loaded), nl=False)
+        console.write(to_dot(loaded), None, machine)
         return
     save(loaded, output)
     click.echo(f"wrote {output}", err=True)
@@ -71,4 +71,4 @@ def machines(machine: str | None, format: str) -> None:
     else:
         lines = catalogue.described(machine, console.loaded(machine), as_json=format == "json")
     for line in lines:
-        click.echo(line)
+        console.tell(line, as_json=format == "json")

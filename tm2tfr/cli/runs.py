@@ -108,6 +108,7 @@ def trace(
     click.echo(colour.judged(console.verdict(traced, subject)))
     if output is not None:
         click.echo(f"wrote {output}", err=True)
+        console.warn_of_formulas(subject, output.suffix.lower()[1:])
     if at is not None:
         click.echo("\n" + console.vectors(subject.decoder, traced.input, at, engine, dtype))
     _exit(traced)
@@ -150,6 +151,7 @@ def table(
     traced = _traced(subject, word, max_steps, engine, dtype)
     text = table_of(traced, named)
     console.write(colour.judged(text) if named == "text" and output is None else text, output, subject.argument)
+    console.warn_of_formulas(subject, named)
     if traced.divergence is not None:
         click.echo(f"the check failed: {traced.divergence}", err=True)
     _exit(traced)
@@ -203,9 +205,10 @@ def check(
         held: dict[str, Any] = {"keep_rows": False, "checked": True, "recording": recording}
         traced = _traced(run, example.input, example.max_steps, engine, dtype, **held)
         line = report.line(traced, example, judged=judged)
-        click.echo(line if as_json else colour.judged(line))
+        console.tell(line if as_json else colour.judged(line), as_json=as_json)
     if output is not None:
         click.echo(f"wrote {output}", err=True)
+        console.warn_of_formulas(subject, output.suffix.lower()[1:])
     if not as_json:
         click.echo(colour.judged(report.summary()))
     raise click.exceptions.Exit(0 if report.passed else 1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tm2tfr._version import __version__
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.export.markdown import escaped
 
 COLUMNS = {
     "machine": "the machine's name; `machines.jsonl` has each machine and its vocabulary",
@@ -31,7 +32,7 @@ def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], fo
     head = [*head, "---", ""] if splits else []
     shares = {split: sum(examples[split].values()) for split in splits}
     lines = [
-        f"# {spec.name}",
+        f"# {escaped(spec.name)}",
         "",
         f"Runs of Turing machines as a transformer decoder generates them, made by tm2tfr {__version__}: "
         f"{tally.runs:,} runs, {tally.rows:,} positions, each compared with a reference simulator.",

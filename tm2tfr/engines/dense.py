@@ -5,7 +5,8 @@ last, each product and each sum rounded once (no fused multiply-add): those of a
 a score by component, those over attended positions by position; the mean is that sum divided by their number; ties
 are exact equality of the rounded scores. Under softmax the weights are those of `attention.softmax`, and the sum over
 all positions is of values times weights; a head whose scores are all 0 by construction takes the mean.
-"Dense" is the attention: zeros in the weights are skipped, which changes no value, since weights are finite.
+"Dense" is the attention: zeros in the weights are skipped, which changes no value, since weights are finite. What gets
+too large for the dtype is refused, see `overflow`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Watch
+from tm2tfr.engines.overflow import check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 Vector = NDArray[Any]
 Float = Literal["float64", "float32"]
@@ -103,13 +105,14 @@ class _Cache:
 class _Head:
     """A head with its cache of keys and values."""
 
-    def __init__(self, head: Head, dtype: np.dtype[Any]) -> None:
+    def __init__(self, head: Head, where: str, dtype: np.dtype[Any], careful: bool) -> None:
         if head.mask != "future" or head.weighting not in ("average-hard", "softmax"):
             raise EngineError(
                 f"head {head.name!r}: the dense engine runs future-masked average-hard attention and softmax, "
                 f"not mask {head.mask!r} with weighting {head.weighting!r}"
             )
-        self._name, self._soft = head.name, head.weighting == "softmax"
+        self._where, self._soft = f"{where}, head {head.name!r}", head.weighting == "softmax"
+        self._careful = careful
         # A component that is 0 in every query or in every key adds 0 to every score: drop it.
         both = np.intersect1d(head.query.rows, head.key.rows)
         self._query, self._key = (_Map(_selected(m, both), dtype) for m in (head.query, head.key))
@@ -125,26 +128,29 @@ class _Head:
         maximal score); both None where all scores are 0 by construction, so that all positions are attended to.
 
         Raises:
-            EngineError: under softmax, for scores that are too large for the dtype.
+            EngineError: for scores that are too large for the dtype.
         """
         keys = self._keys.append(self._key(x))
         self._values.append(self._value(x))
         scores: Vector | None = None
         attended: NDArray[np.int64] | None = None
         if len(keys):
-            scores = _soft_scores(self._query(x), keys) if self._soft else _scores(self._query(x), keys)
+            scores = _scores(self._query(x), keys)
+            if self._careful and not _finite(scores):
+                raise self._refusal(scores)
             attended = average_hard(scores)
         if self._soft and scores is not None:
-            self._carried[self._value.rows] = self._values.weighted(self._weights(scores))
+            self._carried[self._value.rows] = self._values.weighted(softmax(scores))
         else:
             self._carried[self._value.rows] = self._values.mean(attended)
         return self._output(self._carried), scores, attended
 
-    def _weights(self, scores: Vector) -> Vector:
-        if not np.isfinite(scores).all():
-            what = f"head {self._name!r}: its scores are too large for {scores.dtype.name}"
-            raise EngineError(f"{what}: use a higher temperature or a wider dtype")
-        return softmax(scores)
+    def _refusal(self, scores: Vector) -> EngineError:
+        position, dtype = len(scores) - 1, scores.dtype.name
+        if self._soft:
+            what = f"{self._where}, position {position:,}: its scores are too large for {dtype}"
+            return EngineError(f"{what}: use a higher temperature or a wider dtype")
+        return too_large(self._where, position, "a score", dtype)
 
 
 def _scores(query: Vector, keys: Vector) -> Vector:
@@ -155,45 +161,57 @@ def _scores(query: Vector, keys: Vector) -> Vector:
     return scores
 
 
-def _soft_scores(query: Vector, keys: Vector) -> Vector:
-    """Return `_scores`, infinite or no numbers where they are too large for the dtype."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _scores(query, keys)
-
-
 class _FeedForward:
     """A feed-forward layer."""
 
-    def __init__(self, layer: FeedForward, dtype: np.dtype[Any]) -> None:
+    def __init__(self, layer: FeedForward, where: str, dtype: np.dtype[Any], careful: bool) -> None:
+        self._where, self._units, self._careful = where, layer.units, careful
+        self._writes = np.unique(layer.output.columns)
         self._input, self._output = _Map(layer.input, dtype), _Map(layer.output, dtype)
         self._hidden = layer.input_bias.dense(dtype)[:, 0]
         self._bias = _Map(layer.output_bias, dtype)
 
-    def add_to(self, x: Vector) -> None:
-        """Add the layer's answer to x, (width,), in place."""
+    def add_to(self, x: Vector, position: int) -> None:
+        """Add the layer's answer to x, (width,), in place.
+
+        Raises:
+            EngineError: for a unit that writes something, and whose sum is too large for the dtype.
+        """
         hidden = self._hidden.copy()
         hidden[self._input.rows] += self._input(x)
+        if self._careful and not _finite(used := hidden[self._writes]):
+            unit = first_infinite(used, [self._units[u] for u in self._writes])
+            raise too_large(self._where, position, f"the sum of hidden unit {unit!r}", x.dtype.name)
         np.maximum(hidden, 0, out=hidden)
         x[self._output.rows] += self._output(hidden)
         x[self._bias.rows] += self._bias(np.ones(1, dtype=x.dtype))
 
 
-def _feed_forward(layer: FeedForward | None, dtype: np.dtype[Any]) -> _FeedForward | None:
-    return None if layer is None else _FeedForward(layer, dtype)
+def _finite(numbers: Vector) -> bool:
+    return bool(np.isfinite(numbers).all())
+
+
+def _parts(layer: Layer, number: int, dtype: np.dtype[Any], careful: bool) -> tuple[list[_Head], _FeedForward | None]:
+    where, after = layer_called(number, layer), layer.feed_forward
+    feed_forward = None if after is None else _FeedForward(after, where, dtype, careful)
+    return [_Head(head, where, dtype, careful) for head in layer.heads], feed_forward
 
 
 class DenseSession:
-    """A decoder in the middle of a sequence."""
+    """A decoder in the middle of a sequence.
+
+    Raises:
+        EngineError: for a weight that is too large for `dtype`.
+    """
 
     def __init__(self, decoder: Decoder, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
+        check_weights(decoder, dtype.name)
+        self._decoder, self._dtype = decoder, dtype
+        self._careful = careful = not reach(decoder, dtype.name).everything  # else no number can get too large
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
         self._tokens = _columns(decoder.token_embedding, dtype)
         self._place = _Map(decoder.position_embedding, dtype)
-        self._layers = [
-            ([_Head(head, dtype) for head in layer.heads], _feed_forward(layer.feed_forward, dtype))
-            for layer in decoder.layers
-        ]
+        self._layers = [_parts(layer, n, dtype, careful) for n, layer in enumerate(decoder.layers, start=1)]
         self._unembedding = _Map(decoder.unembedding, dtype)
         self._bias = decoder.unembedding_bias.dense(dtype)[:, 0]
         self._width, self._position = decoder.layout.width, 0
@@ -201,8 +219,17 @@ class DenseSession:
         self.logits: Vector = np.zeros(len(decoder.vocabulary), dtype=dtype)
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token of maximal logit."""
+        """Run the next position on `token` and return the first token of maximal logit.
+
+        Raises:
+            EngineError: for numbers that are too large for the dtype. The session is of no use then.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._feed(token, watch)
+
+    def _feed(self, token: int, watch: Watch | None) -> int:
         x = self._embedded(token)
+        self._checked(x, "embedding")
         if watch:
             watch.stage(-1, "embedding", x.copy())
         for n, (heads, feed_forward) in enumerate(self._layers):
@@ -217,13 +244,24 @@ class DenseSession:
             if watch:
                 watch.stage(n, "attention", x.copy())
             if feed_forward is not None:
-                feed_forward.add_to(x)
+                feed_forward.add_to(x, self._position)
+            self._checked(x, n)
             if watch:
                 watch.stage(n, "feed_forward", x.copy())
         self.residual, self.logits = x, self._bias.copy()
         self.logits[self._unembedding.rows] += self._unembedding(x)
+        if self._careful and not _finite(self.logits):
+            token_named = first_infinite(self.logits, self._decoder.vocabulary)
+            raise too_large("unembedding", self._position, f"the logit of {token_named!r}", self._dtype.name)
         self._position += 1
         return int(self.logits.argmax())
+
+    def _checked(self, x: Vector, after: int | Literal["embedding"]) -> None:
+        """Raise EngineError if the stream is not finite; after: the layer, from 0."""
+        if self._careful and not _finite(x):
+            where = after if isinstance(after, str) else layer_called(after + 1, self._decoder.layers[after])
+            direction = first_infinite(x, self._decoder.layout.directions)
+            raise too_large(where, self._position, f"direction {direction!r} of the stream", self._dtype.name)
 
     def _embedded(self, token: int) -> Vector:
         x = np.zeros(self._width, dtype=self._dtype)

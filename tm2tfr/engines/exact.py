@@ -41,7 +41,19 @@ def _rows(matrix: Matrix) -> list[Row]:
 
 
 def _columns(matrix: Matrix) -> list[Row]:
-    return _rows(Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values))
+    return _rows(_transposed(matrix))
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)
+
+
+def _some_rows(matrix: Matrix) -> dict[int, Row]:
+    """Return the rows with entries: there may be many more without."""
+    rows: dict[int, Row] = {}
+    for row, column, value in matrix.entries():
+        rows.setdefault(row, []).append((column, rational(value)))
+    return rows
 
 
 def _times(row: Row, x: Sequence[Number]) -> Number:
@@ -61,8 +73,11 @@ class _Head:
             if head.weighting == "softmax":
                 raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
             raise EngineError(what)
-        self._query, self._key, self._value = _rows(head.query), _rows(head.key), _rows(head.value)
-        self._output = _columns(head.output)
+        query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
+        output = _some_rows(_transposed(head.output))
+        # A component that is 0 in every query or every key adds 0 to every score; so do values that are not read.
+        self._query, self._key = ([table[c] for c in query if c in key] for table in (query, key))
+        self._value, self._output = ([table[c] for c in value if c in output] for table in (value, output))
         self._keys: list[list[Number]] = []
         self._values: list[list[Number]] = []
 

@@ -30,6 +30,7 @@ from typing import Literal
 
 import numpy as np
 
+from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.sources import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO, Classes, Sources, rows_of, sources
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -69,12 +70,21 @@ class Recognition:
 
 
 def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
-    """Return what each head of each layer is."""
-    known = sources(decoder)
+    """Return what each head of each layer is; one whose scores may get too large for floats is scanned."""
+    known, fits = sources(decoder), reach(decoder).scores
     return tuple(
-        tuple(recognised(head, known, around.before, decoder.features) for head in layer.heads)
-        for layer, around in zip(decoder.layers, known.layers, strict=True)
+        tuple(
+            recognised(head, known, around.before, decoder.features) if small else _unbounded(head)
+            for head, small in zip(layer.heads, layer_fits, strict=True)
+        )
+        for layer, around, layer_fits in zip(decoder.layers, known.layers, fits, strict=True)
     )
+
+
+def _unbounded(head: Head) -> Recognition:
+    """Return a scan: every score has to be computed, to see whether it is finite."""
+    components = tuple(np.intersect1d(head.query.rows, head.key.rows).tolist())
+    return _scan(components, "its scores may get too large for floats")
 
 
 def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> Recognition:

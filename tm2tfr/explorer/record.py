@@ -155,6 +155,7 @@ class _Recorder:
 
     def _finished(self) -> list[dict[int, Column]]:
         """Return the columns of each stage."""
+        del self._streams[len(self._streams) - len(self._streams) % self._stages :]  # of a position that was refused
         if self._streams:
             self._put_away()
         first, *rest = self._blocks

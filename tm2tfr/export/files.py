@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from tm2tfr import leftovers
 from tm2tfr.errors import OutputError
 
 WHY: Mapping[int, tuple[str, str]] = {
@@ -75,7 +75,7 @@ def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     target = Path(os.path.realpath(path))
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
+    beside = leftovers.beside(target)
     try:
         with beside.open("xb") as file:
             write(file)

@@ -74,7 +74,10 @@ def carry_out(
         writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
         recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
         recorder.go(progress)
-    return run.trace(Fast())
+        trace = run.trace(Fast())
+        if writer is not None:
+            writer.expect(trace.agreed)
+    return trace
 
 
 def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:

@@ -96,6 +96,16 @@ class RowWriter:
         with self._writing():
             self._write(rows)
 
+    def expect(self, rows: int) -> None:
+        """Compare the number of rows written with that of the run, before the file is put in its place.
+
+        Raises:
+            OutputError: if rows are missing, or there are too many.
+        """
+        if self.rows != rows:
+            what = f"{self.path}: the run has {rows:,} rows that agree, and {self.rows:,} were written; see {self.part}"
+            raise OutputError(f"{what}: this is a bug, please report it with the command")
+
     def write_columns(self, columns: Columns) -> None:
         """Write rows given by column: the same file as from `write`, some millions of rows a second.
 

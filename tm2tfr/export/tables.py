@@ -17,6 +17,7 @@ from typing import Any
 
 from tm2tfr.errors import OutputError, did_you_mean
 from tm2tfr.export.latex import latex
+from tm2tfr.export.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.html import html
 from tm2tfr.trace.rows import COLUMNS
@@ -38,7 +39,6 @@ _EXTENSIONS = {
     ".html": "html",
     ".htm": "html",
 }
-_MARKDOWN = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
 _NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣")
 """Signs that take one column: those of ASCII, and those of the table itself."""
 
@@ -74,6 +74,14 @@ def table(trace: Trace, format: str, *, caption: str | None = None, elide: int |
 def format_for(path: str | PurePath) -> str | None:
     """Return the format that a file's extension stands for, or None."""
     return _EXTENSIONS.get(PurePath(path).suffix.lower())
+
+
+def formulas(names: Iterable[str]) -> list[str]:
+    """Return the names that a spreadsheet takes for formulas: cells of CSV are exact, whatever they begin with.
+
+    A symbol is one sign and harmless, and so are moves, ``-1`` and ``+1``; tokens begin with a bracket.
+    """
+    return [name for name in names if len(name) > 1 and name[0] in "=+-@\t\r"]
 
 
 # ── for programs ────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,7 +183,7 @@ def _markdown_tape(tape: Stretch | None) -> str:
 
 
 def _marked_down(text: str) -> str:
-    return "".join(_MARKDOWN.get(sign, sign) for sign in text)
+    return "".join(ESCAPES.get(sign, sign) for sign in text)
 
 
 def _bars(cells: Iterable[str]) -> str:

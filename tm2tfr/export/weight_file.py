@@ -38,6 +38,7 @@ DENSE = 2**20
 _KEY = "tm2tfr"
 _LARGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
 _LARGEST_SIDE = 2**24  # rows or columns: engines make a vector as long, whatever the matrix holds
+_EMPTY = 2**21  # components of all heads together, whatever is in them
 _FLOAT, _INT = np.dtype("<f8"), np.dtype("<i8")
 _DTYPES = (_FLOAT, _INT)
 _AGAIN = "make it again with 'tm2tfr compile'"
@@ -50,7 +51,7 @@ def save(decoder: Decoder, path: str | Path) -> None:
 
     Raises:
         OutputError: if the file cannot be written.
-        WeightFileError: if a matrix has more than 2^24 rows or columns.
+        WeightFileError: if a matrix has more than 2^24 rows or columns, or heads have millions of components that are 0.
     """
     write_bytes(path, dumps(decoder))
 
@@ -80,7 +81,7 @@ def dumps(decoder: Decoder) -> bytes:
     """Return the weight file of `decoder`.
 
     Raises:
-        WeightFileError: if a matrix has more than 2^24 rows or columns.
+        WeightFileError: if a matrix has more than 2^24 rows or columns, or heads have millions of components that are 0.
     """
     tensors: dict[str, NDArray[Any]] = {}
     sparse: dict[str, list[int]] = {}
@@ -94,6 +95,10 @@ def dumps(decoder: Decoder) -> bytes:
         for part in ("rows", "columns", "values"):
             dtype = _FLOAT if part == "values" else _INT
             tensors[f"{path}.{part}"] = np.ascontiguousarray(getattr(matrix, part), dtype)
+    try:
+        _refuse_empty_sizes(decoder)
+    except ShapeError as error:
+        raise WeightFileError(f"{error}: leave out components that are 0") from error
     document = _document(decoder, sparse)
     document["digest"] = _digest(document, tensors)
     return safetensors.save(tensors, {_KEY: json.dumps(document)})
@@ -113,9 +118,23 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
         decoder = _decoder(document, store)
         if store.unused:
             raise ShapeError(f"nothing uses the tensors {listing(store.unused)}")
+        _refuse_empty_sizes(decoder)
     except (ShapeError, RecursionError) as error:  # the latter for JSON that is nested too deeply
         raise WeightFileError(f"{file}: {error}: {_AGAIN}") from error
     return decoder
+
+
+def _refuse_empty_sizes(decoder: Decoder) -> None:
+    """Raise ShapeError if the heads are to be much larger than what is in them.
+
+    Directions, tokens and units are listed by name, so that a file is as large as they are many. The sizes d_k and d_v
+    of the heads are numbers: a small file could ask an engine for vectors of any length, all of them 0.
+    """
+    asked = sum(head.query.shape[0] + head.value.shape[0] for layer in decoder.layers for head in layer.heads)
+    most = max(_EMPTY, decoder.nonzero)
+    if asked > most:
+        what = f"its heads have {asked:,} components (d_k and d_v) for {decoder.nonzero:,} entries that are not 0"
+        raise ShapeError(f"{what}, and up to {most:,} are read")
 
 
 def _digest(document: Mapping[str, Any], tensors: Tensors) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from html import escape
@@ -21,6 +20,7 @@ from typing import Any, Literal, get_args
 
 import graphviz
 
+from tm2tfr import leftovers
 from tm2tfr.errors import OutputError
 from tm2tfr.machine.graph import to_graph
 from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Outcome
@@ -145,7 +145,7 @@ def save(machine: Machine, path: str | Path) -> None:
 
 def _write_whole(path: Path, content: bytes) -> None:
     target = Path(os.path.realpath(path))  # write through a link, as open() would
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    part = leftovers.beside(target)
     try:
         part.write_bytes(content)
         os.replace(part, target)

@@ -16,7 +16,7 @@ from tm2tfr.machine.compiled import Block, CompiledSimulation
 from tm2tfr.machine.simulator import Result
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.reference import VERDICT_TOKENS, triple_token
-from tm2tfr.trace.rows import Row
+from tm2tfr.trace.rows import Row, plain_number
 from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]
@@ -269,13 +269,9 @@ def as_rows(block: RowBlock, labels: Labels, vocabulary: Sequence[str]) -> list[
         named(block.x, labels.x),
         named(block.q, labels.q),
         named(block.b, labels.b),
-        [_plain(v) for v in block.m.tolist()],
-        [_plain(v) for v in block.h.tolist()],
+        [plain_number(v) for v in block.m.tolist()],
+        [plain_number(v) for v in block.h.tolist()],
         named(block.a, labels.a),
         [vocabulary[c] if c >= 0 else "⟨…⟩" for c in block.y.tolist()],
     )
     return [Row(*cells) for cells in zip(*columns, strict=True)]
-
-
-def _plain(value: float) -> int | float:
-    return int(value) if value.is_integer() else value

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
 from tm2tfr.transformer.attention import softmax
@@ -60,8 +62,12 @@ class Cause:
         return "\n".join([*lines, self.why])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the cause as plain data."""
-        return asdict(self)
+        """Return the cause as plain data; a score that is no finite float is text."""
+        plain = asdict(self)
+        for name in ("score", "expected_score") if self.attention else ():
+            score = plain["attention"][name]
+            plain["attention"][name] = score if isfinite(score) else str(score)
+        return plain
 
 
 class Observation:
@@ -176,8 +182,8 @@ class _Finder:
             head=head.name,
             attended=attended,
             expected=expected,
-            score=float(scores[attended[0]]),
-            expected_score=float(scores[expected[0]]),
+            score=nearest(scores[attended[0]]),
+            expected_score=nearest(scores[expected[0]]),
         )
 
     def _root(self, layer: int, attention: Attention | None) -> Cause | None:
@@ -230,13 +236,13 @@ class _Finder:
             return "in exact arithmetic this head looks there as well: its query or key weights are wrong"
         if head.weighting == "softmax":
             return (
-                f"soft attention: the true scores differ by {float(due - got):.3g}, but the values they are made of are "
+                f"soft attention: the true scores differ by {nearest(due - got):.3g}, but the values they are made of are "
                 "no longer accurate enough: use a lower temperature"
             )
         top = max(abs(attention.score), abs(attention.expected_score))
         apart = float(np.spacing(np.dtype(self.engine.dtype).type(top)))
         return (
-            f"rounding: the true scores differ by {float(due - got):.3g}, {self.engine.dtype} numbers as large as "
+            f"rounding: the true scores differ by {nearest(due - got):.3g}, {self.engine.dtype} numbers as large as "
             f"these are {apart:.3g} apart: use a wider dtype, or the exact engine"
         )
 
@@ -279,7 +285,7 @@ def _first_wrong(
 
 def _words(subspace: Subspace, values: Sequence[Any]) -> str:
     if subspace.labels is None:
-        return f"{float(values[0]):.9g}"
+        return f"{nearest(values[0]):.9g}"
     if not any(values):
         return "⊥ (0)"
     text = combination(subspace.labels, values)

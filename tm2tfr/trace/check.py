@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from tm2tfr.engines.decode import Engine, observable
+from tm2tfr.errors import EngineError
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
+from tm2tfr.trace.ending import STOP, wrong_ending
 from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Row, rows
 from tm2tfr.trace.specification import Specification, known
@@ -28,7 +31,10 @@ Sink = Callable[[Sequence[Row]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Divergence:
-    """The first cell that differs: at `position`, in `column`; and the whole rows."""
+    """The first cell that differs: at `position`, in `column`; and the whole rows.
+
+    Where every cell agrees and the decoder does not stop where it should, `column` is ``stop`` and `position` the last.
+    """
 
     position: int
     column: str
@@ -41,12 +47,14 @@ class Divergence:
     def __str__(self) -> str:
         """Return the divergence in a few lines."""
         text = f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
+        if self.column == STOP:
+            text = f"the stop tokens should be {self.expected}; the list is {self.found}"
         return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the divergence as plain data."""
         cause = self.cause.as_dict() if self.cause else None
-        plain = {k: getattr(self, k) for k in ("position", "column", "expected", "found")}
+        plain = {k: _finite(getattr(self, k)) for k in ("position", "column", "expected", "found")}
         return {**plain, "cause": cause}
 
 
@@ -100,6 +108,12 @@ class Trace:
         """Whether every cell compared was the same, and some were compared."""
         return self.result is not None and self.divergence is None and self.compared > 0
 
+    @property
+    def agreed(self) -> int:
+        """How many rows there are before the first difference; without a check, how many there are."""
+        gap = self.divergence
+        return self.tokens if gap is None or gap.column == STOP else gap.position
+
     def _repr_html_(self) -> str:
         """Return the chapter's table with what the check says, for notebooks."""
         from tm2tfr.trace.html import summary  # noqa: PLC0415
@@ -148,7 +162,7 @@ def check(
     Under softmax x and y, which are tokens, are compared as they are, the others as `tm2tfr.trace.rows` rounds them.
 
     Stops at the first difference; with `keep_rows` it goes on to the decoder's own end, so that the consequence
-    can be seen, and keeps the rows.
+    can be seen, and keeps the rows. Stop tokens that are not the machine's verdicts are a difference, too.
 
     Args:
         max_steps: at most so many steps of the machine; None: until it halts. With `keep_rows`, give a limit:
@@ -166,7 +180,9 @@ def check(
     pairs = _Pairs(found, expected, keep_rows=keep_rows)
     _drain(pairs, len(word), progress, sink)
     divergence = None
-    if pairs.differs is not None:
+    if pairs.differs is None or pairs.differs[1] is None:
+        divergence = stop_divergence(decoder, machine, pairs.tokens - 1, pairs.last)
+    if pairs.differs is not None and divergence is None:
         specify = partial(_reference, machine, word, max_steps, nominal)
         divergence = _divergence(decoder, machine, word, pairs.differs, specify, engine)
     return replace(_trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence), blank=machine.blank)
@@ -227,7 +243,7 @@ class _Pairs:
             want = next(self._expected, None) if self._expected else None
             if going and want is None and self.differs is None:
                 return  # the simulator is at its end, and so is a decoder that agrees with it
-            row = next(self._found, None)
+            row = self._next()
             if want is not None and self._keep:
                 self.wanted.append(want)
             if want is not None and self.differs is None:
@@ -245,6 +261,15 @@ class _Pairs:
             if self.differs is not None and not self._keep:
                 return
 
+    def _next(self) -> Row | None:
+        """Return the decoder's next row; after a difference, a position that the engine refuses is the end."""
+        try:
+            return next(self._found, None)
+        except EngineError:
+            if self.differs is None:
+                raise
+            return None
+
 
 def _trace(
     decoder: Decoder,
@@ -255,7 +280,8 @@ def _trace(
     truth: Result | None,
     gap: Divergence | None,
 ) -> Trace:
-    answer = OUTCOME_OF_TOKEN.get(pairs.last.y if pairs.last else "", "limit")
+    said = pairs.last.y if pairs.last and pairs.tokens > len(word) else ""  # what is answered to the prompt ends nothing
+    answer = OUTCOME_OF_TOKEN.get(said, "limit")
     return Trace(
         machine=name,
         input=word,
@@ -311,6 +337,27 @@ def _divergence(
         found_row=row,
         cause=cause,
     )
+
+
+def stop_divergence(decoder: Decoder, machine: Machine, position: int, last: Row | None) -> Divergence | None:
+    """Return what is wrong with the stop tokens, after a run whose every row agrees, up to `last` at `position`."""
+    cause = wrong_ending(decoder, machine, position)
+    if cause is None:
+        return None
+    return Divergence(
+        position=position,
+        column=STOP,
+        expected=cause.expected,
+        found=cause.found,
+        expected_row=last,
+        found_row=last,
+        cause=cause,
+    )
+
+
+def _finite(cell: Any) -> Any:
+    """Return a cell, as text if it is a number that JSON does not have."""
+    return str(cell) if isinstance(cell, float) and not isfinite(cell) else cell
 
 
 def _shown(cell: Any) -> str:

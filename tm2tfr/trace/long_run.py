@@ -21,7 +21,8 @@ from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
-from tm2tfr.trace.check import Divergence, Trace
+from tm2tfr.trace.check import Divergence, Trace, stop_divergence
+from tm2tfr.trace.ending import wrong_ending
 from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Readout, Row
 from tm2tfr.trace.specification import Specification, known
@@ -145,7 +146,10 @@ class LongRun:
             agreed = _first_difference(found, expected)
             self._compared += len(CHECKED) * min(agreed + 1, expected.size)
             if agreed < expected.size:
-                self._divergence = self._differs(expected, found, agreed)
+                early = self._at_the_end() if agreed == found.size else None
+                self._divergence = early or self._differs(expected, found, agreed)
+        if agreed == found.size and self._divergence is None and self._session.refused:
+            self._session.extend(1)  # which raises
         if agreed:
             self._answer = int(found.y[agreed - 1])
             self._reach = max(self._reach, int(abs(found.h[:agreed]).max()))
@@ -153,6 +157,8 @@ class LongRun:
             sink(found.part(0, agreed))
         self._over = chunk.stopped or self._divergence is not None
         ended = self._over or found.size == 0 or self._session.position == self._limit
+        if ended and self._divergence is None:
+            self._divergence = self._at_the_end()
         self._done = ended
 
     def trace(self, engine: Fast) -> Trace:
@@ -164,7 +170,7 @@ class LongRun:
         answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
         if self._divergence is not None:
             row = self._divergence.found_row
-            answer = OUTCOME_OF_TOKEN.get(row.y if row else "", "limit")
+            answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
         return Trace(
             machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
             input=self._word,
@@ -189,6 +195,13 @@ class LongRun:
         if self._reference is not None:
             saved |= {f"simulation.{name}": array for name, array in self._reference.save().items()}
         return saved
+
+    def _at_the_end(self) -> Divergence | None:
+        """Return what is wrong with the stop tokens, at the last position."""
+        last = self._session.position - 1
+        if self._machine is None or wrong_ending(self._decoder, self._machine, last) is None:
+            return None
+        return stop_divergence(self._decoder, self._machine, last, self._row(last) if last <= CAUSE_WITHIN else None)
 
     # ── comparing ───────────────────────────────────────────────────────────────────────────────────────────
     def _found(self, chunk: Chunk) -> RowBlock:

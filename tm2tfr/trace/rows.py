@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, Step, generate
+from tm2tfr.engines.overflow import nearest
+from tm2tfr.errors import EngineError
 from tm2tfr.transformer.weights import Decoder
 
 Number = int | float | Fraction
@@ -18,6 +20,8 @@ COLUMNS = ("i", "x", "q", "b", "m", "h", "a", "y")
 CHECKED = COLUMNS[1:]
 SOFT = 0.25
 """Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
+
+_LARGEST_INTEGER = 2.0**53
 
 
 class Row(NamedTuple):
@@ -37,13 +41,30 @@ def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions
     """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
     Raises:
-        EngineError: if `word` contains a token that is not in the vocabulary.
+        EngineError: if `word` holds something that is not in the vocabulary; at a position that the engine refuses,
+            after the rows before it.
     """
     steps = generate(decoder, word, engine=engine, max_positions=max_positions)
     readout, size = Readout(decoder), 4
-    while chunk := list(islice(steps, size)):
+    while True:
+        chunk, refusal = _taken(steps, size)
         yield from readout.rows(chunk)
+        if refusal is not None:
+            raise refusal
+        if len(chunk) < size:
+            return
         size = min(2 * size, 512)  # few at first, so that a short run is shown at once; many later, for speed
+
+
+def _taken(steps: Iterator[Step], most: int) -> tuple[list[Step], EngineError | None]:
+    """Return the next steps, and the error that ended them."""
+    taken: list[Step] = []
+    try:
+        for step in islice(steps, most):
+            taken.append(step)  # one by one: what came before an error stays
+    except EngineError as error:
+        return taken, error
+    return taken, None
 
 
 class Readout:
@@ -58,7 +79,9 @@ class Readout:
 
     def rows(self, steps: Sequence[Step]) -> list[Row]:
         """Return the row of each step."""
-        stream = np.array([step.residual for step in steps], dtype=np.float64)  # (n_steps, width)
+        if not steps:
+            return []
+        stream = _as_floats([step.residual for step in steps])  # (n_steps, width)
         columns = [self._labels(stream, name) for name in ("e_x", "e_q", "e_b")]
         columns += [self._numbers(stream, name) for name in ("m", "h")]
         columns += [self._labels(stream, "e_a")]
@@ -90,12 +113,24 @@ class Readout:
         values = stream[:, self._layout[name]][:, 0]
         if self._soft:
             values = np.where(np.abs(values - np.rint(values)) <= SOFT, np.rint(values), values)
-        numbers = values.tolist()
-        return [int(v) if v.is_integer() else v for v in numbers]
+        return [plain_number(v) for v in values.tolist()]
+
+
+def _as_floats(streams: Sequence[Any]) -> NDArray[np.float64]:
+    """Return residual streams as floats; a rational that is too large for one is infinite."""
+    try:
+        return np.array(streams, dtype=np.float64)
+    except OverflowError:
+        return np.array([[nearest(v) for v in stream] for stream in streams])
+
+
+def plain_number(value: float) -> int | float:
+    """Return an integer as such, as long as floats can tell it from its neighbours."""
+    return int(value) if value.is_integer() and abs(value) < _LARGEST_INTEGER else value
 
 
 def combination(labels: Sequence[str], values: Sequence[float]) -> str:
     """Return a vector that is not one-hot as text: ``⟨0.5·q1 + q2⟩``."""
-    terms = [(float(v), label) for label, v in zip(labels, values, strict=True) if v]
+    terms = [(nearest(v), label) for label, v in zip(labels, values, strict=True) if v]
     shown = [label if v == 1 else f"{v:.6g}·{label}" for v, label in terms[:4]]
     return f"⟨{' + '.join(shown)}{' + …' if len(terms) > 4 else ''}⟩"

@@ -12,6 +12,7 @@ from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.check import Trace, check, run
+from tm2tfr.trace.ending import STOP
 from tm2tfr.trace.softness import HeadError, LayerError, Softness, measure
 from tm2tfr.trace.warmest import Search, Warmest, exponent, lengths
 from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
@@ -125,6 +126,7 @@ def _right(decoder: Decoder, word: str, machine: Machine | None, engine: Engine,
         return run(decoder, word, engine=engine, max_steps=max_steps)
     trace = check(decoder, word, machine=machine, engine=engine, max_steps=max_steps, keep_rows=True)
     if trace.divergence is not None:
-        where = f"position {trace.divergence.position}, {trace.divergence.column}"
+        gap = trace.divergence
+        where = str(gap).partition("\n")[0] if gap.column == STOP else f"position {gap.position}, {gap.column}"
         raise EngineError(f"the run is wrong even with average-hard attention ({where}): see tm2tfr trace")
     return trace

@@ -138,8 +138,14 @@ def theorem_26(decoder: Decoder, n: int, gap: float) -> float:
 
     Args:
         gap: γ(n), the gap of the best score of each head that is not uniform, under average-hard attention.
+
+    Raises:
+        CompileError: if a constant is too large for floats, or there is no gap, so that there is no such temperature.
     """
     known, gap, x_max = constants(decoder), min(gap, 1.0), largest_entry(decoder, n)
+    if not (math.isfinite(known.K1 * 4) and math.isfinite(known.K2 * 4) and math.isfinite(x_max) and gap > 0):
+        what = f"Theorem 26 guarantees no temperature: K₁ = {known.K1:.3g}, K₂ = {known.K2:.3g}, γ = {gap:.3g}"
+        raise CompileError(f"{what}: the weights are too large: use smaller ones")
     # log(K₁·n·x_max / E_1), as a sum of logarithms
     last = math.log(4 * known.K2) + math.log(x_max) - math.log(gap)
     total = math.log(known.K1) + math.log(n) + math.log(x_max) + (known.layers - 1) * math.log(2 * known.K1) + last

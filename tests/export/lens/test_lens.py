@@ -256,7 +256,7 @@ def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path)
     assert verdict.weights[0] == "lens.json: the machine that travels with it is another"
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
     config = json.loads((copy / "lens.json").read_text(encoding="utf-8"))
-    (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}))
+    (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}), encoding="utf-8")
     verdict = verify_checkpoint(copy, machine="chapter", word="11")
     assert verdict.weights == ("lens.json: act_fn is 'gelu', should be 'relu'",)
     assert not verdict.same
@@ -276,7 +276,7 @@ def test_a_name_decides_nothing(folder: Path) -> None:
 @there
 def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None:
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
-    (copy / "lens.json").write_text("{}")
+    (copy / "lens.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
         Running(copy)
     with pytest.raises(ExportError, match="does not say that it is an export of a machine: give .* --to lens'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -432,3 +433,26 @@ def test_a_thousand_states_of_ten_symbols_are_read_in_about_a_second() -> None:
     seconds = time.process_time() - began
     assert len(loaded.machine.transitions) == 10_000
     assert seconds < (4 if yaml.__with_libyaml__ else 12)
+
+
+@pytest.mark.parametrize("file", ["f.json", "f.yaml"])
+def test_a_character_beyond_ffff_as_json_writes_it(file: str) -> None:
+    """Two escapes for one character, in a key, in a list and in a value."""
+    machine = {
+        "blank": "_",
+        "start state": "\U0001f600",
+        "input": "\U0001f680a",
+        "table": {"\U0001f600": {"\U0001f680": {"write": "\U0001d7d9", "R": "end"}, "a": "R"}, "end": None},
+    }
+    text = json.dumps(machine)
+    assert "\\ud83d\\ude00" in text
+    found = Machine.from_yaml(text, file=file)
+    assert found == Machine.from_yaml(json.dumps(machine, ensure_ascii=False), file=file)
+    assert (found.start, found.input) == ("\U0001f600", "\U0001f680a")
+    assert found.transitions["\U0001f600", "\U0001f680"].write == "\U0001d7d9"
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "\\ud83dx\\ude00"])
+def test_half_a_character_is_still_refused(half: str) -> None:
+    with pytest.raises(SpecError, match="a surrogate .U.D800 to U.DFFF. is not a character"):
+        Machine.from_yaml(f'blank: "_"\nstart state: a\ninput: "{half}"\ntable:\n  a:\n', file="f.yaml")

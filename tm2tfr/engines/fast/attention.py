@@ -204,13 +204,17 @@ def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
         for c in range(start + 1, stop):
             score += s.query[c] * s.hist[j, column + c - start]
         s.scores[j] = score
+        if not abs(score) < np.inf:
+            s.overflow[0] = 1
         best = max(best, score)
     number = 0
     for j in range(i + 1):
         if s.scores[j] == best:
             s.winners[number] = j
             number += 1
-    return number
+    if number == 0:  # no score was a number
+        s.winners[0] = i
+    return max(number, 1)
 
 
 @compiled

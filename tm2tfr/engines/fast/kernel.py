@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast.attention import attend, prepare
-from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, POSITION, RESUME, STOPPED, compiled, entry, feature, row
+from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, OVERFLOW, POSITION, RESUME, STOPPED, compiled, entry, feature, row
 from tm2tfr.engines.fast.tail import finish, run_tail
 
 
@@ -37,7 +37,10 @@ def _feed_forward(plan: Any, s: Any, layer: Any, token: Any, vocabulary: Any) ->
             total = body.seeds[token, body.seed[u]]
         for e in range(body.unit.start[u], body.unit.start[u + 1]):
             total += body.unit.weight[e] * s.x[body.unit.number[e]]
-        s.hidden[u] = max(body.bias[u] + total, 0.0)
+        total = body.bias[u] + total
+        if not abs(total) < np.inf:
+            s.overflow[0] = 1
+        s.hidden[u] = max(total, 0.0)
     for r in range(body.layer_rows[layer], body.layer_rows[layer + 1]):
         s.x[body.row[r]] = (s.x[body.row[r]] + row(body.row_units, r, s.hidden)) + body.row_bias[r]
     at = layer * vocabulary + token
@@ -50,6 +53,8 @@ def advance(
     plan: Any, s: Any, control: Any, given: Any, answers: Any, codes: Any, numbers: Any, limit: Any, whole: Any
 ) -> Any:
     """Run up to `limit` positions and return DONE, STOPPED after a stop token, GROW or GUARD (call again after it).
+
+    Or OVERFLOW, before a position that the dense engine refuses: the arrays are of no use then.
 
     Args:
         given: tokens fed at the first positions, whatever the answers are.
@@ -76,6 +81,8 @@ def advance(
             answer, _ = run_tail(plan.tail, s, token)
         else:
             answer = finish(plan, s, token, control, codes[n], numbers[n])
+        if s.overflow[0] != 0:
+            return OVERFLOW
         answers[n] = answer
         control[NEXT] = answer
         control[POSITION] = i + 1

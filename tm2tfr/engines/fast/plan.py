@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
+from math import isfinite, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +119,9 @@ class _Tables:
             added: dict[int, float] = {}
             for unit in sorted(sums):
                 hidden = bias.get(unit, 0.0) + sums[unit]
-                for row, weight in writes[unit] if hidden > 0 else ():
+                if not isfinite(hidden):
+                    hidden = nan  # -inf too has to be seen in the stream: the dense engine refuses it
+                for row, weight in writes[unit] if not hidden <= 0 else ():
                     added[row] = added.get(row, 0.0) + weight * hidden
             new = {row: held.get(row, 0.0) + value for row, value in added.items()}
             for row, value in offset:

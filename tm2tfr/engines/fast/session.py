@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Watch
+from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast import straight
 from tm2tfr.engines.fast.kernel import advance
 from tm2tfr.engines.fast.plan import plan
+from tm2tfr.engines.overflow import reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.weights import Decoder
@@ -25,6 +27,8 @@ SPECIALISE_AFTER = 500_000
 """From this position on straight-line code is worth its compilation, of about a second."""
 MOST_PATIENCE = 2**20
 """How many positions the kernel runs at most before the straight-line code, which did not get far, is tried again."""
+TOLD_BY_DENSE = 20_000
+"""Up to this position the dense engine says what is refused: it has to get there."""
 NO_SPAN = (2**40, -(2**40))
 """The smallest and the largest key of a head that has none yet."""
 REASONS = {
@@ -75,6 +79,8 @@ class FastSession:
         self._given = np.zeros(0, dtype=np.int32)
         self._control = np.zeros(len(k.PLACES), dtype=np.int64)
         self._stopped = False
+        self._plain = reach(decoder).everything
+        """Whether no number can get too large for floats: the straight-line code does not look."""
         self._short: Short | Literal[False] | None = None
         """The straight-line code of the plan and its table, False where there can be none, None before it is written."""
         self.hurried = 0
@@ -88,6 +94,11 @@ class FastSession:
     def position(self) -> int:
         """The number of positions run."""
         return int(self._control[k.POSITION])
+
+    @property
+    def refused(self) -> bool:
+        """Whether the next position is one that is refused, because a number in it is too large."""
+        return bool(self._state.overflow[0])
 
     @property
     def recognised(self) -> tuple[tuple[Recognition, ...], ...]:
@@ -131,12 +142,14 @@ class FastSession:
         state.span[:, 0], state.span[:, 1] = NO_SPAN
         state.sums[:] = 0.0
         state.x[:] = 0.0
+        state.overflow[0] = 0
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         """Run the next position on `token` and return the first token of maximal logit.
 
         Raises:
-            EngineError: for a number that is no token's; with a `watch`: the kernel cannot be looked into.
+            EngineError: for a number that is no token's; for numbers that are too large for floats, in the words of the
+                dense engine; with a `watch`: the kernel cannot be looked into.
         """
         self._check((token,))
         if watch is not None:
@@ -145,13 +158,34 @@ class FastSession:
         self._given, given = np.zeros(0, dtype=np.int32), self._given
         chunk = self._run(1, whole=True)
         self._given = given
+        if self.refused:
+            raise self._refusal()
         self.residual, self.logits = self._state.x.copy(), self._state.logits.copy()
         self._state.x[:] = 0.0
         return int(chunk.answers[0])
 
     def extend(self, most: int) -> Chunk:
-        """Run at most `most` positions and return them; none after a stop token."""
-        return self._run(0 if self._stopped else most, whole=False)
+        """Run at most `most` positions and return them: none after a stop token, none from a refused one on.
+
+        Raises:
+            EngineError: if the very next position is refused, see `feed`.
+        """
+        most = 0 if self._stopped else most
+        chunk = self._run(0 if self.refused else most, whole=False)
+        if most and self.refused and not len(chunk.tokens):
+            raise self._refusal()
+        return chunk
+
+    def _refusal(self) -> EngineError:
+        """Return the dense engine's refusal of this position."""
+        if self.position <= TOLD_BY_DENSE:
+            dense = Dense().start(self._decoder)
+            try:
+                for token in self._state.tokens[: self.position + 1].tolist():
+                    dense.feed(token)
+            except EngineError as error:
+                return error
+        return too_large("the fast engine", self.position, "a number", "float64")
 
     def _check(self, tokens: Sequence[int]) -> None:
         size = len(self._decoder.vocabulary)
@@ -186,7 +220,7 @@ class FastSession:
             elif status == k.GUARD:
                 self._scan_instead(int(control[k.HEAD]), REASONS[int(control[k.REASON])])
                 self._room(start + most)
-            elif status == k.STOPPED or int(control[k.COUNT]) == most:
+            elif status in (k.STOPPED, k.OVERFLOW) or int(control[k.COUNT]) == most:
                 break
         self._stopped = status == k.STOPPED
         n = int(control[k.COUNT])
@@ -195,7 +229,7 @@ class FastSession:
 
     def _specialise(self) -> bool:
         """Return whether there is straight-line code for the next position; it is written once a run gets long."""
-        if self.position < max(SPECIALISE_AFTER, len(self._given)):
+        if not self._plain or self.position < max(SPECIALISE_AFTER, len(self._given)):
             return False
         if self._short is None:
             found = straight.written(self._plan)
@@ -267,6 +301,7 @@ class FastSession:
             memo_codes=np.empty((MEMO, len(self._labels)), dtype=np.int32),
             memo_numbers=np.empty((MEMO, len(self._numbers))),
             stop=stop,
+            overflow=np.zeros(1, dtype=np.int64),
         )
 
     def _room(self, positions: int) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 config: Any = numba_config
 U = 2.0**-53
-DONE, STOPPED, GROW, GUARD = range(4)
+DONE, STOPPED, GROW, GUARD, OVERFLOW = range(5)
 POSITION, NEXT, RESUME, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = PLACES = range(9)
 """The places of the control array."""
 NOT_SQUARE, NOT_CONCAVE = range(2)
@@ -138,6 +138,7 @@ class State(NamedTuple):
     memo_codes: NDArray[np.int32]
     memo_numbers: NDArray[np.float64]
     stop: NDArray[np.bool_]
+    overflow: NDArray[np.int64]  # (1,): 1 once a number was infinite that the dense engine would refuse
 
 
 @compiled

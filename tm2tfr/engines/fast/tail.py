@@ -64,6 +64,8 @@ def _rows(tail: Any, s: Any, layer: Any, touched: Any, number: Any) -> Any:
     for t in range(touched):
         u = s.touched[t]
         value = tail.bias[u] + s.hidden[u]
+        if not abs(value) < np.inf and tail.writes.start[u] < tail.writes.start[u + 1]:
+            s.overflow[0] = 1
         if value > 0.0:
             for e in range(tail.writes.start[u], tail.writes.start[u + 1]):
                 r = tail.writes.number[e]
@@ -97,11 +99,15 @@ def run_tail(tail: Any, s: Any, token: Any) -> Any:
     for a in range(number):
         c = s.active[a]
         s.row_mark[c] = 0
+        if not abs(s.x[c]) < np.inf:
+            s.overflow[0] = 1
         for e in range(tail.unembedding.start[c], tail.unembedding.start[c + 1]):
             s.logits[tail.unembedding.number[e]] += tail.unembedding.weight[e] * s.x[c]
     answer = 0
     for r in range(len(s.logits)):
         s.logits[r] = tail.logit_bias[r] + s.logits[r]
+        if not abs(s.logits[r]) < np.inf:
+            s.overflow[0] = 1
         if s.logits[r] > s.logits[answer]:
             answer = r
     return answer, number
@@ -191,7 +197,7 @@ def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any
     if entry < 0:
         answer, number = run_tail(tail, s, token)
         _probe(plan, s, 1, codes, numbers)
-        if control[ENTRIES] < len(s.memo_token):
+        if control[ENTRIES] < len(s.memo_token) and s.overflow[0] == 0:
             _keep(plan, s, token, answer, slot, control[ENTRIES], codes, numbers)
             control[ENTRIES] += 1
         for a in range(number):
@@ -201,5 +207,7 @@ def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any
     for e in range(tail.of_token.start[token], tail.of_token.start[token + 1]):
         s.x[tail.of_token.number[e]] = 0.0
     for c in tail.moving:
+        if not abs(s.x[c]) < np.inf:  # not all of them are part of the key
+            s.overflow[0] = 1
         s.x[c] = 0.0
     return _recall(plan, s, entry, codes, numbers)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
 
 from tm2tfr._version import __version__
+from tm2tfr.export.markdown import code, escaped, quoted
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
 
 def introduction(decoder: Decoder, machine: Machine, given: str) -> str:
     """Return the paragraphs that say what the model is; `given`: what it is given."""
-    about = " ".join(machine.description.split())
-    return f"""{about or "A Turing machine."}
+    return f"""{escaped(machine.description) or "A Turing machine."}
 
 This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given {given}
 it generates the machine's run, a token `(state,symbol written,move)` a step, and then the verdict
@@ -22,8 +21,8 @@ it generates the machine's run, a token `(state,symbol written,move)` a step, an
 
 def checking(machine: Machine) -> str:
     """Return the paragraph that says how to check the model."""
-    command = f"tm2tfr verify-checkpoint . --input {shlex.quote(example(machine))}"
-    return f"""**How to check it.** `{command}` compares the weights with the machine's,
+    command = f"tm2tfr verify-checkpoint . --input {quoted(example(machine))}"
+    return f"""**How to check it.** {code(command)} compares the weights with the machine's,
 runs them, and compares every token with a simulator's."""
 
 
@@ -36,7 +35,7 @@ def example(machine: Machine) -> str:
 
 def argument(word: str) -> str:
     """Return `word` as the last argument of a command in a shell."""
-    return f"-- {shlex.quote(word)}" if word.startswith("-") else shlex.quote(word)
+    return f"-- {quoted(word)}" if word.startswith("-") else quoted(word)
 
 
 def typed(word: str, vocabulary: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tm2tfr import leftovers
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.export.checkpoints.reading import mapping, texts, why
@@ -42,7 +43,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
     """
     folder = Path(folder)
     target = Path(os.path.realpath(folder))
-    beside = target.with_name(f".tm2tfr-{secrets.token_hex(8)}.tmp")
+    beside = leftovers.beside(target)
     try:
         _refuse_foreign(folder, files)
         beside.mkdir()

@@ -10,6 +10,7 @@ from tm2tfr._version import __version__
 from tm2tfr.export.checkpoints import card
 from tm2tfr.export.checkpoints.directory import KEY, NAMES
 from tm2tfr.export.gpt2.tensors import PAD, UNK, Gpt2
+from tm2tfr.export.markdown import escaped
 from tm2tfr.machine.spec import Machine
 
 FORMAT, VERSION = "tm2tfr-gpt2", "2"
@@ -176,7 +177,7 @@ library_name: transformers
 pipeline_tag: text-generation
 tags: [turing-machine, tm2tfr]
 ---
-# {machine.name} as a GPT-2
+# {escaped(machine.name)} as a GPT-2
 
 {introduction(gpt2, machine)}
 

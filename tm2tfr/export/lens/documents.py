@@ -17,6 +17,7 @@ from tm2tfr.export.gpt2.documents import (
 )
 from tm2tfr.export.gpt2.tensors import PAD
 from tm2tfr.export.lens.native import Native
+from tm2tfr.export.markdown import escaped
 from tm2tfr.machine.spec import Machine
 
 FORMAT = "tm2tfr-lens"
@@ -76,7 +77,7 @@ def model_card(native: Native, machine: Machine, statement: str) -> str:
 library_name: transformer_lens
 tags: [turing-machine, tm2tfr, interpretability]
 ---
-# {machine.name} in TransformerLens
+# {escaped(machine.name)} in TransformerLens
 
 {introduction(gpt2, machine)}
 

@@ -9,6 +9,7 @@ from tm2tfr._version import __version__
 from tm2tfr.compiler.turing.gaps import smallest_gap
 from tm2tfr.export.checkpoints.card import checking, introduction
 from tm2tfr.export.checkpoints.directory import NAMES
+from tm2tfr.export.markdown import escaped
 from tm2tfr.export.plain.recipe import Recipe
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.soft import power_of_two, theorem_26
@@ -79,7 +80,7 @@ def card(decoder: Decoder, machine: Machine, recipe: Recipe, *, title: str, use:
     return f"""---
 tags: [turing-machine, tm2tfr]
 ---
-# {machine.name} {title}
+# {escaped(machine.name)} {title}
 
 {introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
 

@@ -22,6 +22,8 @@ LOADERS: tuple[type, ...] = tuple(getattr(yaml, n) for n in ("CSafeLoader", "Saf
 _STR = "tag:yaml.org,2002:str"
 _TOKEN = re.compile(r"[^\s,\]}]{0,40}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+"""What JSON writes for a character beyond U+FFFF: two escapes, of four digits each."""
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -75,6 +77,10 @@ def kind(node: Node) -> str:
 def is_empty(node: Node) -> bool:
     """Whether there is no text where the node should be."""
     return isinstance(node, Scalar) and node.empty
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def compose(source: Source) -> Node | None:
@@ -141,7 +147,10 @@ class _Composer:
             self.refuse(event, "{!r} is a YAML anchor, which is not supported here", "quote it if it is a symbol: '&'")
         if tag not in (None, _STR):
             self.refuse(event, "{!r} is a YAML tag, which is not supported here", "quote it if it is a symbol: '!'")
-        if isinstance(event, yaml.ScalarEvent) and not event.value.isascii() and _SURROGATE.search(event.value):
+        if not isinstance(event, yaml.ScalarEvent) or event.value.isascii():
+            return
+        event.value = _PAIR.sub(_joined, event.value)
+        if _SURROGATE.search(event.value):
             self.refuse(event, "a surrogate (U+D800 to U+DFFF) is not a character", "write the character itself")
 
     def refuse(self, event: yaml.Event, what: str, remedy: str) -> None:

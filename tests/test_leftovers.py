@@ -1,0 +1,122 @@
+"""What a killed process leaves beside its target is removed by the next one, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tm2tfr import leftovers
+from tm2tfr.export.files import write_text
+from tm2tfr.machine.drawing import save
+from tm2tfr.machine.library import load
+
+ROOT = Path(__file__).parents[1]
+HALF = """
+import os, signal, sys
+from pathlib import Path
+from tm2tfr.export.files import write_whole
+def half(file):
+    file.write(b"half"); file.flush()
+    print("writing", flush=True)
+    signal.pause()
+write_whole(Path(sys.argv[1]), half)
+"""
+
+
+@pytest.fixture(autouse=True)
+def anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins as a new process does."""
+    monkeypatch.setattr(leftovers, "_swept", set())
+
+
+def writing(path: Path) -> subprocess.Popen[str]:
+    """Return a process in the middle of writing `path`."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-c", HALF, str(path)], env=env, stdout=subprocess.PIPE, encoding="utf-8")
+    assert process.stdout is not None
+    with process.stdout as told:
+        assert told.readline() == "writing\n"
+    return process
+
+
+def dead() -> int:
+    """Return the number of a process that is no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no POSIX signals here: run the tests on Linux or macOS")
+def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_not(tmp_path: Path) -> None:
+    killed, alive = writing(tmp_path / "a.txt"), writing(tmp_path / "b.txt")
+    try:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert len(left(tmp_path)) == 2
+        write_text(tmp_path / "a.txt", "whole")
+        (other, name) = left(tmp_path)
+        assert other.startswith(f".tm2tfr-{leftovers._host()}-{alive.pid}-")
+        assert (name, (tmp_path / "a.txt").read_text(encoding="utf-8")) == ("a.txt", "whole")
+    finally:
+        alive.kill()
+        alive.wait()
+    leftovers.sweep(tmp_path)
+    assert left(tmp_path) == ["a.txt"]
+
+
+def test_a_folder_is_removed_with_what_is_in_it(tmp_path: Path) -> None:
+    half = tmp_path / f".tm2tfr-{leftovers._host()}-{dead()}-{'0' * 16}.tmp"
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"half")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x", encoding="utf-8")
+    (tmp_path / f".tm2tfr-{leftovers._host()}-{dead()}-{'1' * 16}.tmp").symlink_to(outside)
+    save(load("chapter"), tmp_path / "chapter.dot")
+    assert left(tmp_path) == ["chapter.dot", "outside"]
+    assert left(outside) == ["kept"]
+
+
+def test_what_is_not_ours_or_not_known_to_be_abandoned_stays(tmp_path: Path) -> None:
+    number, host = dead(), leftovers._host()
+    stay = [
+        f".tm2tfr-{host}-{os.getpid()}-{'0' * 16}.tmp",  # of a process that lives: this one
+        f".tm2tfr-{'f' * 8}-{number}-{'0' * 16}.tmp",  # of another host
+        f".tm2tfr-{'0' * 16}.tmp",  # of an earlier version, which did not say whose it is
+        f".tm2tfr-{host}-{number}-{'0' * 16}.tmp.txt",
+        f"x.tm2tfr-{host}-{number}-{'0' * 16}.tmp",
+        f".tm2tfr-{host}-{number}.tmp",
+        ".tm2tfr-mine.tmp",
+        "half.tmp",
+    ]
+    for name in stay:
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    write_text(tmp_path / "a.txt", "whole")
+    assert left(tmp_path) == sorted([*stay, "a.txt"])
+    for name in stay:
+        long_ago = time.time() - leftovers.OLD - 60
+        os.utime(tmp_path / name, (long_ago, long_ago))
+    leftovers.sweep(tmp_path)
+    assert left(tmp_path) == sorted([*stay[3:], "a.txt"])
+
+
+def test_a_folder_is_looked_through_once(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.txt", "whole")
+    half = tmp_path / f".tm2tfr-{leftovers._host()}-{dead()}-{'0' * 16}.tmp"
+    half.write_text("half", encoding="utf-8")
+    write_text(tmp_path / "b.txt", "whole")
+    assert half.exists()
+
+
+def test_a_folder_that_is_not_there_is_no_error_of_its_own(tmp_path: Path) -> None:
+    leftovers.sweep(tmp_path / "nowhere")

@@ -1,0 +1,134 @@
+"""Numbers that are too large for floats: how an engine refuses them, and weights that cannot lead to any.
+
+An engine of floats refuses a position, with the same words on every engine, where one of these is infinite or not a
+number: a score of a head, what goes into a hidden unit that writes something, the residual stream after a layer, a
+logit. Everything else either goes into one of them or into nothing. The exact engine has no such limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import EngineError
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
+
+MOST_POSITIONS = 2**31
+SAFE: Mapping[str, float] = {"float64": 1e290, "float32": 1e30}
+"""A bound below this leaves room for all roundings: nothing under it is infinite."""
+_LARGEST: Mapping[str, float] = {
+    "1/(i+1)": 1.0,
+    "1": 1.0,
+    "i": float(MOST_POSITIONS),
+    "i^2": float(MOST_POSITIONS) ** 2,
+}
+
+Floats = NDArray[np.float64]
+
+
+# ── refusing ────────────────────────────────────────────────────────────────────────────────────────────────
+def too_large(where: str, position: int, what: str, dtype: str) -> EngineError:
+    """Return the refusal of a position: `what` at a place of the decoder is no number of `dtype`."""
+    wider = "--dtype float64 or " if dtype == "float32" else ""
+    return EngineError(
+        f"{where}, position {position:,}: {what} is too large for {dtype}: use {wider}--engine exact, or smaller weights"
+    )
+
+
+def layer_called(number: int, layer: Layer) -> str:
+    """Return ``layer 4 (read tape)``; number: from 1."""
+    return f"layer {number} ({layer.name})"
+
+
+def check_weights(decoder: Decoder, dtype: str) -> None:
+    """Raise EngineError if a weight is too large for `dtype`."""
+    largest = float(np.finfo(dtype).max)
+    for path, matrix in matrices(decoder).items():
+        if matrix.nonzero and (found := float(abs(matrix.values).max())) > largest:
+            what = f"{path}: the weight {found:g} is too large for {dtype}"
+            raise EngineError(f"{what}: use --dtype float64 or --engine exact, or smaller weights")
+
+
+def first_infinite(numbers: NDArray[Any], names: Sequence[str]) -> str:
+    """Return the name of the first number that is infinite or none."""
+    return names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
+
+
+def nearest(number: float | Fraction) -> float:
+    """Return a number as a float, infinite where it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+
+
+# ── weights that cannot ─────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True)
+class Reach:
+    """What is known of the size of numbers, whatever the tokens, up to 2^31 positions.
+
+    Args:
+        scores: by layer and head, whether no score of the head can be infinite.
+        everything: whether no number at all can be.
+    """
+
+    scores: tuple[tuple[bool, ...], ...]
+    everything: bool
+
+
+def reach(decoder: Decoder, dtype: str = "float64") -> Reach:
+    """Return how far the numbers of `decoder` can get: bounds on absolute values, stage by stage, from the matrices."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _reach(decoder, SAFE[dtype])
+
+
+def _reach(decoder: Decoder, safe: float) -> Reach:
+    tokens = decoder.token_embedding
+    x = np.zeros(decoder.layout.width)
+    np.maximum.at(x, tokens.rows, abs(tokens.values))
+    x += _times(decoder.position_embedding, np.array([_LARGEST[name] for name in decoder.features]))
+    scores, fine = [], _all_small(x, safe)
+    for layer in decoder.layers:
+        sizes = [_of_head(head, x, safe) for head in layer.heads]
+        scores.append(tuple(score for score, _, _ in sizes))
+        fine = fine and all(score and value for score, value, _ in sizes)
+        for _, _, added in sizes:
+            x = x + added
+        if layer.feed_forward is not None:
+            hidden, added = _of_feed_forward(layer.feed_forward, x)
+            fine, x = fine and _all_small(hidden, safe), x + added
+        fine = fine and _all_small(x, safe)
+    logits = _times(decoder.unembedding, x) + _column(decoder.unembedding_bias)
+    return Reach(tuple(scores), fine and _all_small(logits, safe))
+
+
+def _of_head(head: Head, x: Floats, safe: float) -> tuple[bool, bool, Floats]:
+    """Return whether scores, and sums of values over all positions, are small, and a bound on what is added."""
+    query, key, value = (_times(m, x) for m in (head.query, head.key, head.value))
+    both = np.intersect1d(head.query.rows, head.key.rows)
+    products = query[both] * key[both]
+    score = _all_small(query[both], safe) and _all_small(key[both], safe) and bool(products.sum() < safe)
+    return score, _all_small(value * MOST_POSITIONS, safe), _times(head.output, value)
+
+
+def _of_feed_forward(layer: FeedForward, x: Floats) -> tuple[Floats, Floats]:
+    hidden = _times(layer.input, x) + _column(layer.input_bias)
+    return hidden, _times(layer.output, hidden) + _column(layer.output_bias)
+
+
+def _times(matrix: Matrix, x: Floats) -> Floats:
+    return np.bincount(matrix.rows, abs(matrix.values) * x[matrix.columns], minlength=matrix.shape[0]).astype(np.float64)
+
+
+def _column(matrix: Matrix) -> Floats:
+    return np.bincount(matrix.rows, abs(matrix.values), minlength=matrix.shape[0]).astype(np.float64)
+
+
+def _all_small(numbers: Floats, safe: float) -> bool:
+    return bool((numbers < safe).all())  # of what is not a number this is False
