@@ -60,7 +60,7 @@ TARGETS = {
     ),
     "fast": Target(
         _in("tm2tfr/engines/fast/", "kernel attention state tail straight session plan heads"),
-        _in("tests/engines/test_", "recognise kernel fast straight sources fast_sabotage"),
+        _in("tests/engines/test_", "recognise kernel fast straight sources"),
         "thin or large or random or shipped or imported or hard or claimed or what_was_saved or wrong_weights or sabotaged",
         compiled=False,  # the kernel as plain Python: nothing to compile for each mutant
     ),

@@ -22,7 +22,7 @@ def tm2tfr(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.C
     """Run the command line in a process of its own."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "tm2tfr", *arguments]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, input=stdin, check=False)
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", input=stdin, check=False)
 
 
 def tm2tfr_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
@@ -94,7 +94,9 @@ def test_a_failed_run_that_holds_no_rows_says_where_it_stopped(tmp_path: Path) -
 
 
 def test_a_machine_without_examples_has_none_to_fail(tmp_path: Path) -> None:
-    (tmp_path / "r.yaml").write_text("blank: _\nstart state: A\ninput: 1\ntable:\n  A:\n    1: {write: 1, R}\n")
+    (tmp_path / "r.yaml").write_text(
+        "blank: _\nstart state: A\ninput: 1\ntable:\n  A:\n    1: {write: 1, R}\n", encoding="utf-8"
+    )
     done = tm2tfr("check", "r.yaml", cwd=tmp_path)
     assert done.stdout.splitlines() == [
         "ok    '1'            halt    1 step, 4 tokens, 28 cells agree",
@@ -157,7 +159,7 @@ def test_exercise_8_3(tmp_path: Path) -> None:
 
 
 def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
-    (tmp_path / "r.yaml").write_text("blank: _\nstart state: A\ntable:\n  A:\n    _: {write: 1, R}\n")
+    (tmp_path / "r.yaml").write_text("blank: _\nstart state: A\ntable:\n  A:\n    _: {write: 1, R}\n", encoding="utf-8")
     done = tm2tfr("check", "r.yaml", "--input", "", "--dtype", "float32", "--max-steps", "3000", cwd=tmp_path)
     assert done.returncode == 1
     assert "rounding: the true scores differ by" in done.stdout
@@ -257,5 +259,5 @@ def test_long_runs_are_elided_unless_all_is_asked_for(tmp_path: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = f"set -o pipefail; '{sys.executable}' -m tm2tfr table busy-beaver-2x4 --max-steps 3000 | head -1"
-    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stderr) == (0, "")

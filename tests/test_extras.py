@@ -27,7 +27,9 @@ def test_a_module_that_is_not_there_is_said_with_its_extra(monkeypatch: pytest.M
 
 
 def test_a_broken_installation_is_said_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "broken_module.py").write_text("raise OSError('libcuda.so: cannot open shared object file\\nat all')")
+    (tmp_path / "broken_module.py").write_text(
+        "raise OSError('libcuda.so: cannot open shared object file\\nat all')", encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ExportError, match=r"this needs it \(OSError: libcuda.so: cannot open shared object file\): pip"):
         extras.required("this needs it", ["broken_module"], "hf")

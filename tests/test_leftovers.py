@@ -38,7 +38,7 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def writing(path: Path) -> subprocess.Popen[str]:
     """Return a process in the middle of writing `path`."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", HALF, str(path)], env=env, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", HALF, str(path)], env=env, stdout=subprocess.PIPE, encoding="utf-8")
     assert process.stdout is not None
     with process.stdout as told:
         assert told.readline() == "writing\n"
@@ -56,7 +56,7 @@ def left(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are sent")
+@pytest.mark.skipif(os.name != "posix", reason="no POSIX signals here: run the tests on Linux or macOS")
 def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_not(tmp_path: Path) -> None:
     killed, alive = writing(tmp_path / "a.txt"), writing(tmp_path / "b.txt")
     try:
@@ -66,7 +66,7 @@ def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_not(tmp_path: 
         write_text(tmp_path / "a.txt", "whole")
         (other, name) = left(tmp_path)
         assert other.startswith(f".tm2tfr-{leftovers._host()}-{alive.pid}-")
-        assert (name, (tmp_path / "a.txt").read_text()) == ("a.txt", "whole")
+        assert (name, (tmp_path / "a.txt").read_text(encoding="utf-8")) == ("a.txt", "whole")
     finally:
         alive.kill()
         alive.wait()
@@ -80,7 +80,7 @@ def test_a_folder_is_removed_with_what_is_in_it(tmp_path: Path) -> None:
     (half / "model.safetensors").write_bytes(b"half")
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "kept").write_text("x")
+    (outside / "kept").write_text("x", encoding="utf-8")
     (tmp_path / f".tm2tfr-{leftovers._host()}-{dead()}-{'1' * 16}.tmp").symlink_to(outside)
     save(load("chapter"), tmp_path / "chapter.dot")
     assert left(tmp_path) == ["chapter.dot", "outside"]
@@ -100,7 +100,7 @@ def test_what_is_not_ours_or_not_known_to_be_abandoned_stays(tmp_path: Path) -> 
         "half.tmp",
     ]
     for name in stay:
-        (tmp_path / name).write_text("x")
+        (tmp_path / name).write_text("x", encoding="utf-8")
     write_text(tmp_path / "a.txt", "whole")
     assert left(tmp_path) == sorted([*stay, "a.txt"])
     for name in stay:
@@ -113,7 +113,7 @@ def test_what_is_not_ours_or_not_known_to_be_abandoned_stays(tmp_path: Path) -> 
 def test_a_folder_is_looked_through_once(tmp_path: Path) -> None:
     write_text(tmp_path / "a.txt", "whole")
     half = tmp_path / f".tm2tfr-{leftovers._host()}-{dead()}-{'0' * 16}.tmp"
-    half.write_text("half")
+    half.write_text("half", encoding="utf-8")
     write_text(tmp_path / "b.txt", "whole")
     assert half.exists()
 

@@ -72,7 +72,7 @@ def subject(argument: str, left_boundary: str | None) -> Subject:
         machine = loaded(argument)
         return Subject(argument, compile(machine, left_boundary=left_boundary), machine)
     if left_boundary is not None:
-        raise CompileError(f"{argument}: these weights are compiled already: leave the left-boundary option out")
+        raise CompileError(f"{argument}: these weights are compiled already: omit the left-boundary option")
     from tm2tfr.export.weight_file import load
 
     decoder = load(Path(argument))

@@ -241,3 +241,8 @@ def test_a_head_that_is_wrong_in_every_way_is_taken_for_what_its_name_says() -> 
     lost = mutated(decoder, f"layers.3.heads.{k}.query", 1, "1/(i+1)", 1)
     found = refusals(mutated(lost, f"layers.3.heads.{k}.value", 0, "i", 2), machine)
     assert "head 'cell h_{i-1}-' is not a lookup of h_{i-1}-, v·(2tj - j²) up to a factor: moves" in found[0]
+
+
+def test_a_unit_that_is_never_active_may_write_the_position_too() -> None:
+    machine, decoder = compiled("two-way")
+    assert refusals(with_unit(decoder, {"1/(i+1)": -1.0}, 0.0, {"m/(i+1)": 1.0}, layer=1), machine) == []

@@ -21,7 +21,12 @@ def completed(line: str, cwd: Path) -> list[str]:
     env = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), completion.VARIABLE: "bash_complete"}
     command = [sys.executable, "-m", "tm2tfr"]
     done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT), **env}, capture_output=True, text=True, check=True
+        command,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
     )
     return done.stdout.split()
 

@@ -46,13 +46,13 @@ def test_output_is_refused_before_the_work(
     monkeypatch.chdir(tmp_path)
     for ending in ("safetensors", "json", "svg", "jff", "dot", "csv", "html", "npz"):
         (tmp_path / f"d.{ending}").mkdir()
-    (tmp_path / "file").write_text("kept")
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
     before = sorted(tmp_path.rglob("*"))
     assert said(capsys, *arguments).startswith(f"{arguments[-1]}: ")
     assert sorted(tmp_path.rglob("*")) == before
-    assert (tmp_path / "file").read_text() == "kept"
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "kept"
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,13 @@ from tm2tfr.arguments import Count, whole_number
         ),
         ("--versio", "tm2tfr: unknown option '--versio' (did you mean '--version'?): see 'tm2tfr --help'"),
         ("trace -z", "tm2tfr trace: unknown option '-z': see 'tm2tfr trace --help'"),
-        ("trace --input", "tm2tfr trace: --input needs a value after it: see 'tm2tfr trace --help'"),
+        ("trace --input", "tm2tfr trace: --input needs a value: see 'tm2tfr trace --help'"),
         ("trace --quiet=yes", "tm2tfr trace: --quiet takes no value: see 'tm2tfr trace --help'"),
         ("export chapter", "tm2tfr export: --output is missing: add --output DIR, see 'tm2tfr export --help'"),
         ("convert", "tm2tfr convert: MACHINE is missing: add MACHINE, see 'tm2tfr convert --help'"),
         (
             "trace --engine fats",
-            "tm2tfr trace: --engine: there is no 'fats' (did you mean 'fast'?): choose one of auto, dense, exact, fast",
+            "tm2tfr trace: --engine: unknown value 'fats' (did you mean 'fast'?): choose one of auto, dense, exact, fast",
         ),
         (
             "trace --max-steps lots",

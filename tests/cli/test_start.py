@@ -21,7 +21,7 @@ def imported(*arguments: str, cwd: Path) -> set[str]:
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], env=env, capture_output=True, text=True, check=True, cwd=cwd
+        [sys.executable, "-c", code, *arguments], env=env, capture_output=True, encoding="utf-8", check=True, cwd=cwd
     )
     return set(done.stdout.splitlines()[-1].split())
 
@@ -64,5 +64,5 @@ def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> N
     """Click makes a failure of it, and forgets why."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     script = f"'{sys.executable}' -m tm2tfr {line} | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=True)
     assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")

@@ -156,7 +156,11 @@ def test_datasets_loads_a_folder_as_it_is(words: Path, tmp_path: Path) -> None:
     making.make(spec, tmp_path / "plain", workers=1)
     env = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", script, words, tmp_path / "plain"], env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, words, tmp_path / "plain"],
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     parquet, plain, alone = map(json.loads, done.stdout.splitlines())
@@ -181,7 +185,7 @@ def test_the_python_of_the_documentation(tmp_path: Path) -> None:
     env = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     script += "\nprint({split: len(data[split]) for split in data}, len(strong), {min(e['loss_mask']) for e in strong})"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=False
     )
     assert (done.returncode, done.stdout) == (0, "{'train': 21, 'test': 12} 7 {1}\n"), done.stderr
 
@@ -442,7 +446,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
 def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
     loaded = "print([n for n in ('numba', 'dask', 'distributed', 'pyarrow') if n in sys.modules])"
     script = f"import sys\nimport tm2tfr.dataset.make, tm2tfr.dataset.sweep\n{loaded}"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout == "[]\n"
 
 

@@ -113,7 +113,7 @@ def again(told: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command that a sweep gave."""
     line = f'tm2tfr() {{ "{sys.executable}" -m tm2tfr "$@"; }}\n{told}'
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
 @pytest.mark.parametrize("text", [ONE_WAY, LEFT_EDGE])

@@ -379,5 +379,5 @@ def test_numba_is_not_imported_where_it_is_not_needed() -> None:
         "import sys, tm2tfr; trace = tm2tfr.check('chapter', '11'); tm2tfr.certify('chapter').largest('fast'); "
         "print(trace.engine, 'numba' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True, cwd=ROOT)
     assert done.stdout == "dense False\n"

@@ -125,7 +125,7 @@ def test_the_trap_works() -> None:
 @pytest.mark.parametrize("module", ["tm2tfr.engines", "tm2tfr.engines.dense", "tm2tfr.engines.exact"])
 def test_engines_load_without_machines_compilers_and_traces(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(m for m in sys.modules if m.startswith('tm2tfr.')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     parts = {m.split(".")[1] for m in done.stdout.split()}
     assert parts <= {"engines", "transformer", "errors", "_version"}
     assert module in done.stdout.split()

@@ -160,3 +160,22 @@ def test_the_code_holds_the_weights_and_no_names() -> None:
     assert table.shape[0] == len(decoder.vocabulary)
     names = {*decoder.vocabulary, *(head.name for layer in decoder.layers for head in layer.heads)} - {"0", "1"}
     assert not [name for name in names if name in text]
+
+
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-4", "palindromes"])
+def test_it_stops_where_the_run_stops(name: str, at_once: None, as_python: None) -> None:
+    decoder, (_, given) = compile_machine(load(name)), compiled(name)
+    started, chunks, hurried = Fast().start(decoder), [], []
+    for _ in range(3):  # with the tail's answers in the memo the last position is run by this code too
+        started.restart()
+        started.prompt(given)
+        before = started.hurried
+        started.extend(len(given))
+        chunks.append(started.extend(500))
+        hurried.append(started.hurried - before)
+        stops = [decoder.vocabulary[answer] in decoder.stop for answer in chunks[-1].answers]
+        assert stops == [False] * (len(stops) - 1) + [True]
+        assert chunks[-1].stopped
+        assert started.extend(500).tokens.tolist() == []
+    assert joined(chunks[:1]) == joined(chunks[1:2]) == joined(chunks[2:])
+    assert hurried[2] == len(chunks[2].answers)

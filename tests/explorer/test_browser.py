@@ -100,19 +100,21 @@ def test_keys(opened: Open, chapter: Explorer) -> None:
 
 def test_play_and_pause(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=0")
-    page.get_by_label("Speed").select_option("16")
+    page.get_by_label("Speed").select_option("1")  # so slow that it has not ended before it is told to pause
     page.locator("h1").click()
     page.keyboard.press("Space")
     page.wait_for_selector("[data-playing=true]")
-    until(page, lambda i: i >= 2)
+    until(page, lambda i: i >= 1)
     page.get_by_role("button", name="Pause").click()
     page.wait_for_selector("[data-playing=false]")
     there = position(page)
     page.wait_for_timeout(200)
     assert position(page) == there
+    page.get_by_label("Speed").select_option("16")
     page.get_by_role("button", name="Play").click()
     until(page, lambda i: i == 8)
     page.wait_for_selector("[data-playing=false]")
+    page.get_by_label("Speed").select_option("1")
     page.get_by_role("button", name="Play").click()  # again, from the beginning
     until(page, lambda i: i < 5)
 

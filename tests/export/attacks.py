@@ -41,7 +41,7 @@ FOLDERS = ("torch", "custom_generate", "__pycache__", "notes.md", "additional_ch
 def beside() -> Iterator[Edit]:
     """Yield further files and folders."""
     for name in BESIDE:
-        yield f"beside {name!r}", lambda folder, name=name: (folder / name).write_text("{}")
+        yield f"beside {name!r}", lambda folder, name=name: (folder / name).write_text("{}", encoding="utf-8")
     for name in FOLDERS:
         yield f"folder {name!r}", lambda folder, name=name: ((folder / name).mkdir(), (folder / name / "x.py").touch())
 

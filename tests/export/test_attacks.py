@@ -118,7 +118,7 @@ def test_a_module_beside_an_export(
     target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(folders(target), tmp_path / "x")
-    (copy / "torch.py").write_text("raise SystemExit('this was run')")
+    (copy / "torch.py").write_text("raise SystemExit('this was run')", encoding="utf-8")
     code, out, _ = said(copy, capsys)
     assert (code, out.splitlines()) == (
         1,
@@ -161,7 +161,7 @@ def test_files_beside_an_export(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here: run the tests on Linux or macOS")
 @pytest.mark.parametrize("target", ALL)
 def test_something_else_in_the_place_of_a_file(
     target: str, folders: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -312,8 +312,8 @@ def versioned(folder: Path) -> None:
 
 
 def documented(folder: Path) -> None:
-    (folder / "README.md").write_text("mine")
-    (folder / "NOTES.md").write_text("mine")
+    (folder / "README.md").write_text("mine", encoding="utf-8")
+    (folder / "NOTES.md").write_text("mine", encoding="utf-8")
     (folder / ".gitattributes").touch()
     (folder / ".git").mkdir()
 

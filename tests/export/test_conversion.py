@@ -32,9 +32,9 @@ def compiled(*parts: str, folder: Path) -> None:
     tex = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
     (folder / "t.tex").write_text(tex, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-    assert "Missing character" not in (folder / "t.log").read_text(errors="replace")
+    assert "Missing character" not in (folder / "t.log").read_text(errors="replace", encoding="utf-8")
 
 
 def nasty() -> Machine:

@@ -118,7 +118,7 @@ def test_no_name_at_all(tmp_path: Path) -> None:
     assert refused("a\0b") == "'a\\x00b': not the name of a file: choose another one"
 
 
-@pytest.mark.skipif(ROOT, reason="root may write everywhere")
+@pytest.mark.skipif(ROOT, reason="root may write everywhere: run the tests as another user")
 def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")
@@ -127,7 +127,7 @@ def test_no_permission(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old"
 
 
-@pytest.mark.skipif(ROOT, reason="root may write everywhere")
+@pytest.mark.skipif(ROOT, reason="root may write everywhere: run the tests as another user")
 def test_no_permission_in_the_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
@@ -171,7 +171,7 @@ def test_nothing_is_left_of_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mon
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here: run the tests on Linux")
 def test_a_full_disk() -> None:
     assert refused("/dev/full") == "/dev/full: the disk is full: free some space, or choose another place"
 

@@ -28,7 +28,7 @@ def compiled(body: str, folder: Path, program: str) -> str:
     """Return LaTeX's log; a LaTeX error is a failure."""
     (folder / "t.tex").write_text(DOCUMENT.replace("BODY", body), encoding="utf-8")
     quiet = [] if program == "tectonic" else ["-halt-on-error", "-interaction=nonstopmode"]
-    done = subprocess.run([program, *quiet, "t.tex"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *quiet, "t.tex"], cwd=folder, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout[-3000:]
     assert (folder / "t.pdf").stat().st_size > 1000
     return done.stdout

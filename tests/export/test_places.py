@@ -26,7 +26,7 @@ def test_a_place_that_is_good_is_let_alone(tmp_path: Path) -> None:
 def test_no_folder_to_be_in(check: Callable[[Path], None], tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"there is no folder .*/no/such: make it first"):
         check(tmp_path / "no" / "such" / "x")
-    (tmp_path / "file").write_text("kept")
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
     with pytest.raises(OutputError, match="is not a folder: choose a place inside a folder"):
         check(tmp_path / "file" / "x")
     with pytest.raises(OutputError, match="not the name of a file: choose another one"):
@@ -36,13 +36,13 @@ def test_no_folder_to_be_in(check: Callable[[Path], None], tmp_path: Path) -> No
     (tmp_path / "round").symlink_to(tmp_path / "round")
     with pytest.raises(OutputError, match="its symbolic links lead round in a circle"):
         check(tmp_path / "round")
-    assert (tmp_path / "file").read_text() == "kept"
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "kept"
 
 
 def test_what_is_there_is_of_another_kind(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="it is a folder: give the name of a file in it"):
         check_file(tmp_path)
-    (tmp_path / "file").write_text("kept")
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
     with pytest.raises(OutputError, match="there is a file of that name: choose another name for the folder"):
         check_folder(tmp_path / "file")
 
@@ -54,7 +54,7 @@ def test_another_ending(name: str, offered: str, tmp_path: Path) -> None:
 
 
 def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "m.yaml").write_text("kept")
+    (tmp_path / "m.yaml").write_text("kept", encoding="utf-8")
     (tmp_path / "link.yaml").symlink_to(tmp_path / "m.yaml")
     for path in ("m.yaml", "link.yaml"):
         with pytest.raises(OutputError, match="that is the machine itself: choose another name for the output"):
@@ -82,7 +82,7 @@ def test_no_permission(check: Callable[[Path], None], tmp_path: Path, monkeypatc
 
 
 def test_a_file_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine").write_text("kept")
+    (tmp_path / "mine").write_text("kept", encoding="utf-8")
     monkeypatch.setattr("tm2tfr.export.places.os.access", lambda path, mode: Path(path) != tmp_path / "mine")
     with pytest.raises(OutputError, match="no permission to write there"):
         check_file(tmp_path / "mine")

@@ -33,7 +33,7 @@ DECODER = compile_machine(BEAVER)
 def command(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-m", "tm2tfr", *arguments], cwd=cwd, env=env, text=True, **pipes)
+    return subprocess.Popen([sys.executable, "-m", "tm2tfr", *arguments], cwd=cwd, env=env, encoding="utf-8", **pipes)
 
 
 def told(process: subprocess.Popen[str], code: int) -> tuple[str, str]:
@@ -199,7 +199,7 @@ def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> 
 )
 def test_no_file_is_lost_to_a_checkpoint(files: dict[str, str], words: str, tmp_path: Path) -> None:
     carry_out(DECODER, "", machine=BEAVER, max_steps=30, checkpoint=tmp_path / "old.npz")
-    (tmp_path / "other.txt").write_text("mine")
+    (tmp_path / "other.txt").write_text("mine", encoding="utf-8")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(OutputError, match=words):
         carry_out(DECODER, "", machine=BEAVER, max_steps=60, **{k: tmp_path / v for k, v in files.items()})
@@ -218,7 +218,9 @@ def test_without_numba_the_install_line_is_shown(options: list[str], tmp_path: P
     asked = ["trace", "--engine", "fast", *options]
     code = f"import sys; sys.modules['numba'] = None; from tm2tfr.cli import main; main({asked})"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "the fast engine needs Numba: install it with: pip install numba, or use the dense engine\n"
     assert list(tmp_path.iterdir()) == []

@@ -111,7 +111,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "softmax at temperature 2^-12 = 0.000244: every token is right" in done.stdout
     done = tm2tfr("soften", "-i", "11", "--temperature", "2^-3", "--format", "csv", "-o", "s.csv", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "wrote s.csv\n")
-    assert (tmp_path / "s.csv").read_text().startswith("position,layer,name,head,gap,claimed,holds,scores,weights,")
+    assert (
+        (tmp_path / "s.csv")
+        .read_text(encoding="utf-8")
+        .startswith("position,layer,name,head,gap,claimed,holds,scores,weights,")
+    )
 
 
 @pytest.mark.parametrize(

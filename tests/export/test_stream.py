@@ -298,7 +298,7 @@ except OutputError as error:
 
 def filled(path: Path, how: str, *before: str) -> tuple[str, int, str]:
     command = [*before, sys.executable, "-c", FILLING, str(path), how]
-    run = subprocess.run(command, capture_output=True, text=True, env=env(), check=False)
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", env=env(), check=False)
     assert run.returncode == 0, run.stderr
     message, saved, same = run.stdout.splitlines()
     return message, int(saved), same
@@ -323,7 +323,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, extension: str) -> None:
     try:
         subprocess.run([*disk, "true"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no disk can be mounted here")
+        pytest.skip("no disk can be mounted: run the tests as root on Linux")
     path = tmp_path / f"a{extension}"
     message, saved, same = filled(path, "disk", *disk)
     what = f"{path}: the disk is full; {path}.part has the first {saved:,} rows"

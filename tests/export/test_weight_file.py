@@ -132,7 +132,7 @@ def test_the_same_decoder_gives_the_same_file_in_every_process() -> None:
     )
     want = hashlib.sha256(dumps(compile_machine(nasty()))).hexdigest()
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
         assert done.stdout.strip() == want
 
 

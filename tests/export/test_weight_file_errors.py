@@ -72,7 +72,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value) == message
 
 
-@pytest.mark.skipif(ROOT, reason="root may read everything")
+@pytest.mark.skipif(ROOT, reason="root may read everything: run the tests as another user")
 def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "w"
     path.write_bytes(small())
@@ -357,7 +357,7 @@ def test_tensors_over_each_other_are_refused() -> None:
 
 def test_a_machine_is_no_weight_file(tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
-    path.write_text(chapter().yaml or "name: x")
+    path.write_text(chapter().yaml or "name: x", encoding="utf-8")
     with pytest.raises(WeightFileError) as caught:
         load(path)
     assert str(caught.value) == f"{path}: not a safetensors file: {GIVE}"

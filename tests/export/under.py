@@ -34,7 +34,7 @@ def first_wrong(setting: str, *cases: tuple[str, int, int | None, str, dict[str,
     """
     told = {**os.environ, "OMP_NUM_THREADS": "1", **SETTINGS[setting]}
     command = [sys.executable, "-W", "ignore", "-m", "tests.export.under", json.dumps(cases)]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=told, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found: list[int | None] = json.loads(done.stdout.splitlines()[-1])
     return found

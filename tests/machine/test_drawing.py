@@ -17,7 +17,9 @@ from tm2tfr.errors import OutputError
 from tm2tfr.machine.drawing import html_table, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.machine.spec import Machine
 
-posix = pytest.mark.skipif(os.name != "posix", reason="the stand-in for 'dot' is a shell script")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="the stand-in for 'dot' is a shell script: run the tests on Linux or macOS"
+)
 
 EVEN = Machine(
     name="even",
@@ -240,7 +242,7 @@ def no_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pretend(folder: Path, script: str, *, mode: int = stat.S_IRWXU) -> None:
     """Put a shell script into `folder` that goes as ``dot``."""
     dot = folder / "dot"
-    dot.write_text(f"#!/bin/sh\n{script}\n")
+    dot.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     dot.chmod(mode)
 
 
@@ -315,10 +317,10 @@ def test_an_unknown_extension_names_the_known_ones(tmp_path: Path, name: str, su
 
 def test_a_drawing_that_cannot_be_made_leaves_the_old_file(tmp_path: Path, no_dot: Path) -> None:
     old = tmp_path / "m.svg"
-    old.write_text("old")
+    old.write_text("old", encoding="utf-8")
     with pytest.raises(OutputError, match="is not on the PATH"):
         save(EVEN, old)
-    assert old.read_text() == "old"
+    assert old.read_text(encoding="utf-8") == "old"
     assert sorted(os.listdir(tmp_path)) == [no_dot.name, "m.svg"]
 
 
@@ -328,12 +330,12 @@ def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     old = tmp_path / "m.dot"
-    old.write_text("old")
+    old.write_text("old", encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(broken, full)
         with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose an existing"):
             save(EVEN, old)
-    assert old.read_text() == "old"
+    assert old.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["m.dot"]
 
 
@@ -343,7 +345,7 @@ def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(Not a directory\)"):
         save(EVEN, tmp_path / "file" / "m.dot")
 
@@ -353,7 +355,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     (tmp_path / "link.dot").symlink_to(tmp_path / "real.dot")
     save(EVEN, tmp_path / "link.dot")
     assert (tmp_path / "link.dot").is_symlink()
-    assert (tmp_path / "real.dot").read_text() == to_dot(EVEN)
+    assert (tmp_path / "real.dot").read_text(encoding="utf-8") == to_dot(EVEN)
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────

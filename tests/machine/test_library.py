@@ -44,7 +44,11 @@ def test_there_is_nothing_to_say_about_a_shipped_machine(name: str) -> None:
     loaded = library.load_with_warnings(name)
     assert loaded.warnings == ()
     assert loaded.machine.name == name
-    assert loaded.machine.yaml == library.shipped_text(name) == (ROOT / "machines" / f"{name}.yaml").read_text()
+    assert (
+        loaded.machine.yaml
+        == library.shipped_text(name)
+        == (ROOT / "machines" / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     assert native.read(native.write(loaded.machine), file="f.yaml").machine == loaded.machine
 
 
@@ -56,7 +60,7 @@ def test_no_such_shipped_text() -> None:
 
 def test_an_installed_package_has_its_own_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "_machines").mkdir()
-    (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE)
+    (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE, encoding="utf-8")
     monkeypatch.setattr(library, "files", lambda package: tmp_path)
     library.shelf.cache_clear()
     try:
@@ -79,7 +83,7 @@ def test_a_file_counts_more_than_a_shipped_machine_of_its_name(tmp_path: Path) -
     (tmp_path / "chapter").mkdir()
     assert library.load("chapter").start == "q0"
     (tmp_path / "chapter").rmdir()
-    (tmp_path / "chapter").write_text(MACHINE)
+    (tmp_path / "chapter").write_text(MACHINE, encoding="utf-8")
     assert library.load("chapter").start == "a"
 
 
@@ -89,7 +93,7 @@ def test_a_path_object_is_never_a_shipped_name() -> None:
 
 
 def test_a_warning_is_issued_by_load_and_returned_by_its_brother(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(DOUBTFUL)
+    (tmp_path / "mine.yaml").write_text(DOUBTFUL, encoding="utf-8")
     words = (
         r"^mine\.yaml:5:3: warning: no rule leads from the start state to the state 'b': "
         "fix the rule that should lead there, or "
@@ -103,7 +107,7 @@ def test_a_warning_is_issued_by_load_and_returned_by_its_brother(tmp_path: Path)
 
 
 def test_errors_name_the_file_as_the_user_did(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("")
+    (tmp_path / "mine.yaml").write_text("", encoding="utf-8")
     with pytest.raises(SpecError, match=r"^\./mine\.yaml: the document is empty"):
         library.load("./mine.yaml")
 
@@ -172,10 +176,10 @@ def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_no_machine_there(where: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "increment.yaml").write_text(MACHINE)
+    (tmp_path / "increment.yaml").write_text(MACHINE, encoding="utf-8")
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "b.yaml").write_text(MACHINE)
-    (tmp_path / "folder" / "a.yaml").write_text(MACHINE)
+    (tmp_path / "folder" / "b.yaml").write_text(MACHINE, encoding="utf-8")
+    (tmp_path / "folder" / "a.yaml").write_text(MACHINE, encoding="utf-8")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(Tm2tfrError) as caught:
         library.load(where)
@@ -189,7 +193,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_terminal_should_see(tmp_path: Path) -> None:
-    (tmp_path / "a\x1b[2J\n").write_text("")
+    (tmp_path / "a\x1b[2J\n").write_text("", encoding="utf-8")
     with pytest.raises(SpecError, match=r"^'a\\x1b\[2J\\n': the document is empty"):
         library.load("a\x1b[2J\n")
 
@@ -198,7 +202,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    (tmp_path / "mine.yaml").write_text(MACHINE)
+    (tmp_path / "mine.yaml").write_text(MACHINE, encoding="utf-8")
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(
         ReadError, match=r"^mine\.yaml: no permission to read this file: change its permissions, or name another file$"
@@ -206,13 +210,13 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         library.load("mine.yaml")
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here")
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here: run the tests on Linux or macOS")
 def test_an_endless_file_is_not_read_whole() -> None:
     with pytest.raises(SpecError, match="^/dev/zero: the text is larger than 1 MiB"):
         library.load("/dev/zero")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here: run the tests on Linux or macOS")
 def test_a_pipe_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

@@ -26,7 +26,7 @@ print(json.dumps({**trace.as_dict(), "reach": trace.reach, "kB": int(status.spli
 
 def test_all_47_176_870_steps_run_in_the_decoder_and_agree() -> None:
     """Published: 47,176,870 steps, 4,098 ones (Marxen and Buntrock 1990)."""
-    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, encoding="utf-8", check=True, cwd=ROOT)
     said = json.loads(done.stdout)
     assert (said["outcome"], said["steps"], said["ones"], said["tokens"]) == ("halt", 47_176_870, 4_098, 47_176_872)
     assert (said["agrees"], said["compared"]) == (True, 7 * 47_176_872)

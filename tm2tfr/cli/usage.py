@@ -26,7 +26,7 @@ def told(error: click.UsageError) -> UsageError:
             given = f"{hint} {param.metavar}" if isinstance(param, click.Option) else hint
             return UsageError(f"{where}: {hint} is missing: add {given}, {see}")
         case click.BadOptionUsage():
-            needs = "takes no value" if "not take" in error.message else "needs a value after it"
+            needs = "takes no value" if "not take" in error.message else "needs a value"
             return UsageError(f"{where}: {error.option_name} {needs}: {see}")
         case click.BadParameter(param=click.Parameter() as param):
             return UsageError(f"{where}: {param.get_error_hint(error.ctx)}: {error.message}")

@@ -21,7 +21,7 @@ def reachable_states(machine: Machine) -> frozenset[str]:
 
 
 def dead_states(machine: Machine) -> frozenset[str]:
-    """Return the states from which no halt can be reached: a run that enters one goes on for ever.
+    """Return the states from which no halt can be reached: a run that enters one never ends.
 
     A run halts in a halting state, and in a state without a rule for the symbol read.
     """

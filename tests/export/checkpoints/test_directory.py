@@ -13,7 +13,7 @@ ONE, TWO = {NAMES: "1", "a": b"1"}, {NAMES: "2"}
 
 
 def held(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in folder.iterdir()}
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
 
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_what_another_kind_of_export_has_is_not_removed(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds 'a': choose another"):
         written(tmp_path / "x", TWO)
     (tmp_path / "y").mkdir()
-    (tmp_path / "y" / "a").write_text("mine")
+    (tmp_path / "y" / "a").write_text("mine", encoding="utf-8")
     with pytest.raises(OutputError, match=r"y: this directory is not an export, it holds 'a': choose another name, or rem"):
         written(tmp_path / "y", ONE)
     assert (held(tmp_path / "x"), held(tmp_path / "y")) == ({NAMES: "1", "a": "1"}, {"a": "mine"})

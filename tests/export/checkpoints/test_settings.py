@@ -79,14 +79,14 @@ def test_of_long_texts_the_place_is_said_where_they_differ() -> None:
 
 def test_files_that_are_missing_damaged_or_not_what_they_should_be(tmp_path: Path) -> None:
     right = {"a.json": {"x": 1}, "b.json": {"x": 1}, "c.json": {}, "d.json": {}}
-    (tmp_path / "a.json").write_text('{"x": 1}')
-    (tmp_path / "b.json").write_text('{"x": 1, "x": 1}')
+    (tmp_path / "a.json").write_text('{"x": 1}', encoding="utf-8")
+    (tmp_path / "b.json").write_text('{"x": 1, "x": 1}', encoding="utf-8")
     assert list(differences(tmp_path, right, optional="d.json")) == [
         "b.json: damaged (the key 'x' stands there twice)",
         "c.json: missing",
     ]
     asked: list[str] = []
-    (tmp_path / "a.json").write_text('{"x": 1, "y": 2}')
+    (tmp_path / "a.json").write_text('{"x": 1, "y": 2}', encoding="utf-8")
     found = differences(tmp_path, {"a.json": {"x": 1}}, again=lambda file: (asked.append(file) or {}, {"y": 2}))
     assert (list(found), asked) == ([], ["a.json"])
 
@@ -108,7 +108,7 @@ def test_json_that_can_be_understood_in_two_ways(text: str, words: str) -> None:
 
 
 def test_only_plain_files_are_read(tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("[1]")
+    (tmp_path / "x").write_text("[1]", encoding="utf-8")
     (tmp_path / "link").symlink_to("x")
     check_plain(tmp_path / "link", 3)
     with pytest.raises(ValueError, match="link has 3 bytes, and 2 are allowed"):

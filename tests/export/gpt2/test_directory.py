@@ -126,14 +126,14 @@ def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     exported(GPT2, MACHINE, folder)
     exported(translated(GPT2.decoder, Recipe(positions=16, max_head=15)), MACHINE, folder)
     assert load(folder).recipe.positions == 16
-    (folder / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds 'notes.txt'"):
         exported(GPT2, MACHINE, folder)
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(OutputError, match=r"not an export, it holds 'config.json': choose another name, or remove it"):
         exported(GPT2, MACHINE, tmp_path / "model")
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match="there is a file of that name: choose another name for the directory"):
         exported(GPT2, MACHINE, tmp_path / "file")
     with pytest.raises(OutputError, match="there is no folder .*none: make it first"):
@@ -160,7 +160,9 @@ def test_a_folder_that_may_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.
         exported(GPT2, MACHINE, tmp_path / "x")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere: run the tests as another user"
+)
 def test_a_folder_without_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="no permission to write there: choose another place"):
@@ -181,16 +183,16 @@ def test_unverified_export(tmp_path: Path) -> None:
 def damaged(folder: Path, change: dict[str, Any]) -> None:
     config = read(folder, "config.json")
     config["tm2tfr"] |= change
-    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def test_reading_what_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"none: config.json cannot be read: give a directory made by 'tm2tfr export"):
         load(tmp_path / "none")
-    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="its configuration does not say that it is an export of a machine"):
         load(tmp_path)
-    (tmp_path / "config.json").write_text("{")
+    (tmp_path / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(ExportError, match=r"damaged \(JSONDecodeError"):
         load(tmp_path)
     folder = exported(GPT2, MACHINE, tmp_path / "x")

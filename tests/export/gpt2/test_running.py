@@ -183,7 +183,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
     model.tokenizer.save_pretrained(tmp_path)
     assert verify_checkpoint(tmp_path, machine="chapter", word="11").same
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    (tmp_path / "config.json").write_text(json.dumps({**config, "activation_function": "gelu_new"}))
+    (tmp_path / "config.json").write_text(json.dumps({**config, "activation_function": "gelu_new"}), encoding="utf-8")
     verdict = verify_checkpoint(tmp_path, machine="chapter", word="11")
     assert verdict.weights == ("config.json: activation_function is 'gelu_new', should be 'relu'",)
 
@@ -222,7 +222,7 @@ def loaded(folder: Path, model: Running) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda model: setattr(model.model.config, "scale_attn_weights", False), "config.json: as loaded, scale_attn_w"),
+        (lambda model: setattr(model.model.config, "scale_attn_weights", True), "config.json: as loaded, scale_attn_w"),
         (lambda model: setattr(model.model.config, "further", 1), "config.json: as loaded, further is 1, should be None"),
         (lambda model: setattr(model.model.generation_config, "no_repeat_ngram_size", 2), "generation_config.json: as lo"),
         (lambda model: setattr(model.model.generation_config, "do_sample", 0), "generation_config.json: as loaded, do_sa"),
@@ -294,7 +294,7 @@ def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_transformers_cannot_load(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="transformers cannot load it .*: export it again"):
         Running(tmp_path)
 

@@ -225,7 +225,7 @@ def first(tensor: np.ndarray) -> None:
     ("name", "words"),
     [
         ("blocks.3.attn.q.weight", "layer 4 (read tape), head 'latest write', query 0, reads u(h)"),
-        ("blocks.3.attn.k.weight", "layer 4 (read tape), head 'latest write', key 0, reads h_{i-1}"),
+        ("blocks.3.attn.k.weight", "layer 4 (read tape), head 'latest write', key 0, reads u(h_{i-1})"),
         ("blocks.2.attn.v.weight", "layer 3 (read input), head 'cell h', value 0, reads "),
         ("blocks.1.attn.o.weight", "layer 2 (head position), head 'sum of moves', value 0, writes h/(i+1)"),
         ("blocks.0.mlp.in.weight", "layer 1 (unpack), unit 'e_q[q0]', reads e_x[(q0,1,0)]"),
@@ -256,7 +256,7 @@ def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path)
     assert verdict.weights[0] == "lens.json: the machine that travels with it is another"
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
     config = json.loads((copy / "lens.json").read_text(encoding="utf-8"))
-    (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}))
+    (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}), encoding="utf-8")
     verdict = verify_checkpoint(copy, machine="chapter", word="11")
     assert verdict.weights == ("lens.json: act_fn is 'gelu', should be 'relu'",)
     assert not verdict.same
@@ -276,7 +276,7 @@ def test_a_name_decides_nothing(folder: Path) -> None:
 @there
 def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None:
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
-    (copy / "lens.json").write_text("{}")
+    (copy / "lens.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
         Running(copy)
     with pytest.raises(ExportError, match="does not say that it is an export of a machine: give .* --to lens'"):

@@ -285,7 +285,7 @@ def test_an_export_that_is_wrong_is_not_written(name: str, tmp_path: Path, monke
 def test_an_earlier_export_is_replaced_and_nothing_else(name: str, tmp_path: Path) -> None:
     export_to(name, "chapter", tmp_path / "x", positions=64, verify=False)
     export_to(name, "chapter", tmp_path / "x", positions=32, verify=False)
-    assert json.loads((tmp_path / "x" / "tm2tfr.json").read_text())["recipe"]["positions"] == 32
+    assert json.loads((tmp_path / "x" / "tm2tfr.json").read_text(encoding="utf-8"))["recipe"]["positions"] == 32
     with pytest.raises(OutputError, match="this directory is not an export of this kind, it holds"):
         export_to("gpt2", "chapter", tmp_path / "x", positions=32, verify=False)
 
@@ -411,7 +411,7 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
 @needs_torch
 def test_another_model_py_is_seen_and_never_run(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = copied(folders["torch"], tmp_path / "x")
-    (folder / "model.py").write_text("raise SystemExit('this was run')\n" + code())
+    (folder / "model.py").write_text("raise SystemExit('this was run')\n" + code(), encoding="utf-8")
     verdict = verify_checkpoint(folder, word="11")
     said = "model.py: line 1 is not as this version writes it (the weights are run by its own model.py)"
     assert (verdict.same, verdict.weights) == (False, (said,))

@@ -82,7 +82,7 @@ def test_on_a_gpu(tmp_path: Path) -> None:
     import torch
 
     if not torch.cuda.is_available():
-        pytest.skip("torch finds no CUDA device here")
+        pytest.skip("torch finds no CUDA device: this test needs an NVIDIA GPU")
     machine = load("busy-beaver-5")
     for dtype, positions, head in (("float64", 10_000, None), ("float32", 1000, 63)):
         done = export_to("torch", machine, tmp_path / "x", positions=positions, max_head=head, dtype=dtype, verify=False)

@@ -85,7 +85,7 @@ def test_as_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for other in ("1RB", "1RB1LB_1LA1R", "1rb1lb_1la1rz", "AAA_BBB", "------"):
         with pytest.raises(NotFoundError):
             library.load(other)
-    Path("1RB1LB_1LA1RZ").write_text("0RZ1RZ")  # a file goes first
+    Path("1RB1LB_1LA1RZ").write_text("0RZ1RZ", encoding="utf-8")  # a file goes first
     assert len(library.load("1RB1LB_1LA1RZ").transitions) == 2
 
 

@@ -15,7 +15,7 @@ GOLDEN = [(path.stem, case) for path in sorted(FOLDER.glob("*.txt")) for case in
 
 
 def test_no_golden_case_is_lost() -> None:
-    written = sum(text.count("=== says") for text in (path.read_text() for path in FOLDER.glob("*.txt")))
+    written = sum(text.count("=== says") for text in (path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt")))
     assert len(GOLDEN) == written > 120
 
 

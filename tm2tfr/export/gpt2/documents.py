@@ -217,7 +217,8 @@ def assurance(gpt2: Gpt2, machine: Machine, statement: str, beyond: str) -> str:
     """Return the paragraphs of a model card that say how far the model is right, what is `beyond`, and how to check it."""
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
 That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
-`tm2tfr/export/gpt2/limits.py`, which says what is assumed of the kernels. There is no position beyond: {beyond}.
+`tm2tfr/export/gpt2/limits.py`. The bounds hold in whatever order a kernel adds up, with and without fused multiply-add;
+each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
 Load it in {gpt2.recipe.dtype}, as its configuration says: for fewer digits nothing was shown.
 
 {card.checking(machine)}"""

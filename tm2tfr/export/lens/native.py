@@ -4,7 +4,7 @@ The GPT-2 (`tm2tfr.export.gpt2.tensors`) holds every value v twice, as v/s and -
 layer norm that is the identity. TransformerLens builds a model without layer norm. So the second copy goes, its weights
 are added to those of the first, and s is multiplied in: the stream holds v itself, one coordinate a direction. Halving,
 adding a number to itself and powers of two round nothing, so the bounds of `tm2tfr.export.gpt2.limits` hold here as well.
-Queries and keys keep their places in a head, and with them the order in which products are added.
+Nothing there rests on the order in which TransformerLens's kernels add, and so nothing here does: its einsums fix none.
 """
 
 from __future__ import annotations
