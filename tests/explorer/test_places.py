@@ -295,7 +295,7 @@ def test_the_help_lists_the_keys(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter)
     page.keyboard.press("?")
     said = dict(zip(page.locator("dialog dt").all_inner_texts(), page.locator("dialog dd").all_inner_texts(), strict=True))
-    assert said["↓ ↑"] == "the next layer, the layer before; round from the last to the embedding"
+    assert said["↓ ↑"] == "the next layer, the previous layer; after the last comes the embedding"
     assert said["g"] == "enlarge the state graph to the whole window, and back"
     page.keyboard.press("Escape")
     for key in {key for keys in said for key in re.findall(r"\b[a-z]\b", keys)} - {"d"}:
