@@ -20,12 +20,12 @@ SOFT_FORMATS = ("text", "csv", "json")
 
 MAX_STEPS = 10_000
 """The default limit on the steps of a run."""
-RUN, LONG_RUNS, CONSTRUCTION = "How it is run", "Long runs", "The construction"
+RUN, LONG_RUNS, CONSTRUCTION = "Running", "Long runs", "The construction"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (
     "A machine file, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge text such as 1RB1LB_1LA1RZ, "
-    "'-' for standard input"
+    "or '-' for standard input"
 )
 
 Declared = Callable[[Any], Any]
@@ -111,7 +111,7 @@ def max_steps(default: int = MAX_STEPS) -> Declared:
     return count("--max-steps", default=default, help=help, panel=RUN)
 
 
-subject = machine(f"{MACHINE_HELP}, or a .safetensors file. Default: chapter.", default="chapter")
+subject = machine(f"{MACHINE_HELP}; also a .safetensors file of weights. Default: chapter.", default="chapter")
 word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
 output = file("--output", "-o", help="Write to this file instead of standard output.")
 rows = file(
@@ -122,7 +122,7 @@ engine = choice(
     of=ENGINES,
     default="auto",
     panel=RUN,
-    help="Run with numpy, exact rationals or compiled code. Default: auto: dense, or fast for long runs.",
+    help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
 )
 dtype = choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
 checkpoint = file("--checkpoint", panel=LONG_RUNS, help="Save the state of the run to this file regularly, and on Ctrl-C.")

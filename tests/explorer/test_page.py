@@ -195,10 +195,16 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
         (["chapter", "--input", "2"], "'2'"),
         (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),
         (["chapter", "-o", "{}/none/run.html"], "there is no folder"),
-        (["chapter", "--max-steps", "50001"], "50,001 steps are too many: use at most 50,000, or tm2tfr trace --quiet, which keeps no rows"),
+        (
+            ["chapter", "--max-steps", "50001"],
+            "50,001 steps are too many: use at most 50,000, or tm2tfr trace --quiet, which keeps no rows",
+        ),
         (["palindromes", "--compare", "chapter"], "the tape is two-way and has no left boundary"),
         (["{}/m.html", "-o", "{}/m.html"], "that is the machine itself"),
-        (["{}/w.safetensors", "--compare", "chapter"], "these weights are already compiled, so there is nothing to compare with: name the machine"),
+        (
+            ["{}/w.safetensors", "--compare", "chapter"],
+            "these weights are already compiled, so there is nothing to compare with: name the machine",
+        ),
     ],
 )
 def test_errors_say_what_and_what_to_do(

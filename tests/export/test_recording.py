@@ -151,9 +151,7 @@ def test_the_digest_sees_every_weight() -> None:
 
 
 def test_only_the_fast_engine_has_checkpoints(tmp_path: Path) -> None:
-    with pytest.raises(
-        EngineError, match="a checkpoint needs the fast engine, not exact: use --engine fast"
-    ):
+    with pytest.raises(EngineError, match="a checkpoint needs the fast engine, not exact: use --engine fast"):
         api.check("chapter", "11", engine="exact", checkpoint=tmp_path / "run.npz")
 
 

@@ -18,9 +18,9 @@ from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages
 from tm2tfr.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
-    "Look": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
-    "Prove": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_checkpoint),
-    "Give away": (runs.compile, exports.export, machines.convert, datasets.dataset),
+    "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
+    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_checkpoint),
+    "Export": (runs.compile, exports.export, machines.convert, datasets.dataset),
 }
 """The commands by panel, as ``--help`` lists them."""
 

@@ -22,14 +22,14 @@ engine = options.choice(
     of=options.ENGINES,
     default="auto",
     panel=options.RUN,
-    help="The engine that runs the weights. Default: auto: fast if Numba is installed, otherwise dense (numpy).",
+    help="The engine that runs the weights. Default: auto (fast if Numba is installed, otherwise dense).",
 )
 
 
 @command(summary="Write checked runs as training data", example="tm2tfr dataset palindromes -o data")
 @options.argument("spec", type=SPEC, help=SPEC_HELP)
 @options.file("--output", "-o", metavar="DIR", required=True, help="The folder to create.")
-@options.flag("--resume", help="Make only what is missing in the folder.")
+@options.flag("--resume", help="Resume a folder: make only what is missing.")
 @workers
 @scheduler
 @engine
@@ -48,7 +48,7 @@ def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None,
     raise click.exceptions.Exit(1 if found.failure else 0)
 
 
-@command(summary="Compare on every machine and input of a spec", example="tm2tfr sweep two-states")
+@command(summary="Compare them on every machine and input of a spec", example="tm2tfr sweep two-states")
 @options.argument("spec", type=SPEC, default="two-states", help=f"{SPEC_HELP} Default: two-states.")
 @options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: the spec's limit.")
 @workers

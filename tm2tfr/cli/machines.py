@@ -35,7 +35,7 @@ def graph(machine: str, output: Path | None) -> None:
     "--to",
     metavar="FORMAT",
     help="yaml, turingmachine.io, bbchallenge, morphett, jflap, automata-lib, mermaid, dot, tikz or latex. "
-    "Default: by the extension of the output file.",
+    "Default: from the extension of the output file.",
 )
 @option(
     "--from",
@@ -43,7 +43,7 @@ def graph(machine: str, output: Path | None) -> None:
     "format",
     older=["--format"],
     metavar="FORMAT",
-    help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: by extension or content.",
+    help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: from the extension or the content.",
 )
 def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
     """Write a machine in another program's format, or say why that format cannot express it."""

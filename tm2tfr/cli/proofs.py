@@ -16,7 +16,7 @@ from tm2tfr.errors import UsageError
     summary="Prove, for every input, how long a run stays right", example="tm2tfr certify busy-beaver-5 --max-steps 1e6"
 )
 @options.subject
-@options.count("--max-steps", help="Are all runs of at most N steps certified, on inputs of --input-length?")
+@options.count("--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length.")
 @options.count(
     "--input-length",
     metavar="K",
@@ -25,7 +25,7 @@ from tm2tfr.errors import UsageError
 @options.count(
     "--max-positions",
     least=1,
-    help="Are all runs of at most N positions certified? A run has a prompt, BOS, and one position more than steps.",
+    help="Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are certified.",
 )
 @options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
 @options.option(

@@ -120,7 +120,9 @@ def trace(
 @command(summary="Write the table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
 @options.subject
 @options.word
-@options.choice("--format", of=options.TABLE_FORMATS, help="Default: by the extension of the output file, else text.")
+@options.choice(
+    "--format", of=options.TABLE_FORMATS, help="Default: from the extension of the output file, otherwise text."
+)
 @options.output
 @options.max_steps()
 @options.engine
