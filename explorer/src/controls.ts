@@ -154,6 +154,6 @@ function toAddress({ i, layer }: Showing, layers: number): void {
   try {
     history.replaceState(null, "", hash);
   } catch {
-    // a frame in a notebook has no address of its own
+    // a frame in a notebook does not have its own address
   }
 }

@@ -128,10 +128,10 @@ export class Graph {
     this.redraw();
   }
 
-  /** Move a graph that is shown in part by dragging it; fingers do so anyway. */
+  /** Move a partly shown graph by dragging it; touch screens do so by themselves. */
   private draggable(): void {
     const { scroll } = this;
-    scroll.addEventListener("mousedown", (event) => event.preventDefault()); // else the arrow keys would move the graph from now on
+    scroll.addEventListener("mousedown", (event) => event.preventDefault()); // otherwise the arrow keys would move the graph from now on
     scroll.addEventListener("pointerdown", (event) => {
       if (event.pointerType !== "mouse" || !this.partly) return;
       scroll.setPointerCapture(event.pointerId);

@@ -1,4 +1,4 @@
-// The page: reads what it was given, builds the views of each run, and draws them whenever something changes.
+// The page: reads its data, builds the views of each run, and draws them whenever something changes.
 
 import { Controls, fromAddress } from "./controls";
 import { type Buffers, type PageData, Run, unpacked } from "./data";
@@ -74,14 +74,14 @@ function view(run: Run, several: boolean, store: Store, buffers: Buffers): HTMLE
     layers.draw(i, layer);
     stream.draw(i, layer, raw);
     graph?.draw(i);
-    // what reads places comes last, so that the browser lays the page out once
+    // code that measures comes last, so that the browser lays out the page once
     graph?.follow();
     table.draw(i);
   });
   return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
 }
 
-/** Put the panels into two columns where the styles have two, else under one another, with the graph beside the tape.
+/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape.
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */

@@ -11,7 +11,7 @@ const LANE = 26;
 const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
-/** Widths in pixels: between tokens, at least of what stands for tokens left out, around a token's text, of the arrow. */
+/** Widths in pixels: between tokens, at least of the mark for omitted tokens, around a token's text, of the arrow. */
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -60,7 +60,7 @@ export class Strip {
     );
   }
 
-  /** Take note of how wide a character and the panel are. */
+  /** Measure the width of a character and of the panel. */
   measure(): void {
     this.scale = characterWidth(this.element);
     this.room = this.field.parentElement!.clientWidth - 6;
@@ -95,7 +95,7 @@ export class Strip {
     return i > now ? this.run.rows.text("y", now)! : this.run.rows.text("x", i)!;
   }
 
-  /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
+  /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
   private layOut(i: number, looks: Look[]): Chip[] {
     const { room } = this;
     this.limit = Infinity;
@@ -117,7 +117,7 @@ export class Strip {
         chips = this.placed([...chosen], i);
       }
     }
-    // a token takes less room than the word that it is not shown
+    // a token takes less room than the mark that it is omitted
     for (const n of [...chosen].map((k) => k - 1)) {
       if (n < 0 || chosen.has(n) || (n > 0 && !chosen.has(n - 1))) continue;
       const more = this.placed([...chosen, n], i);
@@ -162,7 +162,7 @@ export class Strip {
     return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
   }
 
-  /** What stands for tokens left out: in the tokens' own line, so that nobody takes their number for a position. */
+  /** The mark for omitted tokens: in the tokens' own line, so that nobody takes their number for a position. */
   private omitted(before: number, next: Chip): HTMLElement {
     const missing = next.i - before - 1;
     const said = `${count(missing, "more position")}, not shown`;
@@ -270,7 +270,7 @@ export function described(look: Look, i: number): string {
   return `${where}, score ${score}, runner-up ${look.runner} with ${runner}, gap ${digits(look.score - look.runnerScore)}`;
 }
 
-/** A line as the head's arc has it. */
+/** A line in the style of the head's arc. */
 export function sample(n: number): SVGSVGElement {
   const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
   return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);

@@ -1,4 +1,4 @@
-// The chapter's table, with the tape before each step. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
+// The chapter's table, with the tape before each step. Only the rows in view exist, so that a long run scrolls as smoothly as a short one.
 
 import { COLUMNS, type ColumnName, type Run } from "./data";
 import { characterWidth, el, set } from "./dom";
@@ -37,7 +37,7 @@ export class Table {
   private stretch: (i: number) => Stretch | null = () => null;
   private window = 0;
   private limit = 0;
-  /** Whether the tape goes on to the left of the cells shown in any row. */
+  /** Whether the tape continues to the left of the cells shown in any row. */
   private cuts = false;
   private now = -1;
   private marked = -1;

@@ -227,7 +227,7 @@
       const n = this.columns[column2][i];
       return n === 0 ? null : this.texts[n - 1];
     }
-    /** A cell as the chapter writes it. */
+    /** A cell in the chapter's notation. */
     cell(column2, i) {
       if (column2 === "m" || column2 === "h") {
         const value = this.number(column2, i);
@@ -284,7 +284,7 @@
     look(layer, head, i) {
       return this.seen[layer][head](i);
     }
-    /** What the cell should be, if the check says that it is something else; undefined where it is right or unchecked. */
+    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i) {
       if (!this.spec.divergence) return void 0;
       if (i >= this.spec.checked) return column2 === "x" ? "⊥" : void 0;
@@ -300,7 +300,7 @@
       }
       return longest;
     }
-    /** Whether there was anything to compare a row with. */
+    /** Whether a row was compared with anything. */
     compared(i) {
       return i < this.spec.checked;
     }
@@ -548,7 +548,7 @@
       this.fit();
       this.redraw();
     }
-    /** Move a graph that is shown in part by dragging it; fingers do so anyway. */
+    /** Move a partly shown graph by dragging it; touch screens do so by themselves. */
     draggable() {
       const { scroll } = this;
       scroll.addEventListener("mousedown", (event) => event.preventDefault());
@@ -598,7 +598,7 @@
     }
     run;
     blank;
-    /** The first and the last cell of the input and of the head's way. */
+    /** The first and the last cell of the input and of the head's path. */
     lowest;
     highest;
     writes = /* @__PURE__ */ new Map();
@@ -609,7 +609,7 @@
       const cell = rows.number("h", i - 1);
       return Number.isInteger(cell) ? cell : null;
     }
-    /** What a cell holds before step i, undefined if nothing was ever written there. */
+    /** The content of a cell before step i, undefined if nothing was ever written there. */
     symbol(cell, i) {
       const writes = this.writes.get(cell);
       if (!writes) return void 0;
@@ -701,7 +701,7 @@
     room = 600;
     sizes = WIDE;
     limit = Infinity;
-    /** Take note of how wide a character and the panel are. */
+    /** Measure the width of a character and of the panel. */
     measure() {
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
@@ -732,7 +732,7 @@
     token(i, now) {
       return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
     }
-    /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
+    /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks2) {
       const { room } = this;
       this.limit = Infinity;
@@ -794,7 +794,7 @@
       const { omitted, gap, lettering } = this.sizes;
       return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
     }
-    /** What stands for tokens left out: in the tokens' own line, so that nobody takes their number for a position. */
+    /** The mark for omitted tokens: in the tokens' own line, so that nobody takes their number for a position. */
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said = `${count(missing, "more position")}, not shown`;
@@ -1182,7 +1182,7 @@
     stretch = () => null;
     window = 0;
     limit = 0;
-    /** Whether the tape goes on to the left of the cells shown in any row. */
+    /** Whether the tape continues to the left of the cells shown in any row. */
     cuts = false;
     now = -1;
     marked = -1;
@@ -1351,7 +1351,7 @@
     size = 0;
     room = 5;
     cell = 64;
-    /** Take note of how many cells there is room for. */
+    /** Compute the number of cells for which there is room. */
     measure() {
       this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
@@ -1407,7 +1407,7 @@
       const half = bubble.offsetWidth / 2;
       bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
     }
-    /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
+    /** Choose the cells to show: all if they fit, otherwise those around the head, which move only when it comes close to an end. */
     fit(h) {
       const { room } = this;
       const all = this.highest - this.lowest + 1;
