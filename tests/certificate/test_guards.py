@@ -147,6 +147,8 @@ def test_every_other_matrix_counts(path: str) -> None:
     proof = prove(replaced(DECODER, {path: matrices(DECODER)[path].with_entry(row, column, -1e308)}), MACHINE)
     assert proof.refusals == ()
     assert [proof.largest(engine) for engine in ("dense", "fast", "exact")] == [0, 0, None]
+    broken = [bound.claim for bound in proof.certificate("dense").bounds if bound.slack < 0]
+    assert "no number is too large for the dtype" in broken
 
 
 def test_a_soft_head_that_writes_nothing_is_refused_since_not_every_engine_runs_it() -> None:

@@ -6,6 +6,7 @@ has another value on one of them. That is an answer of its own: nothing of the p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -15,10 +16,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.attack_certificates import grown, with_heads
 from tests.certificate.test_refusals import mutated, refusals, with_unit
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.cases import Case, Neurons
 from tm2tfr.certificate.domain import Domain
+from tm2tfr.certificate.embedding import spread
 from tm2tfr.certificate.feed_forward import FeedForwardProof
 from tm2tfr.certificate.rounding import different_keys_use, equal_keys_use, lookup_use
 from tm2tfr.compiler.turing import compile_machine
@@ -246,3 +249,35 @@ def test_a_head_that_is_wrong_in_every_way_is_taken_for_what_its_name_says() -> 
 def test_a_unit_that_is_never_active_may_write_the_position_too() -> None:
     machine, decoder = compiled("two-way")
     assert refusals(with_unit(decoder, {"1/(i+1)": -1.0}, 0.0, {"m/(i+1)": 1.0}, layer=1), machine) == []
+
+
+def test_components_that_only_queries_or_only_keys_have_do_not_count() -> None:
+    machine, decoder = compiled("two-way")
+    for n, part in product((1, 2, 3), ("query", "key")):
+        head = decoder.layers[n].heads[-1]
+        more = {name: grown(getattr(head, name), 1, 0, {}) for name in ("query", "key")}
+        more[part] = grown(getattr(head, part), 1, 0, {(head.query.shape[0], decoder.layout.index("1")): 3.0})
+        assert refusals(with_heads(decoder, n, (*decoder.layers[n].heads[:-1], replace(head, **more))), machine) == []
+
+
+def test_logits_are_counted_in_their_finest_unit() -> None:
+    _, decoder = compiled("two-way")
+    finer = replaced(decoder, {"unembedding_bias": decoder.unembedding_bias.with_entry(0, 0, -0.25)})
+    assert (spread(decoder).constant, spread(finer).constant) == (1, 5)
+    finest = replaced(finer, {"unembedding": decoder.unembedding.with_entry(0, 0, 1.0 + 2.0**-10)})
+    assert spread(finest).constant == (1 + 2**10) + 2**8
+
+
+def test_weights_without_the_flag_are_said_to_have_none() -> None:
+    edge = load("left-edge")
+    found = refusals(compile_machine(edge, left_boundary="chapter"), edge)
+    assert len(found) == 1
+    assert "a move left at cell 0 has to emit m = 0 (Exercise 8.3), and these weights have no [h=0] to tell" in found[0]
+
+
+def test_what_is_said_of_more_than_is_certified() -> None:
+    machine, decoder = compiled("two-way")
+    assert prove(decoder, machine).certificate("dense", positions=131_073).statement == (
+        "for every input and every run with at most 131,072 positions, dense in float64 generates exactly the simulator's "
+        "tokens; the 131,073 positions asked for are not certified"
+    )

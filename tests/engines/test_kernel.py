@@ -17,7 +17,7 @@ def test_the_unit_roundoff_is_that_of_float64() -> None:
 
 
 @pytest.mark.parametrize("constant", [1e16, 1e17, -1e17])
-def test_keys_on_top_of_a_large_constant_tie_as_they_do_in_the_dense_engine(constant: float) -> None:
+def test_keys_on_top_of_a_great_constant_tie_as_they_do_in_the_dense_engine(constant: float) -> None:
     """Each key once: the rounded scores of several keys are equal, and they share the attention."""
     decoder = decoder_of(looking([{"1": constant}, *LATEST[0]], [{"1": 1}, *LATEST[1]]), keys=(2.0, 5.0, -1.0, 3.0, 4.0))
     shared = 0

@@ -224,9 +224,10 @@ def test_keys_that_are_spread_too_thinly(at: int) -> None:
     guarded(decoder_of(looking(*LATEST), keys=keys), THIN, tokens, at or 1)
 
 
-def test_there_is_room_for_a_long_chunk_after_keys_were_too_thin() -> None:
-    decoder = decoder_of(looking(*LATEST), keys=[1.0, 2.0, -3.0, 900_000.0])
-    tokens = [0, 1, 2, 3, *words(3_000, 4)]
+@pytest.mark.parametrize("last", [900_000.0, 2.5])
+def test_there_is_room_for_a_long_chunk_after_keys_were_too_thin_or_no_integers(last: float) -> None:
+    decoder = decoder_of(looking(*LATEST), keys=[1.0, 2.0, -3.0, last])
+    tokens = [0, 1, 2, 3, *words(1_200, 4)]  # more than there is room for at first
     session, dense = Fast().start(decoder), engine("dense").start(decoder)
     session.prompt(tokens)
     chunk = session.extend(len(tokens))

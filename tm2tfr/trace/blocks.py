@@ -96,6 +96,7 @@ class ReferenceBlocks:
         self._verdicts = _verdicts(machine, tokens)
         ends = [tokens.get(token, UNKNOWN) for token in VERDICT_TOKENS.values()]
         self._ends = np.isin(np.arange(UNKNOWN, len(tokens)), ends)  # by token - UNKNOWN
+        self._shown = _codes(list(tokens), labels.x)  # by token: what x is, which need not stand in the vocabulary's order
         self._tokens, self._limit = tokens, max_steps
         self._begin(word)
 
@@ -164,7 +165,7 @@ class ReferenceBlocks:
         self._first_token = self._tokens.get(start, UNKNOWN)
         return RowBlock(
             np.arange(n + 1),
-            np.array([*prompt, self._tokens.get("BOS", UNKNOWN)], dtype=np.int32),
+            self._seen(np.array([*prompt, self._tokens.get("BOS", UNKNOWN)], dtype=np.int32)),
             nothing,
             nothing,
             np.zeros(n + 1),
@@ -199,7 +200,7 @@ class ReferenceBlocks:
         first = len(self._word) + 1 + block.start
         return RowBlock(
             np.arange(first, first + keep),
-            _after(token, y, keep),
+            self._seen(_after(token, y, keep)),
             self._state[block.state[:keep]],
             self._written[_after(symbol, block.written, keep)],
             _after(moved, move, keep).astype(np.float64),
@@ -207,6 +208,10 @@ class ReferenceBlocks:
             self._read[block.symbol[:keep]],
             y[:keep],
         )
+
+    def _seen(self, tokens: Codes) -> Codes:
+        """Return what x is where these tokens are fed."""
+        return np.where(tokens < 0, UNKNOWN, self._shown[np.maximum(tokens, 0)]).astype(np.int32)
 
     def _allowed(self, n: int) -> int:
         """Return how many configurations may be looked at now; the one at the limit only by itself."""

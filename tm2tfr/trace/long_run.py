@@ -166,7 +166,9 @@ class LongRun:
         truth: Result | None = None
         if self._reference is not None:
             truth = self._reference.result()
-        tokens = self._session.position if self._divergence is None else self._divergence.position + 1
+        tokens = self._session.position
+        if self._divergence is not None:
+            tokens = min(tokens, self._divergence.position + 1)  # it may have stopped before the row that differs
         answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
         if self._divergence is not None:
             row = self._divergence.found_row
