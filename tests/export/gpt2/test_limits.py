@@ -13,7 +13,9 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.export.gpt2.limits import Errors, conditions, fitted
 from tm2tfr.export.gpt2.recipe import Recipe
+from tm2tfr.export.gpt2.sharpen import Compared, carried, compared, fetched, sharpened
 from tm2tfr.machine.library import load, shipped
+from tm2tfr.transformer.weights import matrices, replaced
 
 
 def most(name: str, dtype: str, head: int | None, *, stock: bool = False) -> int:
@@ -129,3 +131,26 @@ def test_the_worst_order_of_a_sum_of_moves_is_within_the_bound() -> None:
     h = 2 * up - n
     errors = Errors(compile_machine(load("chapter")), "float32", stock=False)
     assert abs(Fraction(float(total)) * n - h) < errors.vertex(n, h)
+
+
+@pytest.mark.parametrize(
+    ("path", "row", "column", "value"),
+    [
+        ("layers.4.heads.0.query", 2, "1/(i+1)", -0.5),  # a tie-break that prefers the earliest write
+        ("layers.4.heads.0.query", 0, "h", 4.0),
+        ("layers.2.heads.0.output", "h", 0, 1.0),  # something beside a lookup writes h
+    ],
+)
+def test_a_head_that_is_not_the_latest_write_is_not_rewritten(
+    path: str, row: int | str, column: int | str, value: float
+) -> None:
+    decoder = compile_machine(load("chapter"))
+    at = [decoder.layout.index(place) if isinstance(place, str) else place for place in (row, column)]
+    changed = replaced(decoder, {path: matrices(decoder)[path].with_entry(at[0], at[1], value)})
+    assert compared(decoder) == Compared("h", "h_{i-1}")
+    assert compared(changed) is None
+    head = changed.layers[3].heads[0]
+    assert len(sharpened(changed, head, 5, 16).components) == 3
+    assert fetched(changed.layers[2].heads[0], changed) == carried(changed.layers[2].heads[0], changed.layout.directions)
+    with pytest.raises(ExportError, match="there is not one such head which alone gets h and"):
+        Errors(changed, "float32", stock=False)

@@ -56,6 +56,20 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     assert (run.difference, len(run.tokens), run.generated) == (None, 1600, 1600)
 
 
+@pytest.mark.parametrize("backend", ["MATH", "FLASH_ATTENTION"])
+def test_every_backend_of_sdpa_that_a_cpu_has(backend: str, tmp_path: Path) -> None:
+    """One multiplies queries and keys by the root of the scale each, which is 1 here, one adds up block by block."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    machine = rewriter()
+    found = export_gpt2(machine, tmp_path / "x", positions=1024, max_head=500, dtype="float32", verify=False)
+    assert json.loads((tmp_path / "x" / "config.json").read_text(encoding="utf-8"))["scale_attn_weights"] is False
+    model = Running(tmp_path / "x")
+    model.longest_generated = 0
+    with sdpa_kernel([getattr(SDPBackend, backend)]):
+        assert compared(model, found.gpt2.vocabulary, machine, "1" * 499, 1024).difference is None
+
+
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_batches_with_left_padding_and_pipelines(folder: Path, attention: str) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline

@@ -116,8 +116,8 @@ def test_one_changed_weight_is_seen() -> None:
     gpt2 = gpt2_of(machine, 64)
     tensors = gpt2.tensors()
     changed = tensors["transformer.h.3.attn.c_attn.weight"]
-    row = int(np.flatnonzero(changed[:, 0])[0])
-    changed[row, 0] *= -4
+    row = int(np.flatnonzero(changed[:, 1])[0])  # v(h): so near to cell 0, u is 0
+    changed[row, 1] *= -4
     assert wrong(gpt2, machine, "1111", tensors) != []
 
 

@@ -264,7 +264,7 @@ def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path)
     assert verify_checkpoint(copy, word="11").weights == ("lens.json: attn_scale is 3.0, should be missing",)
     rewritten(copy, "tm2tfr.json", lambda names: names["directions"].reverse())
     assert verify_checkpoint(copy, word="11").weights[1] == (
-        "tm2tfr.json: directions[0].name is '(i-c)^2', should be 'e_x[1]'"
+        "tm2tfr.json: directions[0].name is 'u(h_{i-1})^2+v(h_{i-1})^2', should be 'e_x[1]'"
     )
 
 

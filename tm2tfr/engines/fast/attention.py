@@ -14,6 +14,8 @@ with v ≤ 0 or v ≥ 2i more than any rounding, so that J is alone.
 Latest heads. Only one position of each k takes part. With k the key nearest to v that there is, another key k' can
 win only if (k' - v)² ≤ (k - v)² + (T + 2E)/|δ|, with T the range of the tie-break and E the rounding of a score,
 8u times the sum of the sizes of its terms. Only those keys are scored.
+
+All of this takes roundings to be relative, which they are not below 2^-1022: so |δ| ≥ 10^-250 is demanded of both kinds.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from tm2tfr.engines.fast.state import (
     NOT_CONCAVE,
     NOT_SQUARE,
     REASON,
+    TINY,
     WANTED,
     U,
     compiled,
@@ -49,7 +52,7 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
             s.query[c] = row(h.query, c, s.x)
         if kind == 1:
             linear = s.query[h.linear[g]] * h.linear_weight[g]
-            if not (s.query[h.square[g]] * h.square_weight[g] < 0.0 and abs(linear) < np.inf):
+            if not (s.query[h.square[g]] * h.square_weight[g] < -TINY and abs(linear) < np.inf):
                 control[HEAD], control[REASON] = g, NOT_CONCAVE
                 return GUARD
         elif kind == 2:
@@ -60,7 +63,7 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
             if not (abs(key) < 1e9 and key == np.rint(key) and square == key * key):
                 control[REASON] = NOT_SQUARE
                 return GUARD
-            if not (s.query[h.square[g]] < 0.0 and abs(s.query[h.linear[g]]) < -1e15 * s.query[h.square[g]]):
+            if not (s.query[h.square[g]] < -TINY and abs(s.query[h.linear[g]]) < -1e15 * s.query[h.square[g]]):
                 control[REASON] = NOT_CONCAVE
                 return GUARD
             at = np.int64(key) + s.span[h.slot[g], 2]

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 config: Any = numba_config
 U = 2.0**-53
+TINY = 1e-250
+"""A coefficient of j² or k² below this is left to a scan: products near the smallest floats round by more than U says."""
 DONE, STOPPED, GROW, GUARD, OVERFLOW = range(5)
 POSITION, NEXT, RESUME, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = PLACES = range(9)
 """The places of the control array."""

@@ -183,7 +183,7 @@ class _Writer:
             self.add(f"at{g} = np.int64(key{g}) + zero{g}")
             self.leave_if(f"at{g} < 0 or at{g} >= s.group_position.shape[1]")
         if h.kind[g] != MEAN:
-            self.leave_if(f"not (q{g} < 0.0 and abs(l{g}) < np.inf)")
+            self.leave_if(f"not (q{g} < {-k.TINY!r} and abs(l{g}) < np.inf)")
             self.add(f"v{g} = -l{g} / (2.0 * q{g})")
         return query
 
