@@ -192,7 +192,7 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
         (["convert", "chapter", "--to", "jflip"], "machines cannot be written as 'jflip' (did you mean 'jflap'?)"),
         (
             ["convert", "-", "--format", "jfl"],
-            "machines cannot be read from 'jfl' (did you mean 'jflap'?): choose one of yaml",
+            "machines cannot be read from 'jfl' (did you mean 'jflap'?): use one of yaml",
         ),
         (["nonsense"], "nonsense"),
     ],

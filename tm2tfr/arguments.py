@@ -123,7 +123,7 @@ class OneOf(click.Choice[str]):
 
         if value not in self.choices:
             known = ", ".join(self.choices)
-            self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: choose one of {known}", param, ctx)
+            self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: use one of {known}", param, ctx)
         return str(value)
 
 

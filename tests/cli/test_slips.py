@@ -52,7 +52,7 @@ from tm2tfr.arguments import Count, whole_number
         ("convert", "tm2tfr convert: MACHINE is missing: add MACHINE, see 'tm2tfr convert --help'"),
         (
             "trace --engine fats",
-            "tm2tfr trace: --engine: unknown value 'fats' (did you mean 'fast'?): choose one of auto, dense, exact, fast",
+            "tm2tfr trace: --engine: unknown value 'fats' (did you mean 'fast'?): use one of auto, dense, exact, fast",
         ),
         (
             "trace --max-steps lots",

@@ -25,7 +25,7 @@ def shell_named(name: str) -> str:
     name = Path(os.environ.get("SHELL", "")).name if name == GUESS else name
     if name not in SHELLS:
         what = f"there is no completion for the shell {name!r}{did_you_mean(name, SHELLS)}"
-        raise OutputError(f"{what}: name one of {', '.join(SHELLS)}")
+        raise OutputError(f"{what}: use one of {', '.join(SHELLS)}")
     return name
 
 
@@ -35,7 +35,7 @@ def script(group: click.Group, shell: str) -> str:
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise OutputError(f"there is no completion for the shell {shell!r}: name one of {', '.join(SHELLS)}")
+        raise OutputError(f"there is no completion for the shell {shell!r}: use one of {', '.join(SHELLS)}")
     return kind(group, {}, "tm2tfr", VARIABLE).source()
 
 
