@@ -277,11 +277,12 @@ class _Order:
 
     def by(self, engine: Engine, max_steps: int | None) -> Trace:
         """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row."""
-        from tm2tfr.engines.fast import MISSING, available
+        from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 
         saved = self.checkpoint is not None or self.resume is not None
         if not available() and (saved or engine.name == "fast"):
-            raise EngineError(MISSING if engine.name == "fast" else f"a checkpoint needs the fast engine, and {MISSING}")
+            without = f"a checkpoint needs the fast engine, and {MISSING.removesuffix(OTHERWISE)}"
+            raise EngineError(without if saved else MISSING)
         if engine.name == "fast" and (saved or self.out is not None or not self.keep_rows):
             return self._in_blocks(max_steps)
         if saved:

@@ -100,7 +100,8 @@ def traced(
         from tm2tfr.engines.fast import available
 
         if not available():
-            _warn_once("a long run is slow with the dense engine, and the fast one is not available: pip install numba")
+            _warn_once("without Numba this run uses the dense engine, whose time grows with the square of the steps: "
+                "for long runs, pip install 'tm2tfr[fast]'")
     if subject.machine is None and not checked:
         found = api.run(subject.decoder, word or "", **options)
     else:

@@ -10,6 +10,7 @@ import click
 from tm2tfr.arguments import COUNT, FILE, MACHINE, ONE_OR_MORE, SECONDS, OneOf
 
 ENGINES = ("auto", "dense", "exact", "fast")
+CERTIFIED = ("dense", "fast", "exact")
 DTYPES = ("float64", "float32")
 BOUNDARIES = ("repaired", "chapter")
 ATTENTIONS = ("average-hard", "softmax")

@@ -23,6 +23,8 @@ def shell_named(name: str) -> str:
         OutputError: if the shell is not supported.
     """
     name = Path(os.environ.get("SHELL", "")).name if name == GUESS else name
+    if not name:
+        raise OutputError(f"$SHELL is not set: name the shell, one of {', '.join(SHELLS)}")
     if name not in SHELLS:
         what = f"there is no completion for the shell {name!r}{did_you_mean(name, SHELLS)}"
         raise OutputError(f"{what}: use one of {', '.join(SHELLS)}")

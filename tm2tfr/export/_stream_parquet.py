@@ -35,7 +35,7 @@ class ParquetWriter(RowWriter):
             import_module("pyarrow.parquet")
         except ImportError as error:
             what = f"{path}: Parquet needs PyArrow, which does not load ({error})"
-            raise OutputError(f"{what}: install it with: pip install pyarrow, or write .csv or .jsonl") from error
+            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or write .csv or .jsonl") from error
         super().__init__(path)
         self._arrow: Any = pyarrow
         text, numbers = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.float64()
