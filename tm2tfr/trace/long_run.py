@@ -278,7 +278,7 @@ def _prompt(decoder: Decoder, word: str) -> list[int]:
     for i, token in enumerate(word):
         if token not in numbers:
             what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: a prompt is made of {', '.join(decoder.vocabulary[:8])}, …")
+            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
     return [numbers[token] for token in (*word, decoder.bos)]
 
 
