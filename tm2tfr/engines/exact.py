@@ -69,7 +69,7 @@ class _Head:
 
     def __init__(self, head: Head) -> None:
         if head.mask != "future" or head.weighting != "average-hard":
-            what = f"head {head.name!r}: the exact engine only runs future-masked average-hard attention"
+            what = f"head {head.name!r}: the exact engine runs future-masked average-hard attention only"
             if head.weighting == "softmax":
                 raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
             raise EngineError(what)
