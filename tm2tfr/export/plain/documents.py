@@ -88,7 +88,8 @@ tags: [turing-machine, tm2tfr]
 This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
 bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
 component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
-no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or not). {assumed}
+no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
+not). {assumed}
 More positions are refused.
 
 {checking(machine)}
