@@ -113,7 +113,7 @@ def test_an_example_that_is_wrong_or_cut_off_fails(tmp_path: Path) -> None:
     assert (done.returncode, "the example says outcome 'reject', the simulator 'accept'" in done.stdout) == (1, True)
     done = tm2tfr("check", "chapter", "--max-steps", "3", cwd=tmp_path)
     assert done.returncode == 1
-    assert "the example says accept, and the run was cut off after 3 steps: raise --max-steps" in done.stdout
+    assert "the example says accept, but the run was cut off after 3 steps: raise --max-steps" in done.stdout
 
 
 def test_a_machine_after_explain_is_no_layer(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
         (["trace", "--engine", "exact", "--dtype", "float32"], "the exact engine computes with rationals"),
         (["compile", "--explain", "9"], "there is no layer '9'"),
         (["compile", "-o", "weights.bin"], "weights are written as .safetensors"),
-        (["table", "-o", "t.xyz"], "no table format goes with '.xyz'"),
+        (["table", "-o", "t.xyz"], "no table format has the extension '.xyz'"),
         (["graph", "-o", "no/such/folder/g.dot"], "no/such/folder"),
         (["trace", "--max-steps", "-1"], "max-steps"),
         (["trace", "1RB1LB_1LA1SZ"], "1RB1LB_1LA1SZ:1:11: '1SZ' is not a cell: a cell is a digit, L or R, and a letter"),
@@ -192,7 +192,7 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
         (["convert", "chapter", "--to", "jflip"], "machines cannot be written as 'jflip' (did you mean 'jflap'?)"),
         (
             ["convert", "-", "--format", "jfl"],
-            "machines cannot be read from 'jfl' (did you mean 'jflap'?): choose one of yaml",
+            "machines cannot be read from 'jfl' (did you mean 'jflap'?): use one of yaml",
         ),
         (["nonsense"], "nonsense"),
     ],

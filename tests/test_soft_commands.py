@@ -56,19 +56,19 @@ def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["trace", "--temperature", "0.1"], "a temperature goes with soft attention only: add --attention softmax"),
+        (["trace", "--temperature", "0.1"], "--temperature only applies to softmax attention: add --attention softmax"),
         (
             ["trace", "--attention", "softmax", "--temperature", "warm"],
-            "'warm' is no temperature: give auto, or a positive",
+            "'warm' is not a temperature: use auto, or a positive",
         ),
-        (["check", "--attention", "softmax", "--temperature", "2^x"], "'2^x' is no temperature"),
+        (["check", "--attention", "softmax", "--temperature", "2^x"], "'2^x' is not a temperature"),
         (["check", "--attention", "softmax", "--temperature", "0"], "the temperature must be positive, not 0"),
         (
             ["trace", "--attention", "softmax", "--engine", "exact"],
             "softmax weights are not rational: use the dense engine",
         ),
         (["trace", "--attention", "softmax", "--engine", "fast"], "with weighting 'softmax': use the dense engine"),
-        (["compile", "--length", "9"], "--length is what --attention softmax --temperature auto goes by"),
+        (["compile", "--length", "9"], "--length only applies to --attention softmax with --temperature auto: omit it"),
     ],
 )
 def test_what_does_not_go_together(arguments: list[str], words: str, tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_soft_weights_are_not_softened_again(tmp_path: Path) -> None:
     said = failed(2, tm2tfr("trace", "s.safetensors", "--attention", "softmax", cwd=tmp_path))
     assert "these weights already have softmax attention: soften the weights they were made from" in said
     said = failed(2, tm2tfr("trace", "s.safetensors", "--attention", "average-hard", cwd=tmp_path))
-    assert "s.safetensors: these weights have softmax attention: leave --attention out" in said
+    assert "s.safetensors: these weights already have softmax attention: omit --attention" in said

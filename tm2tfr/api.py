@@ -1,4 +1,4 @@
-"""The library in few lines: load a machine, compile it, run the weights, check every cell.
+"""The library in a few lines: load a machine, compile it, run the weights, check every cell.
 
 >>> import tm2tfr
 >>> machine = tm2tfr.load("chapter")
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from tm2tfr.transformer.weights import Decoder
 
 MAX_STEPS = 10_000
-"""How many steps of the machine a run makes where nothing else is said."""
+"""The default limit on the steps of a run."""
 AUTO_STEPS = 1_000
-"""The engine ``auto`` is dense for so many steps; what goes on longer is run by fast, from the beginning."""
+"""The engine ``auto`` is dense for this many steps; a longer run starts again with fast."""
 SOFT_STEPS = 200
-"""How many steps of the machine are measured under softmax where nothing else is said."""
+"""The default limit on the steps that are measured under softmax."""
 SOFT_LENGTH = 1_024
-"""For how many positions a temperature is chosen where nothing else is said."""
+"""The default number of positions for which a temperature is chosen."""
 
 
 def compile(machine: Machine | str | Path, *, left_boundary: str | None = None) -> Decoder:
     """Return the decoder that simulates `machine`, a `Machine` or what `load` takes.
 
     Args:
-        left_boundary: on a one-way tape ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
+        left_boundary: on a one-way tape, ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
 
     Raises:
         SpecError, NotFoundError, ReadError: if the machine cannot be loaded.
-        CompileError: if `left_boundary` makes no sense for it.
+        CompileError: if `left_boundary` does not apply to the machine.
     """
     from tm2tfr.compiler.turing import compile_machine
 
@@ -71,10 +71,10 @@ def soften(
         subject, left_boundary: see `check`.
         temperature: τ, or ``auto``: the largest power of two for which Theorem 26 guarantees every token of every run
             of at most `length` positions, see `tm2tfr.transformer.soft`.
-        length: for how many positions (prompt, BOS, steps + 1) ``auto`` is.
+        length: the number of positions (prompt, BOS, steps + 1) that ``auto`` covers.
 
     Raises:
-        CompileError: for a temperature that is no positive number, or weights that are soft already.
+        CompileError: if the temperature is not a positive number, or the weights are already soft.
     """
     from tm2tfr.compiler.turing.gaps import smallest_gap
     from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
@@ -83,10 +83,10 @@ def soften(
     decoder = subject if isinstance(subject, Decoder) else compile(subject, left_boundary=left_boundary)
     if temperature == "auto":
         if length < 1:
-            raise CompileError(f"the length {length} is no number of positions: give 1 or more")
+            raise CompileError(f"the length must be a positive number of positions, not {length}: use 1 or more")
         temperature = power_of_two(theorem_26(decoder, length, smallest_gap(decoder, length)))
     if isinstance(temperature, str):
-        raise CompileError(f"{temperature!r} is no temperature: give auto, or a positive number")
+        raise CompileError(f"{temperature!r} is not a temperature: use auto, or a positive number")
     return softened(decoder, temperature)
 
 
@@ -100,7 +100,7 @@ def measure_softness(
     max_steps: int | None = SOFT_STEPS,
     left_boundary: str | None = None,
 ) -> SoftRun:
-    """Measure what softmax makes of a run: errors beside the lemmas' bounds, and the largest temperature that is right.
+    """Measure a run under softmax: errors next to the lemmas' bounds, and the largest temperature that is right.
 
     >>> import tm2tfr
     >>> found = tm2tfr.measure_softness("chapter", "11", temperature=0.01)
@@ -109,8 +109,8 @@ def measure_softness(
 
     Args:
         subject, word, machine, left_boundary: see `check`; a decoder with average-hard attention.
-        temperature: where errors are measured; ``auto``: that of `soften`; left out: a quarter of the largest that is
-            right.
+        temperature: where errors are measured; ``auto``: the one that `soften` chooses; by default a quarter of the
+            largest that is right.
         dtype: ``float64`` (the default) or ``float32``; the engine is dense.
 
     Raises:
@@ -126,14 +126,14 @@ def measure_softness(
         machine = as_machine(subject)
         decoder = compile(machine, left_boundary=left_boundary)
     if decoder.soft:
-        raise CompileError("these weights have softmax attention already: measure those they were made from")
+        raise CompileError("these weights already have softmax attention: measure the weights they were made from")
     word = default_input(machine) if word is None else word
     options: dict[str, Any] = {"temperature": temperature, "max_steps": max_steps}
     return soft_run(decoder, word, machine=machine, engine=engine_named("dense", dtype), **options)
 
 
 def simulate(machine: Machine | str | Path, word: str = "", *, max_steps: int | None = MAX_STEPS) -> Result:
-    """Run the reference simulator on `word` and return what came of it.
+    """Run the reference simulator on `word` and return the result.
 
     Raises:
         InputError: if `word` is not over the input alphabet.
@@ -160,18 +160,18 @@ def run(
     """Run `decoder` on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
 
     Args:
-        engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, and for runs that
-            do not end within 1,000 steps fast; soft attention is run by dense only.
+        engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, or
+            fast for a run that does not end within 1,000 steps; only dense runs soft attention.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``.
-        max_steps: at most so many steps of the machine; None: until the verdict.
+        max_steps: stop after this many steps of the machine; None: run until the verdict.
         keep_rows: keep the rows in the trace.
         checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine).
-        resume: go on from this checkpoint.
+        resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
 
     Raises:
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
-        OutputError, CheckpointError: if a file cannot be written or gone on with.
+        OutputError, CheckpointError: if a file cannot be written, or a checkpoint cannot be resumed.
     """
     order = _Order(
         decoder=decoder,
@@ -207,13 +207,13 @@ def check(
 
     Args:
         subject: a decoder, or a machine (or what `load` takes), which is compiled first.
-        word: the input; left out, the machine's own default input.
-        machine: what to compare a decoder with; left out, the machine that travels with it.
-        keep_rows: keep the rows, and after a difference go on to the decoder's own end; else stop there.
+        word: the input; by default the machine's own.
+        machine: what to compare a decoder with; by default the machine stored with it.
+        keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
         engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out: see `run`.
 
     Raises:
-        CompileError: if a decoder comes with no machine to compare with.
+        CompileError: if no machine is stored with a decoder and none is given.
         InputError: if `word` is not over the input alphabet.
         EngineError, OutputError, CheckpointError: see `run`.
     """
@@ -244,7 +244,7 @@ def _path(name: str | Path | None) -> Path | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Order:
-    """A run that is asked for: what is run, compared with what, and the files that it reads and writes."""
+    """A requested run: the decoder, what it is compared with, and the files that are read and written."""
 
     decoder: Decoder
     word: str
@@ -276,16 +276,17 @@ class _Order:
         return self.by(engine_named("fast"), max_steps)
 
     def by(self, engine: Engine, max_steps: int | None) -> Trace:
-        """Run with `engine`: in blocks, with nothing held, where it can and that is wanted, else row by row."""
-        from tm2tfr.engines.fast import MISSING, available
+        """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row."""
+        from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 
         saved = self.checkpoint is not None or self.resume is not None
         if not available() and (saved or engine.name == "fast"):
-            raise EngineError(MISSING if engine.name == "fast" else f"a checkpoint needs the fast engine, and {MISSING}")
+            without = f"a checkpoint needs the fast engine, and {MISSING.removesuffix(OTHERWISE)}"
+            raise EngineError(without if saved else MISSING)
         if engine.name == "fast" and (saved or self.out is not None or not self.keep_rows):
             return self._in_blocks(max_steps)
         if saved:
-            what = f"a checkpoint needs the fast engine, and this is the {engine.name} one"
+            what = f"a checkpoint needs the fast engine, not {engine.name}"
             raise EngineError(f"{what}: use --engine fast")
         return self._by_row(engine, max_steps)
 
@@ -330,7 +331,7 @@ class _Order:
 def certify(
     subject: Decoder | Machine | str | Path, *, machine: Machine | None = None, left_boundary: str | None = None
 ) -> Proof:
-    """Prove that weights simulate a machine for every input, and up to which length each engine's rounding lets them.
+    """Prove that weights simulate a machine for every input, and up to which length each engine's rounding allows it.
 
     >>> import tm2tfr
     >>> proof = tm2tfr.certify("chapter")
@@ -341,7 +342,7 @@ def certify(
         subject, machine, left_boundary: see `check`.
 
     Raises:
-        CompileError: if a decoder comes with no machine.
+        CompileError: if no machine is stored with a decoder and none is given.
     """
     from tm2tfr.certificate import prove
     from tm2tfr.transformer.weights import Decoder
@@ -353,20 +354,20 @@ def certify(
 
 
 def machine_of(decoder: Decoder) -> Machine:
-    """Return the machine that a decoder says it was compiled from.
+    """Return the machine that a decoder was compiled from, as stored in its provenance.
 
     Raises:
-        CompileError: if it says nothing of the kind.
-        SpecError: if what it says is not a machine.
+        CompileError: if no machine is stored.
+        SpecError: if what is stored is not a machine.
     """
     text = decoder.provenance.get("machine")
     if not text:
-        raise CompileError("the weights come without a machine to compare them with: name one, or run them without a check")
+        raise CompileError("no machine to compare with is stored with these weights: name one, or run them without a check")
     return Machine.from_yaml(text, file=decoder.provenance.get("name", "<provenance>"))
 
 
 def default_input(machine: Machine) -> str:
-    """Return the word that `machine` is run on when none is given: its own, its first example's, or none."""
+    """Return the word that `machine` is run on when none is given: its own, its first example's, or the empty word."""
     if machine.input is not None:
         return machine.input
     return machine.examples[0].input if machine.examples else ""

@@ -1,4 +1,4 @@
-"""What a word of the command line can be: a count, seconds, a machine, a spec, a file. Each says what it would take."""
+"""The types of the command line's values: a count, seconds, a machine, a spec, a file. Errors say what is valid."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 MOST = 10**18
-"""No run is as long as this; a larger count is a slip of the finger."""
+"""No run is as long as this; a larger count is a typing error."""
 _PLAIN = re.compile(r"\d+(_\d+)*|\d{1,3}(,\d{3})+", re.ASCII)
 _POWER = re.compile(r"(\d+)(?:\.(\d+))?[eE]\+?(\d{1,3})", re.ASCII)
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """A whole number, also as people write large ones: ``10000``, ``10_000``, ``10,000``, ``1e4``."""
+    """A whole number, in any of the ways people write large ones: ``10000``, ``10_000``, ``10,000``, ``1e4``."""
 
     name = "N"
 
@@ -29,17 +29,17 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
         self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number that a text says."""
+        """Return the number."""
         number = value if isinstance(value, int) else whole_number(str(value).strip())
         if number is None:
             self.fail(f"{value!r} is not a whole number: write for example 10000, 10_000, 10,000 or 1e4", param, ctx)
         if not self.least <= number <= MOST:
-            self.fail(f"{value} is out of range: give a whole number from {self.least} to 1e18", param, ctx)
+            self.fail(f"{value} is out of range: use a whole number from {self.least} to 1e18", param, ctx)
         return number
 
 
 def whole_number(text: str) -> int | None:
-    """Return the whole number that `text` says, None if it says none."""
+    """Return `text` as a whole number, None if it is not one."""
     if sign := text.startswith("-"):
         text = text[1:]
     if _PLAIN.fullmatch(text) and len(text) < 100:
@@ -60,18 +60,18 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
     name = "SECONDS"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number that a text says."""
+        """Return the number."""
         try:
             number = float(value)
         except ValueError:
             number = math.nan
         if not 0 <= number < math.inf:
-            self.fail(f"{value!r} is not a number of seconds: give 0 or more, for example 60", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds: use 0 or more, for example 60", param, ctx)
         return number
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """A file, or the name of something that is shipped; the shell completes both."""
+    """A file, or the name of something shipped; the shell completes both."""
 
     name = "NAME"
 
@@ -79,11 +79,11 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
         self._known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text as it is: whoever loads it says what is wrong with it."""
+        """Return the text unchanged: what loads it reports what is wrong with it."""
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the shipped names that begin so and the files beside them; where no name does, leave it to the shell."""
+        """Return the shipped names with this beginning, and the files; if there is no such name, leave it to the shell."""
         from click.shell_completion import CompletionItem
 
         names = [name for name in self._known() if name.startswith(incomplete)]
@@ -93,7 +93,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
 
 
 def _files(beginning: str) -> list[str]:
-    """Return the files of this folder whose names begin so; hidden ones only if that is asked for."""
+    """Return the files of this folder with this beginning; hidden ones only if it is not empty."""
     try:
         names = sorted(os.listdir())
     except OSError:
@@ -123,7 +123,7 @@ class OneOf(click.Choice[str]):
 
         if value not in self.choices:
             known = ", ".join(self.choices)
-            self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: choose one of {known}", param, ctx)
+            self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: use one of {known}", param, ctx)
         return str(value)
 
 

@@ -1,4 +1,4 @@
-"""The shipped machines as a list, and one machine described: its rules, its examples, and what to do with it."""
+"""The list of shipped machines, and the description of one machine: its rules, its examples, and commands to try."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
 
 MOST_RULES = 80
-"""A table of δ with more cells than this is not printed: the state graph says more."""
+"""A table of δ with more cells than this is not printed: the state graph is clearer."""
 WIDEST = 100
-"""A table of δ that is wider than this is not printed either."""
+"""A wider table of δ is not printed either."""
 
 
 def listed(*, as_json: bool) -> Iterator[str]:
-    """Yield a line for each shipped machine."""
+    """Yield one line per shipped machine."""
     from tm2tfr.machine.library import load_with_warnings, shipped
 
     names = shipped()
@@ -34,7 +34,7 @@ def listed(*, as_json: bool) -> Iterator[str]:
         if as_json:
             yield json.dumps(_facts(machine), ensure_ascii=False)
             continue
-        line = f"{name:<{width}}  {machine.tape:<7} {states:>3} states {symbols:>3} symbols  {machine.description}"
+        line = f"{name:<{width}}  {machine.tape:<7} {states:>3} {'states' if states > 1 else 'state ':<6} {symbols:>3} symbols  {machine.description}"
         yield line if len(line) <= room or not sys.stdout.isatty() else line[: room - 1] + "…"
 
 
@@ -44,7 +44,7 @@ def _facts(machine: Machine) -> dict[str, Any]:
 
 
 def described(argument: str, machine: Machine, *, as_json: bool) -> Iterator[str]:
-    """Yield the lines about one machine, which was given as `argument`; as JSON, one object."""
+    """Yield the lines that describe a machine, given as `argument`; as JSON, one object."""
     if as_json:
         examples = [{k: v for k, v in vars(example).items() if v is not None} for example in machine.examples]
         rules = [[q, a, *rule] for (q, a), rule in machine.transitions.items()]
@@ -82,7 +82,7 @@ def _verdicts(machine: Machine) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _rules(argument: str, machine: Machine) -> Iterator[str]:
-    """Yield δ as a table, a row for each state that has rules, or where to see it if it is large."""
+    """Yield δ as a table with one row per state that has rules, or if it is large, the command that shows it."""
     from tm2tfr.machine.spec import MOVE_LETTERS
 
     states = [q for q in machine.states if q not in machine.halting_states]

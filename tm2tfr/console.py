@@ -1,4 +1,4 @@
-"""What the commands share: finding what an argument means, progress, wording, and turning errors into exit codes."""
+"""Shared by the commands: the meaning of an argument, the wording of results, and errors as exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Subject:
-    """What an argument named: weights, and the machine to compare them with, if there is one."""
+    """The weights that an argument names, and the machine to compare them with, if there is one."""
 
     argument: str
     decoder: Decoder
@@ -37,7 +37,7 @@ class Subject:
 
 
 def names_machine(argument: str) -> bool:
-    """Return whether an argument is the name of a shipped machine, bbchallenge text, or what can be a path of a file."""
+    """Return whether an argument is the name of a shipped machine, bbchallenge text, or a possible path."""
     from tm2tfr.machine.formats.bbchallenge import is_argument
     from tm2tfr.machine.library import shipped
 
@@ -50,7 +50,7 @@ def is_weights(argument: str) -> bool:
 
 
 def loaded(argument: str, format: str | None = None) -> Machine:
-    """Return the machine that an argument names, in a `format` if one is named, with its warnings on standard error."""
+    """Return the machine that an argument names, read in `format` if given; its warnings go to standard error."""
     from tm2tfr.machine.library import load_with_warnings
 
     if is_weights(argument):
@@ -72,7 +72,7 @@ def subject(argument: str, left_boundary: str | None) -> Subject:
         machine = loaded(argument)
         return Subject(argument, compile(machine, left_boundary=left_boundary), machine)
     if left_boundary is not None:
-        raise CompileError(f"{argument}: these weights are compiled already: omit the left-boundary option")
+        raise CompileError(f"{argument}: these weights are already compiled: omit the left-boundary option")
     from tm2tfr.export.weight_file import load
 
     decoder = load(Path(argument))
@@ -91,7 +91,7 @@ def traced(
     progress: Progress | None = None,
     recording: Mapping[str, Any] | None = None,
 ) -> Trace:
-    """Run a subject and check it against its machine; without a machine just run it, unless `checked`."""
+    """Run a subject and check it against its machine; without a machine, only run it unless `checked`."""
     from tm2tfr import api
 
     options: dict[str, Any] = {"engine": engine, "dtype": dtype, "max_steps": max_steps, "progress": progress}
@@ -100,7 +100,8 @@ def traced(
         from tm2tfr.engines.fast import available
 
         if not available():
-            _warn_once("the dense engine scans, and a long run takes it long; the fast one needs: pip install numba")
+            _warn_once("without Numba this run uses the dense engine, whose time grows with the square of the steps: "
+                "for long runs, pip install 'tm2tfr[fast]'")
     if subject.machine is None and not checked:
         found = api.run(subject.decoder, word or "", **options)
     else:
@@ -111,7 +112,7 @@ def traced(
 
 
 def certified(trace: Trace, subject: Subject) -> int | None:
-    """Return how many positions are proved for a run's weights, engine and |h|; None: without limit; 0 under softmax."""
+    """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
     from tm2tfr.certificate import limit
 
     if subject.machine is None or trace.soft:
@@ -120,7 +121,7 @@ def certified(trace: Trace, subject: Subject) -> int | None:
 
 
 def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
-    """Say so on standard error if a run that agrees is longer than what is proved for its engine and its |h|."""
+    """Warn on standard error if a run that agrees is longer than what is certified for its engine and its |h|."""
     agreed = "warning: this run agrees, but nothing proves that all such runs do"
     if trace.soft:
         _warn_once(f"{agreed}: soft attention has no certificate: see tm2tfr soften")
@@ -136,7 +137,7 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
 
 
 def warn_of_formulas(subject: Subject, format: str | None) -> None:
-    """Say so on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
+    """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
     from tm2tfr.export.tables import formulas
 
     layout = subject.decoder.layout
@@ -155,7 +156,7 @@ def _warn_once(warning: str) -> None:
 def recording(
     argument: str, checkpoint: Path | None, every: float, resume: Path | None, out: Path | None
 ) -> dict[str, Any]:
-    """Return what `api.check` takes to record a run of what `argument` names, nothing if nothing is to be recorded.
+    """Return the options of `api.check` that record a run of what `argument` names, empty if nothing is recorded.
 
     Raises:
         OutputError: if one of the files cannot be written.
@@ -170,16 +171,16 @@ def recording(
 
 
 def refuse_several(recording: Mapping[str, Any], runs: int) -> None:
-    """Raise OutputError if one run is to be recorded, and there are several."""
+    """Raise OutputError if a run is to be recorded and there are several."""
     if recording and runs > 1:
-        raise OutputError(f"there are {runs} runs, and a checkpoint or a file of rows holds one: choose one with --input")
+        raise OutputError(f"there are {runs} runs, and a checkpoint or file of rows contains one: choose one with --input")
 
 
 def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Example, bool]]:
-    """Return what `check` runs, each with whether it says what to expect.
+    """Return the runs of `check`, each with whether it has an expected result.
 
-    That is the given words, else the machine's examples (only they expect anything), else its default input. A
-    limit that is given goes before an example's own; an example that was to be cut off then expects nothing.
+    These are the given words, or the machine's examples (only they have expected results), or its default input. A
+    given limit overrides an example's own; an example that was to be cut off then has no expected result.
     """
     from tm2tfr.api import MAX_STEPS, default_input, machine_of
     from tm2tfr.machine.spec import Example
@@ -204,7 +205,7 @@ VERDICTS = {
 
 
 def heading(subject: Subject) -> str:
-    """Return the lines above a summary: the machine, and what it leaves out."""
+    """Return the lines above a summary: the machine, and its missing rules."""
     if subject.machine is None:
         return subject.argument
     machine = subject.machine
@@ -212,7 +213,7 @@ def heading(subject: Subject) -> str:
     if missing := machine.missing_rules:
         q, a = missing[0]
         lines.append(
-            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}, "
+            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
             f"the first is ({q}, {shown(a)})"
         )
     if subject.decoder.provenance.get("left_boundary") == "chapter":
@@ -221,7 +222,7 @@ def heading(subject: Subject) -> str:
 
 
 def verdict(trace: Trace, subject: Subject) -> str:
-    """Return the lines below a table: the verdict, the counts, and what the check found."""
+    """Return the lines below a table: the verdict, the counts, and the result of the check."""
     if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
         where = "" if trace.divergence.column == "stop" else ", the first that differs"
         lines = [f"stopped at position {trace.divergence.position:,}{where}"]
@@ -241,7 +242,7 @@ def verdict(trace: Trace, subject: Subject) -> str:
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
-        lines.append("check: none, the weights come without a machine to compare with")
+        lines.append("check: none, since no machine to compare with is stored with these weights")
     elif trace.divergence is None:
         lines.append(f"check: {counted(trace.compared, 'cell')} compared with the simulator, all agree")
     else:
@@ -250,12 +251,12 @@ def verdict(trace: Trace, subject: Subject) -> str:
 
 
 def input_line(trace: Trace) -> str:
-    """Return the line that says what was run on what, where no table shows it."""
+    """Return the line that names the machine and the input, where no table shows them."""
     return f"{trace.machine} on {shortened(trace.input)}"
 
 
 def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str | None) -> str:
-    """Return the chapter's activation vectors at a position, each with what it adds to the one before."""
+    """Return the chapter's activation vectors at a position, each with what it adds to the previous one."""
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.trace.activations import activations
 
@@ -270,12 +271,12 @@ def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str 
 
 
 def shown(symbol: str) -> str:
-    """Return text in which spaces can be seen."""
+    """Return text in which spaces are visible."""
     return symbol.replace(" ", "␣")
 
 
 def shortened(tape: str, most: int = 60) -> str:
-    """Return a tape's text in quotes, cut in the middle if it is long."""
+    """Return a tape's text in quotes, shortened in the middle if it is long."""
     if len(tape) > most:
         half = most // 2 - 1
         return f"'{shown(tape[:half])} … {shown(tape[-half:])}' ({len(tape):,} cells)"
@@ -283,7 +284,7 @@ def shortened(tape: str, most: int = 60) -> str:
 
 
 class Report:
-    """The output of ``check``, a line a run."""
+    """The output of ``check``, one line per run."""
 
     def __init__(self, subject: Subject, *, as_json: bool) -> None:
         self._subject = subject
@@ -296,7 +297,7 @@ class Report:
         return self._failed == 0
 
     def line(self, trace: Trace, example: Example, *, judged: bool) -> str:
-        """Return the line of one run; with `judged`, the example's expectations count as well."""
+        """Return the line of one run; with `judged`, the example's expected result counts as well."""
         unmet = _unmet(trace, example) if judged else []
         self._runs += 1
         self._compared += trace.compared
@@ -316,8 +317,8 @@ class Report:
 
     def summary(self) -> str:
         """Return the last line."""
-        told = f"{self._name}: {counted(self._runs, 'run')}, {counted(self._compared, 'cell')} compared"
-        return f"{told}, all agree" if self.passed else f"{told}, {counted(self._failed, 'run')} FAILED"
+        counts = f"{self._name}: {counted(self._runs, 'run')}, {counted(self._compared, 'cell')} compared"
+        return f"{counts}, all agree" if self.passed else f"{counts}, {counted(self._failed, 'run')} FAILED"
 
 
 def _unmet(trace: Trace, example: Example) -> list[str]:
@@ -325,7 +326,7 @@ def _unmet(trace: Trace, example: Example) -> list[str]:
     if truth is None:
         return []
     if truth.outcome == "limit" != example.outcome:
-        return [f"{example.outcome}, and the run was cut off after {counted(truth.steps, 'step')}: raise --max-steps"]
+        return [f"{example.outcome}, but the run was cut off after {counted(truth.steps, 'step')}: raise --max-steps"]
     wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}
     got = {"outcome": truth.outcome, "steps": truth.steps, "tape": truth.tape}
     return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]
@@ -333,7 +334,7 @@ def _unmet(trace: Trace, example: Example) -> list[str]:
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
 def write(text: str, output: Path | None, argument: str) -> None:
-    """Write `text` to `output`, whole or not at all and not over what `argument` names, or to standard output."""
+    """Write `text` to standard output, or to `output`: whole or not at all, and never over what `argument` names."""
     if output is None:
         streams.write_data(text)
         return
@@ -391,7 +392,7 @@ def _say(message: str) -> None:
 
 
 def _output_lost(error: BaseException) -> int | None:
-    """Return the exit code if standard output takes nothing more; a reader that went away has seen enough."""
+    """Return the exit code if standard output accepts no more; a reader that went away has seen enough."""
     if streams.broken(error):
         streams.silence(sys.stdout)
         return 0
@@ -411,7 +412,7 @@ def _unexpected(error: BaseException) -> int:
 
 
 def _with_optional_layer(arguments: list[str]) -> list[str]:
-    """Return the arguments with the LAYER of ``--explain`` filled in where it was left out."""
+    """Return the arguments with the LAYER of ``--explain`` filled in where it was omitted."""
     if "--explain" not in arguments:
         return arguments
     at = arguments.index("--explain") + 1

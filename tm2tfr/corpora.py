@@ -1,4 +1,4 @@
-"""The library's way to many runs at once: data sets of checked runs, and sweeps."""
+"""Many runs at once: data sets of checked runs, and sweeps."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def make_dataset(
 ) -> Dataset:
     """Write runs of machines as training examples, each run compared with the simulator at every position.
 
-    The folder can be given to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
-    that its manifest names, whoever made it. A run that is not the simulator's is `Dataset.failure`; nothing of its
-    shard is written then.
+    The folder can be passed to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
+    named in its manifest, whoever made it. The first run that differs from the simulator is `Dataset.failure`; its
+    shard is not written.
 
     Args:
         spec: a file, or the name of a shipped spec.
-        folder: a new or an empty folder.
-        workers: so many processes (left out, as many as there are cores); 1: this one. A script that asks for more has to
-            be importable (``if __name__ == "__main__":``).
+        folder: a new or empty folder.
+        workers: the number of processes, by default one per core; 1 is this process. A script that uses more must be
+            importable (``if __name__ == "__main__":``).
         scheduler: the address of a Dask cluster to use instead.
         engine: ``auto`` (fast where Numba is installed, else dense), ``fast``, ``dense`` or ``exact``.
-        resume: go on with a folder, making only what is missing or has another digest than it should.
-        progress: called now and then with the shards done, all shards, and the trace rows made.
+        resume: resume a folder: make only what is missing or has the wrong digest.
+        progress: called regularly with the number of shards done, of all shards, and of trace rows made.
 
     Raises:
         SpecError, NotFoundError, ReadError: if the spec cannot be read.
-        DatasetError: if an extra is missing, the cluster is lost, or the folder was made of something else.
-        OutputError: if it cannot be written, or is in use.
+        DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec.
+        OutputError: if the folder cannot be written, or is in use.
     """
     from tm2tfr.dataset.make import make
     from tm2tfr.dataset.shelf import load_spec
@@ -60,16 +60,16 @@ def sweep(
     left_boundary: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Compare the decoder with the simulator on every run of a spec; the first that differs is `Sweep.failure`.
+    """Compare the decoder with the simulator on every run of a spec; the first run that differs is `Sweep.failure`.
 
     Args:
         spec, workers, scheduler, engine, progress: see `make_dataset`.
-        max_steps: goes before the spec's own.
-        left_boundary: on one-way tapes ``repaired`` (the default) or ``chapter``.
+        max_steps: overrides the spec's own limit.
+        left_boundary: on one-way tapes, ``repaired`` (the default) or ``chapter``.
 
     Raises:
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
-        CompileError: if `left_boundary` makes no sense for a machine.
+        CompileError: if `left_boundary` does not apply to a machine.
     """
     from tm2tfr.dataset.shelf import load_spec
     from tm2tfr.dataset.sweep import sweep as swept

@@ -1,4 +1,4 @@
-"""The library's ways to other people's programs: formats of machines, checkpoints, and a page for the browser."""
+"""The library's connections to other programs: machine formats, checkpoints, and a page for the browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tm2tfr.transformer.weights import Decoder
 
 MOST_EXPLORED = 50_000
-"""How many steps a page can hold: the dense engine takes a minute for them, and the file has some 15 MB."""
+"""The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
 
 
 def convert(machine: Machine | str | Path, format: str) -> str:
@@ -34,7 +34,7 @@ def convert(machine: Machine | str | Path, format: str) -> str:
         format: one of `tm2tfr.export.conversion.TARGETS`.
 
     Raises:
-        ConversionError: if there is no such format, or it cannot say the machine: then with the reason.
+        ConversionError: if there is no such format, or it cannot express the machine; the message gives the reason.
     """
     from tm2tfr.export.conversion import convert as converted
 
@@ -53,22 +53,23 @@ def export_to(
     verify: bool = True,
     **own: Any,
 ) -> Exported:
-    """Write a decoder as a directory for another program, and return what was written; ``str`` of it says it in words.
+    """Write a decoder as a directory for another program, and return a description of it, readable as ``str``.
 
     Args:
         to: one of `tm2tfr.export.targets.TARGETS`.
         subject, machine: see `check`.
-        folder: the directory to make; an earlier export of the kind there is replaced.
-        positions: the longest run, N; left out 1,024, or as many as fit.
-        max_head: the largest |h| of a run; left out, any.
+        folder: the directory to create; an earlier export of the same kind is replaced.
+        positions: the length of the longest run, N; by default 1,024, or as many as fit.
+        max_head: the largest |h| of a run; by default any.
         dtype: ``float64`` or ``float32``.
-        verify: load it in that program and compare its runs with the simulator's before it gets its name.
-        own: options of one target only, such as `stock` of ``gpt2``.
+        verify: before the directory gets its name, load the model in that program and compare its runs with the
+            simulator's.
+        own: options of a single target, such as `stock` of ``gpt2``.
 
     Raises:
-        ExportError: if there is no such target or option; if it does not fit, cannot be run, or is not right.
-        OutputError: if it cannot be written.
-        CompileError: if a decoder comes with no machine.
+        ExportError: if there is no such target or option; if the model does not fit, cannot be run, or is not right.
+        OutputError: if the directory cannot be written.
+        CompileError: if no machine is stored with a decoder and none is given.
     """
     from tm2tfr.export.targets import target
     from tm2tfr.transformer.weights import Decoder
@@ -83,7 +84,7 @@ def export_to(
 def export_gpt2(
     subject: Decoder | Machine | str | Path, folder: str | Path, *, stock: bool = False, **options: Any
 ) -> Gpt2Exported:
-    """Write a decoder as a GPT-2 that unmodified `transformers` loads: `export_to`, where the options and errors are.
+    """Write a decoder as a GPT-2 that unmodified `transformers` loads; for options and errors see `export_to`.
 
     Args:
         stock: GPT-2's own layer norm epsilon and GELU.
@@ -94,14 +95,14 @@ def export_gpt2(
 def verify_checkpoint(
     folder: str | Path, *, machine: Machine | str | Path | None = None, word: str | None = None
 ) -> Verdict:
-    """Say whether an exported checkpoint is still `machine`: in its weights, and when it is run on `word`.
+    """Return whether an exported checkpoint is still `machine`: in its weights, and when it is run on `word`.
 
     Args:
-        machine: left out, the machine that travels with the checkpoint.
-        word: the input; left out, the machine's own default input.
+        machine: what to compare with; by default the machine stored with the checkpoint.
+        word: the input; by default the machine's own.
 
     Raises:
-        ExportError: if `folder` is no export, or cannot be run.
+        ExportError: if `folder` is not an export, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
     from tm2tfr.export.checkpoints.directory import document
@@ -111,7 +112,7 @@ def verify_checkpoint(
     if machine is None:
         provenance = document(folder)["provenance"]
         if "machine" not in provenance:
-            raise CompileError(f"{folder}: no machine travels with this checkpoint: name one with --machine")
+            raise CompileError(f"{folder}: no machine is stored with this checkpoint: name one with --machine")
         machine = Machine.from_yaml(provenance["machine"], file=provenance.get("name", "<provenance>"))
     machine = as_machine(machine)
     return exporter.verified(Path(folder), compile(machine), machine, default_input(machine) if word is None else word)
@@ -128,7 +129,7 @@ def explore(
     compare: str | None = None,
     progress: Progress | None = None,
 ) -> Explorer:
-    """Run a decoder with the dense engine, watch it, and return the run as one HTML page; in a notebook it shows itself.
+    """Run a decoder with the dense engine, watch it, and return the run as one HTML page, which a notebook displays.
 
     >>> import tm2tfr
     >>> page = tm2tfr.explore("chapter", "11")
@@ -136,14 +137,14 @@ def explore(
     ('accept', True)
 
     Args:
-        subject, word, machine, left_boundary: see `check`; without any machine the run is not checked.
+        subject, word, machine, left_boundary: see `check`; without a machine the run is not checked.
         dtype: ``float64`` (the default) or ``float32``.
-        max_steps: at most so many steps of the machine; no more than 50,000.
-        compare: a second run beside the first, with this left boundary: ``chapter``, or ``repaired``.
+        max_steps: stop after this many steps of the machine; at most 50,000.
+        compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``.
 
     Raises:
         CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
-        EngineError: for more steps than a page can hold.
+        EngineError: if `max_steps` is more than a page can contain.
     """
     from tm2tfr.explorer import explorer
     from tm2tfr.explorer.record import record
@@ -151,12 +152,12 @@ def explore(
 
     if max_steps > MOST_EXPLORED:
         raise EngineError(
-            f"a page holds every number of a run, and {max_steps:,} steps are too many for one: use at most "
-            f"{MOST_EXPLORED:,}, or tm2tfr trace, which holds nothing"
+            f"a page contains every number of a run, and {max_steps:,} steps are too many: use at most {MOST_EXPLORED:,}, "
+            "or tm2tfr trace --quiet, which keeps no rows"
         )
     if isinstance(subject, Decoder):
         if compare is not None:
-            raise CompileError("weights are compiled already, there is nothing to compare them with: name the machine")
+            raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders = [subject]
         machine = machine or (machine_of(subject) if subject.provenance.get("machine") else None)
     else:
@@ -165,7 +166,7 @@ def explore(
         decoders += [] if compare is None else [compile(machine, left_boundary=compare)]
     if any(decoder.soft for decoder in decoders):
         raise CompileError(
-            "the page shows where hard attention looks, and these weights are soft: explore the machine itself"
+            "the page shows where hard attention looks, and these weights are soft: explore the machine instead"
         )
     if word is None:
         word = default_input(machine) if machine else ""

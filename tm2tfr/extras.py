@@ -1,4 +1,4 @@
-"""Packages that only some commands need: imported where they are used, with an error that says what to install."""
+"""Packages that only some commands need: imported on use, with an error that says what to install."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def required(what: str, modules: Sequence[str], extra: str, *, otherwise: str = 
     """Return `modules`, imported.
 
     Args:
-        what: what needs them: ``running a GPT-2 needs torch and transformers``.
-        extra: the extra of this package that brings them.
-        otherwise: how the command does without them, if it does: ``export it with --no-verify``.
+        what: the need, as a clause: ``running a GPT-2 needs torch and transformers``.
+        extra: the extra of this package that installs them.
+        otherwise: how to do without them, if possible: ``export it with --no-verify``.
 
     Raises:
         ExportError: if one of them is not installed, or its installation is broken.

@@ -1,8 +1,8 @@
-"""Names for what is being written beside its target, and the removal of what a killed process has left of it.
+"""Names for temporary files next to their targets, and the removal of those that a killed process left behind.
 
-A file that is written whole or not at all is first one called ``.tm2tfr-HOST-PID-RANDOM.tmp``. Where the process is killed
-outright, it stays. The next process that writes to the folder removes it, if no process of that number lives on the same
-host, or if it has not been touched for a week. Nothing of another name is ever removed.
+A file that is written whole or not at all is first written as ``.tm2tfr-HOST-PID-RANDOM.tmp``, and stays if the process
+is killed outright. The next process that writes to the folder removes it if no process with that number is running on
+the same host, or if it has not been touched for a week. Nothing with another name is ever removed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from functools import cache
 from pathlib import Path
 
 OLD = 7 * 24 * 3600.0
-"""Seconds after which nobody can be writing any more."""
+"""Seconds after which no process can still be writing."""
 _NAME = re.compile(r"\.tm2tfr-(?:([0-9a-f]{8})-(\d+)-[0-9a-f]{16}|[0-9a-f]{16})\.tmp")
 _swept: set[Path] = set()
 
 
 def beside(target: Path) -> Path:
-    """Return a free name beside `target`; leftovers there are removed, once in a process and folder."""
+    """Return a free name next to `target`; leftovers there are removed, once per process and folder."""
     folder = target.parent
     if folder not in _swept:
         _swept.add(folder)
@@ -48,7 +48,7 @@ def sweep(folder: Path) -> None:
 
 
 def _abandoned(host: str | None, number: str | None, entry: os.DirEntry[str]) -> bool:
-    """Return whether nobody can be writing: the process is gone, or nothing has happened for long."""
+    """Return whether no process can be writing: it is gone, or nothing has happened for a long time."""
     if host == _host() and number is not None and _gone(int(number)):
         return True
     try:
@@ -58,7 +58,7 @@ def _abandoned(host: str | None, number: str | None, entry: os.DirEntry[str]) ->
 
 
 def _gone(number: int) -> bool:
-    """Return whether there is certainly no process of that number here."""
+    """Return whether there is certainly no process with that number here."""
     if os.name != "posix":  # elsewhere, signal 0 is not a question
         return False
     try:
@@ -72,7 +72,7 @@ def _gone(number: int) -> bool:
 
 @cache
 def _host() -> str:
-    """Return what tells hosts apart, and containers on one host: numbers of processes mean something within it only."""
+    """Return an identifier of the host, or of the container on it: process numbers have a meaning only within one."""
     names = [socket.gethostname()]
     with suppress(OSError):
         names.append(str(os.stat("/proc/self/ns/pid").st_ino))

@@ -1,4 +1,4 @@
-"""The options of the command line: what can be chosen, the words of its help, and the panel that it stands in."""
+"""The options of the command line: their choices, their help, and their panels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from tm2tfr.arguments import COUNT, FILE, MACHINE, ONE_OR_MORE, SECONDS, OneOf
 
 ENGINES = ("auto", "dense", "exact", "fast")
+CERTIFIED = ("dense", "fast", "exact")
 DTYPES = ("float64", "float32")
 BOUNDARIES = ("repaired", "chapter")
 ATTENTIONS = ("average-hard", "softmax")
@@ -19,21 +20,21 @@ REPORT_FORMATS = ("text", "json")
 SOFT_FORMATS = ("text", "csv", "json")
 
 MAX_STEPS = 10_000
-"""How many steps of the machine a run makes where nothing else is said."""
-RUN, LONG_RUNS, CONSTRUCTION = "How it is run", "Long runs", "The construction"
-"""The panels of a command's help; what stands in none is listed first, as its options."""
+"""The default limit on the steps of a run."""
+RUN, LONG_RUNS, CONSTRUCTION = "Running", "Long runs", "The construction"
+"""The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (
     "A machine file, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge text such as 1RB1LB_1LA1RZ, "
-    "'-' for standard input"
+    "or '-' for standard input"
 )
 
 Declared = Callable[[Any], Any]
-"""What `option` and its like return: a decorator of a command."""
+"""The type that `option` and the other functions here return: a decorator of a command."""
 
 
 class Option(click.Option):
-    """An option in a panel of the help, perhaps with older names that still work and are not shown."""
+    """An option in a panel of the help; it can have older names, which still work but are not shown."""
 
     def __init__(self, *args: Any, panel: str = "", older: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,13 +50,13 @@ class Option(click.Option):
             self.opts = known
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return what a message calls this option: its long name."""
+        """Return the name of this option in messages: its long name."""
         shown = [name for name in self.opts if name not in self.older]
         return next((name for name in shown if name.startswith("--")), shown[0])
 
 
 class Argument(click.Argument):
-    """An argument with a line of help of its own."""
+    """An argument with its own line of help."""
 
     def __init__(self, *args: Any, help: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,7 +67,7 @@ class Argument(click.Argument):
         return self.human_readable_name.upper(), self.words
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return what a message calls this argument."""
+        """Return the name of this argument in messages."""
         return self.human_readable_name.upper()
 
 
@@ -81,7 +82,7 @@ def argument(name: str, **kwargs: Any) -> Declared:
 
 
 def machine(help: str, **kwargs: Any) -> Declared:
-    """Declare the machine that a command is about."""
+    """Declare the machine that a command takes."""
     return argument("machine", type=MACHINE, help=help, **kwargs)
 
 
@@ -91,7 +92,7 @@ def file(*names: str, **kwargs: Any) -> Declared:
 
 
 def choice(*names: str, of: Sequence[str], **kwargs: Any) -> Declared:
-    """Declare an option that takes one of a few words."""
+    """Declare an option that takes one of several words."""
     return option(*names, type=OneOf(of), **kwargs)
 
 
@@ -101,7 +102,7 @@ def count(*names: str, least: int = 0, **kwargs: Any) -> Declared:
 
 
 def flag(*names: str, **kwargs: Any) -> Declared:
-    """Declare an option that is given or not."""
+    """Declare an option without a value."""
     return option(*names, is_flag=True, **kwargs)
 
 
@@ -111,29 +112,27 @@ def max_steps(default: int = MAX_STEPS) -> Declared:
     return count("--max-steps", default=default, help=help, panel=RUN)
 
 
-subject = machine(f"{MACHINE_HELP}, or a .safetensors file. Default: chapter.", default="chapter")
+subject = machine(f"{MACHINE_HELP}; also a .safetensors file of weights. Default: chapter.", default="chapter")
 word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
 output = file("--output", "-o", help="Write to this file instead of standard output.")
 rows = file(
-    "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file, as they come."
+    "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file during the run."
 )
 engine = choice(
     "--engine",
     of=ENGINES,
     default="auto",
     panel=RUN,
-    help="What runs the weights: numpy, exact rationals, or compiled code. Default: auto, dense and for long runs fast.",
+    help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
 )
 dtype = choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
-checkpoint = file(
-    "--checkpoint", panel=LONG_RUNS, help="Write the state of the run to this file now and then, and on Ctrl-C."
-)
+checkpoint = file("--checkpoint", panel=LONG_RUNS, help="Save the state of the run to this file regularly, and on Ctrl-C.")
 checkpoint_every = option(
     "--checkpoint-every",
     type=SECONDS,
     default=60.0,
     panel=LONG_RUNS,
-    help="How often it is written. Default: 60.",
+    help="The time between checkpoints. Default: 60.",
 )
 resume = file("--resume", panel=LONG_RUNS, help="Resume the run from this checkpoint.")
 left_boundary = choice(
@@ -143,11 +142,11 @@ left_boundary = choice(
     help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong.",
 )
 attention = choice(
-    "--attention", of=ATTENTIONS, panel=CONSTRUCTION, help="How scores become weights. Default: average-hard."
+    "--attention", of=ATTENTIONS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
 )
 temperature = option(
     "--temperature",
     metavar="auto|τ",
     panel=CONSTRUCTION,
-    help="Softmax: queries are divided by it, e.g. 0.001 or 2^-10. auto (default): Theorem 26 for the run's length.",
+    help="Softmax: divide queries by it, e.g. 0.001 or 2^-10. auto (default): by Theorem 26 for the run's length.",
 )

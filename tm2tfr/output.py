@@ -1,6 +1,6 @@
-"""Standard output: data as UTF-8 whatever the console's encoding, text with a note on signs that it cannot show.
+"""Standard output: data as UTF-8 whatever the console's encoding, text with a note on characters that it cannot show.
 
-And what becomes of a reader that goes away, and of a full disk.
+Also handles a reader that goes away, and a full disk.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from tm2tfr.errors import OutputError, counted
 
 _NOTED = "tm2tfr-noted"
-"""The name of the error handler that puts ``?`` for what an encoding does not have, and remembers it."""
+"""The name of the error handler that writes ``?`` for what an encoding lacks, and remembers it."""
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF))
 _missing: dict[str, None] = {}
 
 
 def prepare() -> None:
-    """Make standard output and standard error take any text: what they cannot show is not a crash."""
+    """Make standard output and standard error accept any text: what they cannot show does not cause an error."""
     codecs.register_error(_NOTED, _note)
     _missing.clear()
-    if sys.stdout is None:  # closed by the caller: there is nobody to read it
+    if sys.stdout is None:  # closed by the caller: nobody reads it
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream, errors in ((sys.stdout, _NOTED), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
@@ -41,22 +41,22 @@ def _note(error: UnicodeError) -> tuple[str, int]:
 
 
 def note() -> str | None:
-    """Return what to say about signs that could not be shown, once; None if there were none."""
+    """Return the note about characters that could not be shown, once; None if there were none."""
     if not _missing:
         return None
     signs, encoding = list(_missing), getattr(sys.stdout, "encoding", None) or "this console"
     _missing.clear()
-    others = f" and {counted(len(signs) - 1, 'other sign')}" if len(signs) > 1 else ""
+    others = f" and {counted(len(signs) - 1, 'other character')}" if len(signs) > 1 else ""
     name = ascii(signs[0]) if ord(signs[0]) > 0xFFFF or not signs[0].isprintable() else f"U+{ord(signs[0]):04X}"
     what = f"note: {encoding} has no {name}{others}, shown as '?'"
     return f"{what}: set PYTHONIOENCODING=utf-8, or write to a file with -o"
 
 
 def write_data(text: str) -> None:
-    """Write `text` to standard output: as UTF-8, unless that is a terminal, which has an encoding of its own.
+    """Write `text` to standard output: as UTF-8, unless it is a terminal, which has its own encoding.
 
     Raises:
-        OutputError: for half a character, which UTF-8 cannot say, and where it cannot be written.
+        OutputError: if the text contains half a character, which UTF-8 cannot express, or cannot be written.
     """
     stream = sys.stdout
     if not isinstance(stream, io.TextIOWrapper) or stream.isatty():
@@ -68,22 +68,22 @@ def write_data(text: str) -> None:
     except UnicodeEncodeError as error:
         sign = text[error.start]
         what = f"standard output: {sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
-        raise OutputError(f"{what}: take it out") from error
+        raise OutputError(f"{what}: remove it") from error
     stream.flush()
     stream.buffer.write(data)
     stream.buffer.flush()
 
 
 def full(error: BaseException) -> bool:
-    """Return whether an error is that of a standard output that takes nothing more.
+    """Return whether an error says that standard output accepts no more.
 
-    A file that is written to by name has said so itself by then, see `tm2tfr.export.files`.
+    Errors of a file that is written by name are handled in `tm2tfr.export.files`.
     """
     return isinstance(error, OSError) and error.filename is None and error.errno in _FULL
 
 
 def refusal(error: OSError) -> OutputError:
-    """Return the complaint about a standard output that takes nothing more."""
+    """Return the error for a standard output that accepts no more."""
     from tm2tfr.export.files import WHY  # noqa: PLC0415  (only where it is needed)
 
     known = WHY.get(error.errno or 0)
@@ -94,22 +94,22 @@ def refusal(error: OSError) -> OutputError:
 def broken(error: BaseException) -> bool:
     """Return whether an error says that the reader of standard output went away, as in ``tm2tfr machines | head -1``.
 
-    The command line library makes a SystemExit of it.
+    The command line library turns it into a SystemExit.
     """
     cause = error.__context__ if isinstance(error, SystemExit) else error
     return isinstance(cause, OSError) and cause.errno == errno.EPIPE
 
 
 def silence(stream: Any) -> None:
-    """Have what still waits to be written go nowhere, so that the interpreter does not complain about it at its end."""
+    """Discard what is still to be written, so that the interpreter does not complain about it on exit."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def decoded(arguments: list[str]) -> list[str]:
-    """Return the arguments with input words as UTF-8, where the locale took their bytes for something else.
+    """Return the arguments with input words decoded as UTF-8, where the locale decoded their bytes differently.
 
-    The names of files stay as they are: the system wants their bytes back.
+    The names of files stay as they are: the system needs their original bytes.
     """
     words = list(arguments)
     for n, argument in enumerate(arguments):

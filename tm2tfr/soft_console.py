@@ -1,4 +1,4 @@
-"""What the commands share about soft attention: what ``--attention`` and ``--temperature`` mean for a run."""
+"""Soft attention in the commands: the meaning of ``--attention`` and ``--temperature`` for a run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ AUTO = "auto"
 
 
 def compiled(subject: Subject, attention: str | None, temperature: str | None, length: int | None) -> Subject:
-    """Return `subject` with the attention asked for; `length` is the number of positions that ``auto`` is for.
+    """Return `subject` with the requested attention; `length` is the number of positions that ``auto`` covers.
 
     Raises:
-        CompileError: for a temperature that is none, or options that do not go together.
+        CompileError: if the temperature is not valid, or the options cannot be combined.
     """
     if length is not None and (attention != "softmax" or temperature not in (None, AUTO)):
-        raise CompileError("--length is what --attention softmax --temperature auto goes by: leave it out without them")
+        raise CompileError("--length only applies to --attention softmax with --temperature auto: omit it")
     from tm2tfr.api import SOFT_LENGTH
 
     return _softened(subject, attention, temperature, lambda: length or SOFT_LENGTH)
@@ -30,10 +30,10 @@ def compiled(subject: Subject, attention: str | None, temperature: str | None, l
 def for_run(
     subject: Subject, attention: str | None, temperature: str | None, word: str | None, max_steps: int | None
 ) -> Subject:
-    """Return `subject` with the attention asked for, ``auto`` being for the length of the run on `word`.
+    """Return `subject` with the requested attention, where ``auto`` covers the length of the run on `word`.
 
     Raises:
-        CompileError: for a temperature that is none, or without softmax.
+        CompileError: if the temperature is not valid, or given without softmax.
     """
     return _softened(subject, attention, temperature, lambda: length_of(subject, word, max_steps))
 
@@ -41,9 +41,9 @@ def for_run(
 def _softened(subject: Subject, attention: str | None, temperature: str | None, length: Callable[[], int]) -> Subject:
     if attention != "softmax":
         if temperature is not None:
-            raise CompileError("a temperature goes with soft attention only: add --attention softmax")
+            raise CompileError("--temperature only applies to softmax attention: add --attention softmax")
         if attention is not None and subject.decoder.soft:
-            raise CompileError(f"{subject.argument}: these weights have softmax attention: leave --attention out")
+            raise CompileError(f"{subject.argument}: these weights already have softmax attention: omit --attention")
         return subject
     from tm2tfr.api import soften
 
@@ -59,12 +59,12 @@ def parsed(temperature: str) -> float:
         return float(base) ** int(exponent) if power else float(base)
     except (ValueError, ArithmeticError) as error:
         raise CompileError(
-            f"{temperature!r} is no temperature: give auto, or a positive number like 0.001 or 2^-10"
+            f"{temperature!r} is not a temperature: use auto, or a positive number such as 0.001 or 2^-10"
         ) from error
 
 
 def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
-    """Return how many positions the run on `word` has: prompt, BOS, and one more than the machine's steps."""
+    """Return the number of positions of the run on `word`: prompt, BOS, and one more than the machine's steps."""
     from tm2tfr.api import MAX_STEPS, default_input, simulate
 
     limit = MAX_STEPS if max_steps is None else max_steps

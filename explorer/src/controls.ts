@@ -9,18 +9,18 @@ const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
 
 const KEYS: [string, string][] = [
   ["Space", "play, pause"],
-  ["→ ←", "a step on, a step back"],
-  ["Shift → ←", "ten steps"],
-  ["Page Down, Page Up", "a hundred steps"],
-  ["Home, End", "the first, the last position"],
-  ["↓ ↑", "the next layer, the layer before; round from the last to the embedding"],
-  ["g", "the state graph over the whole window, and back"],
+  ["→ ←", "one step forward, one step back"],
+  ["Shift → ←", "ten steps forward, ten steps back"],
+  ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  ["Home, End", "the first position, the last position"],
+  ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+  ["g", "enlarge the state graph to the whole window, and back"],
   ["+ −", "faster, slower"],
   ["j", "jump to a position"],
-  ["d", "to the first divergence, if there is one"],
-  ["r", "raw numbers of the residual stream"],
-  ["t", "light, dark, or as the system has it"],
-  ["?", "these keys"],
+  ["d", "jump to the first divergence, if there is one"],
+  ["r", "show the raw numbers of the residual stream"],
+  ["t", "light, dark, or the system's setting"],
+  ["?", "show these keys"],
 ];
 
 export class Controls {
@@ -46,7 +46,7 @@ export class Controls {
     this.speed = el(
       "select",
       { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
-      ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`)),
+      ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} per second`)),
     );
     this.element = el(
       "nav",
@@ -80,7 +80,7 @@ export class Controls {
     const name = now.playing ? "Pause" : "Play";
     set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
     set(this.play.querySelector("path")!, { d: now.playing ? PAUSE : PLAY });
-    // browsers refuse an address that changes many times a second
+    // browsers refuse an address that changes many times per second
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => toAddress(now, this.store.layers), now.playing ? 400 : 80);
   }
@@ -154,6 +154,6 @@ function toAddress({ i, layer }: Showing, layers: number): void {
   try {
     history.replaceState(null, "", hash);
   } catch {
-    // a frame in a notebook has no address of its own
+    // a frame in a notebook does not have its own address
   }
 }

@@ -1,4 +1,4 @@
-// What the page was given: JSON, and columns of numbers in one deflated buffer (tm2tfr/explorer/document.py writes both).
+// The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/explorer/document.py writes both).
 
 export interface Place {
   type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
@@ -105,7 +105,7 @@ export interface PageData {
 export const COLUMNS = ["x", "q", "b", "m", "h", "a", "y"] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
-/** How large what a cell should be is, beside what it is. */
+/** The size of what a cell should be, relative to what it is. */
 const DUE = 0.8;
 
 export type Buffers = (place: Place) => Numbers;
@@ -118,7 +118,7 @@ export async function unpacked(text: string): Promise<Buffers> {
   return (place) => column(buffer, place);
 }
 
-/** A long text, which is kept as the column of its bytes. */
+/** A long text, which is stored as the column of its bytes. */
 export function textAt(buffers: Buffers, place: Place): string {
   return new TextDecoder().decode(buffers(place) as Uint8Array);
 }
@@ -138,7 +138,7 @@ function column(buffer: ArrayBuffer, { type, at, count }: Place): Numbers {
     case "i4":
       return new Int32Array(part);
     case "f8": {
-      // all first bytes come first, then all second ones, and so on
+      // all first bytes come first, then all second bytes, and so on
       const planes = new Uint8Array(part);
       const bytes = new Uint8Array(planes.length);
       for (let plane = 0; plane < 8; plane++)
@@ -173,7 +173,7 @@ export class Sheet {
     return n === 0 ? null : this.texts[n - 1]!;
   }
 
-  /** A cell as the chapter writes it. */
+  /** A cell in the chapter's notation. */
   cell(column: ColumnName, i: number): string {
     if (column === "m" || column === "h") {
       const value = this.number(column, i);
@@ -196,7 +196,7 @@ export class Sheet {
   }
 }
 
-/** A subspace at a position: what it holds. */
+/** The content of a subspace at a position. */
 export interface Value {
   /** 0: the zero vector, k + 1: the k-th label, -1: neither; of a number, the number itself. */
   readonly number: number;
@@ -257,7 +257,7 @@ export class Run {
     return this.seen[layer]![head]!(i);
   }
 
-  /** What the cell should be, if the check says that it is something else; undefined where it is right or unchecked. */
+  /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
   wrong(column: ColumnName, i: number): string | undefined {
     if (!this.spec.divergence) return undefined;
     if (i >= this.spec.checked) return column === "x" ? "⊥" : undefined;
@@ -275,7 +275,7 @@ export class Run {
     return longest;
   }
 
-  /** Whether there was anything to compare a row with. */
+  /** Whether a row was compared with anything. */
   compared(i: number): boolean {
     return i < this.spec.checked;
   }

@@ -4,7 +4,7 @@ import { type Buffers, type MachineSpec, type Run, textAt } from "./data";
 import { el, set } from "./dom";
 import { ruleAt } from "./words";
 
-/** Letters of this scale can be read; where all of the graph would be smaller, a part of it is shown so large. */
+/** Letters are readable at this scale; if the whole graph would be smaller, part of it is shown at this scale. */
 const READABLE = 0.62;
 const SMALLEST = 0.42;
 const LARGEST = 1.7;
@@ -18,7 +18,7 @@ export class Graph {
   private nodes = new Map<number, Element>();
   private edges = new Map<string, Element>();
   private size: [number, number] = [1, 1];
-  /** The scale that was asked for, "whole", or "auto": all of it if it can be read then. */
+  /** The chosen scale, "whole", or "auto": the whole graph if it is readable then. */
   private zoom: number | "whole" | "auto" = "auto";
   private scale = 1;
   private partly = false;
@@ -35,15 +35,15 @@ export class Graph {
   ) {
     const button = (text: string, name: string, act: () => void) =>
       el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
-    this.smaller = button("−", "The state graph smaller", () => this.zoomTo(this.scale / STEP));
-    this.whole = button("whole", "All of the state graph", () => this.zoomTo("whole"));
-    this.large = button("enlarge", "The state graph over the whole window", () => this.enlarge());
+    this.smaller = button("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
+    this.whole = button("whole", "Show the whole state graph", () => this.zoomTo("whole"));
+    this.large = button("enlarge", "Enlarge the state graph to the whole window", () => this.enlarge());
     set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
     const zooming = el(
       "span",
       { class: "zooming" },
       this.smaller,
-      button("+", "The state graph larger", () => this.zoomTo(this.scale * STEP)),
+      button("+", "Zoom in", () => this.zoomTo(this.scale * STEP)),
       this.whole,
       this.large,
     );
@@ -104,7 +104,7 @@ export class Graph {
     if (this.element.isConnected) this.fit();
   }
 
-  /** Give the drawing its size: all of it if it can be read then, else as much as can be, or as was asked for. */
+  /** Give the drawing its size: the whole graph if it is readable then, otherwise as much as is, or the chosen scale. */
   fit(): void {
     const drawing = this.scroll.querySelector("svg");
     if (!drawing) return;
@@ -128,10 +128,10 @@ export class Graph {
     this.redraw();
   }
 
-  /** Move a graph that is shown in part by dragging it; fingers do so anyway. */
+  /** Move a partly shown graph by dragging it; touch screens do so by themselves. */
   private draggable(): void {
     const { scroll } = this;
-    scroll.addEventListener("mousedown", (event) => event.preventDefault()); // else the arrow keys would move the graph from now on
+    scroll.addEventListener("mousedown", (event) => event.preventDefault()); // otherwise the arrow keys would move the graph from now on
     scroll.addEventListener("pointerdown", (event) => {
       if (event.pointerType !== "mouse" || !this.partly) return;
       scroll.setPointerCapture(event.pointerId);

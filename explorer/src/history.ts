@@ -1,11 +1,11 @@
-// What has been written where: the tape at any position, as the prompt and the decoder's own tokens say it.
+// The history of writes: the tape at any position, according to the prompt and the decoder's own tokens.
 
 import type { Run } from "./data";
 
-/** So many cells are kept between the head and the end of what is shown. */
+/** The number of cells that are kept between the head and the end of what is shown. */
 const MARGIN = 3;
 
-/** Some cells of the tape: the symbols from a cell on, and which of them the head is at, null if it is at none. */
+/** Some cells of the tape: the symbols starting at a cell, and the one under the head, null if it is not among them. */
 export interface Stretch {
   cells: string[];
   head: number | null;
@@ -13,7 +13,7 @@ export interface Stretch {
 }
 
 export class History {
-  /** The first and the last cell of the input and of the head's way. */
+  /** The first and the last cell of the input and of the head's path. */
   readonly lowest: number;
   readonly highest: number;
   private readonly writes = new Map<number, { at: number[]; symbol: string[] }>();
@@ -42,7 +42,7 @@ export class History {
     return Number.isInteger(cell) ? cell : null;
   }
 
-  /** What a cell holds before step i, undefined if nothing was ever written there. */
+  /** The content of a cell before step i, undefined if nothing was ever written there. */
   symbol(cell: number, i: number): string | undefined {
     const writes = this.writes.get(cell);
     if (!writes) return undefined;
@@ -62,7 +62,7 @@ export class History {
     return longest;
   }
 
-  /** The stretch of at most so many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+  /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
   stretches(window: number): (i: number) => Stretch | null {
     const { run, lowest, highest, blank } = this;
     const size = Math.min(window, highest - lowest + 1);

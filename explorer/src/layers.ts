@@ -34,7 +34,7 @@ export class Layers {
     });
   }
 
-  /** What the stream holds before the first layer. */
+  /** What the stream contains before the first layer. */
   private embedding(): Layers["cards"][number] {
     const wrote = el("p", { class: "wrote" });
     const button = el(
@@ -95,7 +95,7 @@ export class Layers {
       const fact = (name: string, value: string, full: number) =>
         el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
       const where = look.uniform
-        ? `every score is ${digits(look.score)}: the mean of all ${count(i + 1, "position")}`
+        ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}`
         : look.count > 1
           ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight`
           : `${i} → ${look.winner}`;

@@ -1,4 +1,4 @@
-// The page: reads what it was given, builds the views of each run, and draws them whenever something changes.
+// The page: reads its data, builds the views of each run, and draws them whenever something changes.
 
 import { Controls, fromAddress } from "./controls";
 import { type Buffers, type PageData, Run, unpacked } from "./data";
@@ -74,14 +74,14 @@ function view(run: Run, several: boolean, store: Store, buffers: Buffers): HTMLE
     layers.draw(i, layer);
     stream.draw(i, layer, raw);
     graph?.draw(i);
-    // what reads places comes last, so that the browser lays the page out once
+    // code that measures comes last, so that the browser lays out the page once
     graph?.follow();
     table.draw(i);
   });
   return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
 }
 
-/** Put the panels into two columns where the styles have two, else under one another, with the graph beside the tape.
+/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape.
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
@@ -100,7 +100,7 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph", HTMLElem
   };
 }
 
-/** What has gone wrong, on top: the first divergence and its cause, with a button that goes there. */
+/** What went wrong, at the top: the first divergence and its cause, with a button that goes there. */
 function notices(runs: Run[], store: Store): HTMLElement[] {
   const wrong = runs.filter((run) => run.spec.divergence);
   if (runs.length > 1 && !wrong.length)
@@ -112,7 +112,7 @@ function notices(runs: Run[], store: Store): HTMLElement[] {
     return el(
       "aside",
       { class: "notice", role: "note", "data-position": position },
-      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), ", is ", el("b", { class: "mono" }, found), ". "),
+      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
       el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
       what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
       ...why.map((line) => el("p", { class: "cause" }, line)),
@@ -130,7 +130,7 @@ function verdict(runs: Run[]): (Node | string)[] {
   });
 }
 
-/** Light, dark, or as the system has it; kept for the next page where that is allowed. */
+/** Light, dark, or the system's setting; kept for the next page where that is allowed. */
 function theme(): void {
   const button = document.querySelector<HTMLElement>("#theme")!;
   const modes = ["auto", "light", "dark"];

@@ -1,13 +1,13 @@
-// What is being shown: the position, the layer, and how it plays. Views subscribe; changes are drawn once a frame.
+// What is being shown: the position, the layer, and how it plays. Views subscribe; changes are drawn once per frame.
 
 export interface Showing {
   /** The position, from 0. */
   i: number;
-  /** The layer that is looked at, from 0; -1 is the embedding. */
+  /** The chosen layer, from 0; -1 is the embedding. */
   layer: number;
   raw: boolean;
   playing: boolean;
-  /** Positions a second. */
+  /** Positions per second. */
   speed: number;
 }
 

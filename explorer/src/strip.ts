@@ -5,17 +5,17 @@ import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
 import { apart, count, digits, math, shortened } from "./words";
 
-/** So many positions are tried whether they all fit. */
+/** If there are at most this many positions, it is tried whether all fit. */
 const MOST = 60;
 const LANE = 26;
 const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
-/** Widths in pixels: between tokens, at least of what stands for tokens left out, around a token's text, of the arrow. */
+/** Widths in pixels: between tokens, at least of the mark for omitted tokens, around a token's text, of the arrow. */
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
-/** So many characters of a token are shown where there is no room for all. */
+/** The numbers of characters of a token to try where there is no room for all. */
 const LIMITS = [26, 20, 16, 14, 12];
 const NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
 
@@ -60,7 +60,7 @@ export class Strip {
     );
   }
 
-  /** Take note of how wide a character and the panel are. */
+  /** Measure the width of a character and of the panel. */
   measure(): void {
     this.scale = characterWidth(this.element);
     this.room = this.field.parentElement!.clientWidth - 6;
@@ -95,7 +95,7 @@ export class Strip {
     return i > now ? this.run.rows.text("y", now)! : this.run.rows.text("x", i)!;
   }
 
-  /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
+  /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
   private layOut(i: number, looks: Look[]): Chip[] {
     const { room } = this;
     this.limit = Infinity;
@@ -117,7 +117,7 @@ export class Strip {
         chips = this.placed([...chosen], i);
       }
     }
-    // a token takes less room than the word that it is not shown
+    // a token takes less room than the mark that it is omitted
     for (const n of [...chosen].map((k) => k - 1)) {
       if (n < 0 || chosen.has(n) || (n > 0 && !chosen.has(n - 1))) continue;
       const more = this.placed([...chosen, n], i);
@@ -162,7 +162,7 @@ export class Strip {
     return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
   }
 
-  /** What stands for tokens left out: in the tokens' own line, so that nobody takes their number for a position. */
+  /** The mark for omitted tokens: in the tokens' own line, so that nobody takes their number for a position. */
   private omitted(before: number, next: Chip): HTMLElement {
     const missing = next.i - before - 1;
     const said = `${count(missing, "more position")}, not shown`;
@@ -263,14 +263,14 @@ function end(chips: Chip[]): number {
 
 /** Where a head looks, in words. */
 export function described(look: Look, i: number): string {
-  if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
+  if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
   const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
   if (look.runner < 0) return `${where}, the only one there is`;
   const [score, runner] = apart(look.score, look.runnerScore);
   return `${where}, score ${score}, runner-up ${look.runner} with ${runner}, gap ${digits(look.score - look.runnerScore)}`;
 }
 
-/** A line as the head's arc has it. */
+/** A line in the style of the head's arc. */
 export function sample(n: number): SVGSVGElement {
   const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
   return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);

@@ -1,4 +1,4 @@
-// The chapter's table, with the tape before each step. Only the rows in view are there, so that a long run scrolls as smoothly as a short one.
+// The chapter's table, with the tape before each step. Only the rows in view exist, so that a long run scrolls as smoothly as a short one.
 
 import { COLUMNS, type ColumnName, type Run } from "./data";
 import { characterWidth, el, set } from "./dom";
@@ -20,11 +20,11 @@ const AROUND = 8;
 const PRINTED = 40;
 /** How much smaller than usual the letters may become. */
 const SMALLEST = 0.7;
-/** How small the letters may become for the sake of more cells of the tape; so many cells are shown. */
+/** How small the letters may become to show more cells of the tape, and how many are shown then. */
 const COMFORTABLE = 0.92;
 const FEWEST = 3;
 const MOST = 21;
-/** So many characters of a cell are shown, the fewer the less room there is; the first that all columns fit with. */
+/** The numbers of characters of a cell to try; the first with which all columns fit is used. */
 const LIMITS = [48, 40, 32, 26, 22, 19, 16, 14, 12];
 const TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
 
@@ -37,7 +37,7 @@ export class Table {
   private stretch: (i: number) => Stretch | null = () => null;
   private window = 0;
   private limit = 0;
-  /** Whether the tape goes on to the left of the cells shown in any row. */
+  /** Whether the tape continues to the left of the cells shown in any row. */
   private cuts = false;
   private now = -1;
   private marked = -1;
@@ -87,12 +87,12 @@ export class Table {
     this.now = -1; // so that the row is brought into view again
   }
 
-  /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+  /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
   private tapeWidth(window: number): number {
     return window * (1 + this.history.widest()) + 4;
   }
 
-  /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+  /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
   private choose(limit: number, room: number): number {
     const { history } = this;
     const all = history.highest - history.lowest + 1;

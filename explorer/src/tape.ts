@@ -1,4 +1,4 @@
-// The tape with its head, as the decoder's own tokens say it: the prompt, and each symbol b written to the cell of h.
+// The tape with its head, according to the decoder's own tokens: the prompt, and each symbol b written to the cell of h.
 
 import type { MachineSpec, Run } from "./data";
 import { el, set } from "./dom";
@@ -31,7 +31,7 @@ export class Tape {
     this.highest = history.highest + 1;
   }
 
-  /** Take note of how many cells there is room for. */
+  /** Compute the number of cells for which there is room. */
   measure(): void {
     this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
     this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / this.cell));
@@ -90,7 +90,7 @@ export class Tape {
     bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
   }
 
-  /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
+  /** Choose the cells to show: all if they fit, otherwise those around the head, which move only when it comes close to an end. */
   private fit(h: number): void {
     const { room } = this;
     const all = this.highest - this.lowest + 1;

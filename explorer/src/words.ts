@@ -31,7 +31,7 @@ export function number(value: number, i: number): string {
   return digits(value);
 }
 
-/** A number to six digits, or so many as are asked for. */
+/** A number to six digits, or to the given precision. */
 export function digits(value: number, precision = 6): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
   return String(Number(value.toPrecision(precision))).replace("-", "−");
@@ -44,7 +44,7 @@ export function apart(score: number, runner: number): [string, string] {
   return [digits(score, precision), digits(runner, precision)];
 }
 
-/** What a subspace holds, in words: `q2`, `3`, `⊥`, or a combination of labels. */
+/** The content of a subspace, in words: `q2`, `3`, `⊥`, or a combination of labels. */
 export function words(subspace: SubspaceSpec, value: Value, i: number): string {
   if (!subspace.labels) return number(value.number, i);
   if (value.number > 0) return subspace.labels[value.number - 1]!;
@@ -53,7 +53,7 @@ export function words(subspace: SubspaceSpec, value: Value, i: number): string {
   return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
 }
 
-/** A text without its middle if it is longer than so many characters: the end of a token says most. */
+/** A text without its middle if it is longer than `most` characters; the end of a token says the most. */
 export function shortened(text: string, most: number): string {
   const signs = [...text];
   if (signs.length <= most) return text;
@@ -78,7 +78,7 @@ export function story(run: Run, machine: MachineSpec | null, i: number): (Node |
   if (i === spec.prompt)
     return [
       token("BOS"),
-      ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+      ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
       token(answer),
       ".",
     ];
@@ -90,7 +90,7 @@ export function story(run: Run, machine: MachineSpec | null, i: number): (Node |
     token(q ?? "⊥"),
     ", wrote ",
     token(rows.text("b", i) ?? "⊥"),
-    ` and ${MOVED[String(rows.number("m", i))] ?? "moved in no way"}. It reads `,
+    ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
     token(a),
     ` in cell ${String(head).replace("-", "−")}`,
   ];

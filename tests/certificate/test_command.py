@@ -67,8 +67,8 @@ def test_a_weight_file_and_the_json_beside_it(tmp_path: Path, capsys: pytest.Cap
         (["chapter", "--engine", "slow"], "unknown engine 'slow'"),
         (["chapter", "--engine", "exact", "--dtype", "float32"], "the exact engine does not compute in 'float32'"),
         (["nonesuch"], "nonesuch"),
-        (["chapter", "--max-steps", "5", "--max-positions", "9"], "are two ways to ask: leave one of them out"),
-        (["chapter", "--input-length", "5"], "--input-length goes with --max-steps: add it"),
+        (["chapter", "--max-steps", "5", "--max-positions", "9"], "cannot be combined: omit one of them"),
+        (["chapter", "--input-length", "5"], "--input-length only applies with --max-steps: add it"),
         (["chapter", "-o", "c.txt"], "c.txt: certificates are written as .json: name the file c.json"),
     ],
 )

@@ -77,5 +77,5 @@ def test_a_start_file_keeps_what_it_says(
 
 def test_another_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SHELL", "/bin/tcsh")
-    assert said(capsys, "--show-completion") == "there is no completion for the shell 'tcsh': name one of bash, zsh, fish"
+    assert said(capsys, "--show-completion") == "there is no completion for the shell 'tcsh': use one of bash, zsh, fish"
     assert "(did you mean 'fish'?)" in said(capsys, "--install-completion", "fsh")

@@ -14,7 +14,7 @@ from tm2tfr import api, options
 from tm2tfr.cli import app
 from tm2tfr.cli.pages import Command, panels
 
-TITLES = ["Look:", "Prove:", "Give away:", "Options:"]
+TITLES = ["Inspect:", "Verify:", "Export:", "Options:"]
 
 
 def test_the_help_lists_the_commands_by_what_they_are_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +49,7 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         "Example:",
         "Arguments:",
         "Options:",
-        "How it is run:",
+        "Running:",
         "Long runs:",
         "The construction:",
     ]
@@ -87,4 +87,5 @@ def test_a_soft_table(tmp_path: Path) -> None:
     done = tm2tfr("table", *soft, "--format", "csv", cwd=tmp_path)
     assert done.returncode == 1
     assert "soft attention: 0.279 of the weight went to other positions" in done.stderr
-    assert "a temperature goes with soft attention only" in failed(2, tm2tfr("table", "--temperature", "0.1", cwd=tmp_path))
+    said = failed(2, tm2tfr("table", "--temperature", "0.1", cwd=tmp_path))
+    assert "--temperature only applies to softmax attention" in said

@@ -26,10 +26,10 @@ from tm2tfr.arguments import Count, whole_number
         ),
         (
             "trace chapter 1 11",
-            "tm2tfr trace: unexpected arguments '1', '11': leave them out, or see 'tm2tfr trace --help'",
+            "tm2tfr trace: unexpected arguments '1', '11': omit them, or see 'tm2tfr trace --help'",
         ),
         ("graph chapter c.svg", "tm2tfr graph: unexpected argument 'c.svg': did you mean: tm2tfr graph chapter -o c.svg"),
-        ("sweep a b", "tm2tfr sweep: unexpected argument 'b': leave it out, or see 'tm2tfr sweep --help'"),
+        ("sweep a b", "tm2tfr sweep: unexpected argument 'b': omit it, or see 'tm2tfr sweep --help'"),
         ("chapter", "tm2tfr: unknown command 'chapter': did you mean: tm2tfr trace chapter"),
         (
             "palindromes abba",
@@ -52,7 +52,7 @@ from tm2tfr.arguments import Count, whole_number
         ("convert", "tm2tfr convert: MACHINE is missing: add MACHINE, see 'tm2tfr convert --help'"),
         (
             "trace --engine fats",
-            "tm2tfr trace: --engine: unknown value 'fats' (did you mean 'fast'?): choose one of auto, dense, exact, fast",
+            "tm2tfr trace: --engine: unknown value 'fats' (did you mean 'fast'?): use one of auto, dense, exact, fast",
         ),
         (
             "trace --max-steps lots",
@@ -60,11 +60,11 @@ from tm2tfr.arguments import Count, whole_number
         ),
         (
             "trace --max-steps -1",
-            "tm2tfr trace: --max-steps: -1 is out of range: give a whole number from 0 to 1e18",
+            "tm2tfr trace: --max-steps: -1 is out of range: use a whole number from 0 to 1e18",
         ),
         (
             "trace --checkpoint-every nan",
-            "tm2tfr trace: --checkpoint-every: 'nan' is not a number of seconds: give 0 or more, for example 60",
+            "tm2tfr trace: --checkpoint-every: 'nan' is not a number of seconds: use 0 or more, for example 60",
         ),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_count_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1e19 is out of range" in said(capsys, "trace", "--max-steps", "1e19")
     assert "1e999 is out of range" in said(capsys, "trace", "--max-steps", "1e999")
     assert "is not a whole number" in said(capsys, "trace", "--max-steps", "1e99999999999")
-    assert "0 is out of range: give a whole number from 1" in said(capsys, "compile", "--length", "0")
+    assert "0 is out of range: use a whole number from 1" in said(capsys, "compile", "--length", "0")
 
 
 def test_every_whole_number_of_the_command_line_is_a_count() -> None:

@@ -457,7 +457,7 @@ def test_without_numba_the_dense_engine_makes_the_same_data(
 
     monkeypatch.setattr(runs, "available", lambda: False)
     making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
-    with pytest.raises(EngineError, match="the fast engine needs Numba: install it with: pip install numba"):
+    with pytest.raises(EngineError, match=r"the fast engine needs Numba: install it with: pip install 'tm2tfr\[fast\]'"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "other", workers=1, engine="fast")
     assert document(tmp_path / "data")["engine"] == "dense"
     same = {name: digest for name, digest in contents(words).items() if name != "manifest.json"}

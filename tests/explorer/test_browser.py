@@ -181,7 +181,7 @@ def test_every_arc_is_that_of_the_engine(opened: Open, machine: str, word: str) 
             assert spec.name.split("{")[0].rstrip("_") in text
             if not spec.query.nonzero:
                 assert arc["to"] == f"0..{i}"
-                assert f"every score is 0: the mean of all {i + 1} position" in text
+                assert f"all scores are 0: the mean of all {i + 1} position" in text
                 continue
             (j,) = attended
             assert (arc["from"], arc["to"], float(arc["score"])) == (str(i), str(j), scores[j])
@@ -201,7 +201,7 @@ def test_every_arc_is_that_of_the_engine(opened: Open, machine: str, word: str) 
 def test_a_head_is_told_of_in_words(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=6")
     said = [
-        "every score is the same: the mean of all 7 positions",
+        "all scores are equal: the mean of all 7 positions",
         "position 1, score 0.142857, runner-up 0 with 0, gap 0.142857",
         "position 2, score 0.571429, runner-up 3 with 0.428571, gap 0.142857",
         "position 5, score 1.35714, runner-up 6 with 0.428571, gap 0.928571",
@@ -224,7 +224,7 @@ def test_scores_that_are_all_the_same(opened: Open) -> None:
     broken = replaced(decoder, {"layers.4.heads.0.key": constant})
     page = opened(tm2tfr.explore(broken, "11", max_steps=20), "#i=5")
     text = " ".join(page.locator(".look[data-head='4.1']").inner_text().split())
-    assert text.endswith("every score is −2.5: the mean of all 6 positions")
+    assert text.endswith("all scores are −2.5: the mean of all 6 positions")
     assert page.locator(".arc[data-head='4.1']").get_attribute("data-to") == "0..5"
 
 
@@ -325,7 +325,7 @@ def test_wrong_cells_are_marked_in_the_unrepaired_run(opened: Open) -> None:
     assert position(page) == 5
     assert_marks(page, explorer.traces[0])
     assert page.locator(".first-wrong").get_attribute("data-row") == "5"
-    assert "✗ This run goes wrong at position 5: h should be 1, is 0" in page.locator(".notice").inner_text()
+    assert "✗ This run goes wrong at position 5: h should be 1 but is 0" in page.locator(".notice").inner_text()
 
 
 def test_wrong_cells_are_marked_in_a_sabotaged_run(opened: Open) -> None:
@@ -440,7 +440,7 @@ def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: 
             "chapter",
             "11",
             2,
-            "BOS ends the prompt. The decoder answers with how the machine starts: (q0,1,0).",
+            "BOS ends the prompt. The decoder answers with the first triple: (q0,1,0).",
             "not started",
         ),
         ("accept-all", "", 0, "BOS ends the prompt. The decoder answers with the verdict: ACC.", "not started"),
@@ -583,7 +583,7 @@ def test_the_unrepaired_run_beside_the_repaired_one(opened: Open) -> None:
     ]
     assert page.locator(".badge").all_inner_texts() == ["✓ repaired: accepts after T = 9", "✗ chapter: rejects after T = 5"]
     notice = page.locator(".notice").inner_text()
-    assert "Without the repair the run goes wrong at position 5: h should be 1, is 0" in notice
+    assert "Without the repair the run goes wrong at position 5: h should be 1 but is 0" in notice
     assert "Cause: layer 2 (head position), attention at position 5: h/(i+1) should be 0.166666667, is 0" in notice
     assert "Exercise 8.3: token 4, (rewind,I,-1), moves left at cell 0" in notice
     assert page.locator(".notice").is_visible()

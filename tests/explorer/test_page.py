@@ -94,7 +94,7 @@ def test_the_lines_of_the_arrows() -> None:
 def test_a_graph_that_nobody_could_read_is_left_out() -> None:
     rules: dict[tuple[str, str], Any] = {(f"q{n}", "_"): (f"q{n + 1}", "_", "R") for n in range(100)}
     data = embedded(tm2tfr.explore(tm2tfr.Machine(transitions=rules, start="q0", blank="_"), "").html)
-    assert data["machine"]["graph"] == {"none": "101 states are too many for a drawing that could be read"}
+    assert data["machine"]["graph"] == {"none": "a drawing of 101 states would be unreadable"}
 
 
 def test_a_head_says_its_score_from_its_matrices() -> None:
@@ -195,10 +195,16 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
         (["chapter", "--input", "2"], "'2'"),
         (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),
         (["chapter", "-o", "{}/none/run.html"], "there is no folder"),
-        (["chapter", "--max-steps", "50001"], "50,001 steps are too many for one: use at most 50,000, or tm2tfr trace"),
+        (
+            ["chapter", "--max-steps", "50001"],
+            "50,001 steps are too many: use at most 50,000, or tm2tfr trace --quiet, which keeps no rows",
+        ),
         (["palindromes", "--compare", "chapter"], "the tape is two-way and has no left boundary"),
         (["{}/m.html", "-o", "{}/m.html"], "that is the machine itself"),
-        (["{}/w.safetensors", "--compare", "chapter"], "weights are compiled already"),
+        (
+            ["{}/w.safetensors", "--compare", "chapter"],
+            "these weights are already compiled, so there is nothing to compare with: name the machine",
+        ),
     ],
 )
 def test_errors_say_what_and_what_to_do(
@@ -217,7 +223,7 @@ def test_errors_say_what_and_what_to_do(
 
 
 def test_the_library_refuses_what_it_cannot_show() -> None:
-    with pytest.raises(CompileError, match="these weights are soft: explore the machine itself"):
+    with pytest.raises(CompileError, match="these weights are soft: explore the machine instead"):
         tm2tfr.explore(tm2tfr.soften("chapter"), "11")
     with pytest.raises(EngineError, match="60,000 steps are too many"):
         tm2tfr.explore("never-halts", "", max_steps=60_000)

@@ -72,11 +72,11 @@ def test_no_state_is_out_of_reach(opened: Open, machine: str) -> None:
         assert hidden(page, "reached") == [], width
         if machine == "chapter" and width >= 390:
             assert hidden(page, "seen") == [], width
-        page.get_by_role("button", name="All of the state graph").click()
+        page.get_by_role("button", name="Show the whole state graph").click()
         assert hidden(page, "seen") == [], width
-        page.get_by_role("button", name="over the whole window").click()
+        page.get_by_role("button", name="to the whole window").click()
         assert hidden(page, "seen") == [], width
-        page.get_by_role("button", name="over the whole window").click()
+        page.get_by_role("button", name="to the whole window").click()
         assert hidden(page, "reached") == [], width
 
 
@@ -95,7 +95,7 @@ def test_the_graph_of_the_chapter_is_whole_on_a_laptop(
 def test_a_large_graph_shows_the_current_state_in_letters_that_can_be_read(opened: Open) -> None:
     page = opened(tm2tfr.explore("universal", max_steps=60), **LAPTOP)
     page.wait_for_selector(".graph.partly .node.now")
-    whole = page.get_by_role("button", name="All of the state graph")
+    whole = page.get_by_role("button", name="Show the whole state graph")
     assert whole.get_attribute("aria-pressed") == "false"
     height = "[...document.querySelectorAll('.graph .node text')].map(t => t.getBoundingClientRect().height).sort()[0]"
     for i in (20, 40, 70):
@@ -112,10 +112,10 @@ def test_a_large_graph_shows_the_current_state_in_letters_that_can_be_read(opene
 def test_zoom_and_drag(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=5", **LAPTOP)
     page.wait_for_selector(".graph .node.now")
-    smaller = page.get_by_role("button", name="graph smaller")
+    smaller = page.get_by_role("button", name="Zoom out")
     assert smaller.is_disabled()
     for _ in range(4):
-        page.get_by_role("button", name="graph larger").click()
+        page.get_by_role("button", name="Zoom in").click()
     assert "q2" not in hidden(page, "seen"), "the current state stays in view"
     assert hidden(page, "seen") != []
     assert hidden(page, "reached") == []
@@ -295,8 +295,8 @@ def test_the_help_lists_the_keys(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter)
     page.keyboard.press("?")
     said = dict(zip(page.locator("dialog dt").all_inner_texts(), page.locator("dialog dd").all_inner_texts(), strict=True))
-    assert said["↓ ↑"] == "the next layer, the layer before; round from the last to the embedding"
-    assert said["g"] == "the state graph over the whole window, and back"
+    assert said["↓ ↑"] == "the next layer, the previous layer; after the last comes the embedding"
+    assert said["g"] == "enlarge the state graph to the whole window, and back"
     page.keyboard.press("Escape")
     for key in {key for keys in said for key in re.findall(r"\b[a-z]\b", keys)} - {"d"}:
         page.keyboard.press(key)  # whatever is listed is understood: nothing is complained of

@@ -93,7 +93,7 @@ def test_the_library_call() -> None:
 
 def test_unknown_formats() -> None:
     with pytest.raises(
-        ConversionError, match=r"machines cannot be written as 'tikzz' \(did you mean 'tikz'\?\): choose one of yaml, "
+        ConversionError, match=r"machines cannot be written as 'tikzz' \(did you mean 'tikz'\?\): use one of yaml, "
     ):
         convert(load("chapter"), "tikzz")
 

@@ -159,9 +159,7 @@ def test_the_digest_sees_every_weight() -> None:
 
 
 def test_only_the_fast_engine_has_checkpoints(tmp_path: Path) -> None:
-    with pytest.raises(
-        EngineError, match="a checkpoint needs the fast engine, and this is the exact one: use --engine fast"
-    ):
+    with pytest.raises(EngineError, match="a checkpoint needs the fast engine, not exact: use --engine fast"):
         api.check("chapter", "11", engine="exact", checkpoint=tmp_path / "run.npz")
 
 
@@ -232,7 +230,7 @@ def test_without_numba_the_install_line_is_shown(options: list[str], tmp_path: P
         [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "the fast engine needs Numba: install it with: pip install numba, or use the dense engine\n"
+    assert done.stderr == "the fast engine needs Numba: install it with: pip install 'tm2tfr[fast]', or use the dense engine\n"
     assert list(tmp_path.iterdir()) == []
 
 

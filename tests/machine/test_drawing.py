@@ -225,7 +225,7 @@ def test_formats_are_what_they_say() -> None:
 
 
 def test_an_unknown_format() -> None:
-    with pytest.raises(OutputError, match=r"^drawings cannot be made as 'gif': choose one of svg, png, pdf$"):
+    with pytest.raises(OutputError, match=r"^drawings cannot be made as 'gif': use one of svg, png, pdf$"):
         render(EVEN, "gif")  # type: ignore[arg-type]
 
 

@@ -39,7 +39,7 @@ def test_tokens_that_are_embedded_as_each_other_are_looked_at() -> None:
     assert (want.divergence.position, want.divergence.column) == (0, "x")
 
 
-@pytest.mark.parametrize("layer", [1, 3, 5])
+@pytest.mark.parametrize("layer", [1, 3, 5, 6])
 def test_tokens_that_a_unit_writes_over_are_looked_at(layer: int) -> None:
     got, want = both(with_unit(DECODER, {"i": 1.0}, -3.0, {"e_x[BOS]": 1.0}, layer=layer))
     assert plain(got) == plain(want)

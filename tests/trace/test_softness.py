@@ -255,7 +255,8 @@ def test_a_given_temperature_and_a_wrong_token() -> None:
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(EngineError, match=r"^the run is wrong even with average-hard attention \(position 5, h\): see"):
         tm2tfr.measure_softness("left-edge", "11", left_boundary="chapter")
-    with pytest.raises(CompileError, match="^these weights have softmax attention already: measure those"):
+    words = "^these weights already have softmax attention: measure the weights they were made from$"
+    with pytest.raises(CompileError, match=words):
         tm2tfr.measure_softness(tm2tfr.soften("chapter"), "11")
     with pytest.raises(CompileError, match="^the temperature must be positive, not -1: use for example"):
         tm2tfr.measure_softness("chapter", "11", temperature=-1)

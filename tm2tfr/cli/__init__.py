@@ -1,7 +1,7 @@
 """The command line: each command loads, makes a library call, prints, and sets the exit code.
 
-Exit codes: 0, 1 for a check that failed, 2 for bad input, 130 for Ctrl-C. Heavy imports happen inside the
-commands, so that ``--help`` answers at once.
+Exit codes: 0 for success, 1 for a failed check, 2 for bad input, 130 for Ctrl-C. Heavy imports happen inside the
+commands, so that ``--help`` is immediate.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages
 from tm2tfr.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
-    "Look": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
-    "Prove": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_checkpoint),
-    "Give away": (runs.compile, exports.export, machines.convert, datasets.dataset),
+    "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
+    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_checkpoint),
+    "Export": (runs.compile, exports.export, machines.convert, datasets.dataset),
 }
 """The commands by panel, as ``--help`` lists them."""
 
@@ -67,7 +67,7 @@ app = pages.Group(
             help="Print the version and exit.",
         ),
         _shell("--install-completion", "Complete commands, options, machines and files in bash, zsh or fish."),
-        _shell("--show-completion", "Print the script that does so."),
+        _shell("--show-completion", "Print the completion script."),
     ],
     help="A Turing machine goes in, the weights of a transformer decoder come out, and every token that the decoder "
     "generates is checked against a reference simulator.",

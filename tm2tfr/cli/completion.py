@@ -1,4 +1,4 @@
-"""Completion in the shell: the script that a shell needs, and its place in the user's configuration."""
+"""Shell completion: the script that a shell needs, and its place in the user's configuration."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ VARIABLE = "_TM2TFR_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 _STARTS = {"bash": ".bashrc", "zsh": ".zshrc"}
 GUESS = "-"
-"""The value of the options when no shell is named: the one that is in use."""
+"""The value of the options when no shell is named: use the current one."""
 
 
 def shell_named(name: str) -> str:
-    """Return the shell that is meant.
+    """Return the name of a supported shell, the current one for `GUESS`.
 
     Raises:
-        OutputError: if it is not one that can be helped.
+        OutputError: if the shell is not supported.
     """
     name = Path(os.environ.get("SHELL", "")).name if name == GUESS else name
+    if not name:
+        raise OutputError(f"$SHELL is not set: name the shell, one of {', '.join(SHELLS)}")
     if name not in SHELLS:
         what = f"there is no completion for the shell {name!r}{did_you_mean(name, SHELLS)}"
-        raise OutputError(f"{what}: name one of {', '.join(SHELLS)}")
+        raise OutputError(f"{what}: use one of {', '.join(SHELLS)}")
     return name
 
 
 def script(group: click.Group, shell: str) -> str:
-    """Return what the shell has to run once to complete the words of `group`."""
+    """Return the script that the shell must run once to complete the words of `group`."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise OutputError(f"no completion for the shell {shell!r}: name one of {', '.join(SHELLS)}")
+        raise OutputError(f"there is no completion for the shell {shell!r}: use one of {', '.join(SHELLS)}")
     return kind(group, {}, "tm2tfr", VARIABLE).source()
 
 
 def installed(group: click.Group, shell: str) -> Path:
-    """Write the script where the shell finds it when it starts, and return its path. Doing it again changes nothing.
+    """Write the script where the shell finds it on startup, and return its path. A second call changes nothing.
 
     Raises:
         OutputError: if it cannot be written.
@@ -53,7 +55,9 @@ def installed(group: click.Group, shell: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{path.parent}: this folder cannot be made ({error.strerror}): use --show-completion") from error
+        raise OutputError(
+            f"{path.parent}: this folder cannot be created ({error.strerror}): use --show-completion"
+        ) from error
     write_text(path, script(group, shell))
     if shell in _STARTS:
         start, line = home / _STARTS[shell], f"source '{path}'"

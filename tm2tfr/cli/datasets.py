@@ -13,9 +13,7 @@ from tm2tfr.cli.pages import command
 from tm2tfr.progress import counting
 
 SPEC_HELP = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
-workers = options.count(
-    "--workers", least=1, panel=options.RUN, help="Use N processes here. Default: as many as there are cores."
-)
+workers = options.count("--workers", least=1, panel=options.RUN, help="Use N processes. Default: one per core; one without Dask.")
 scheduler = options.option(
     "--scheduler", metavar="tcp://HOST:PORT", panel=options.RUN, help="Use this Dask cluster instead of this machine."
 )
@@ -24,14 +22,14 @@ engine = options.choice(
     of=options.ENGINES,
     default="auto",
     panel=options.RUN,
-    help="What runs the weights. Default: auto, fast where Numba is installed, else dense (numpy).",
+    help="The engine that runs the weights. Default: auto (fast if Numba is installed, otherwise dense).",
 )
 
 
 @command(summary="Write checked runs as training data", example="tm2tfr dataset palindromes -o data")
 @options.argument("spec", type=SPEC, help=SPEC_HELP)
-@options.file("--output", "-o", metavar="DIR", required=True, help="The folder to make.")
-@options.flag("--resume", help="Make only what is missing in the folder.")
+@options.file("--output", "-o", metavar="DIR", required=True, help="The folder to create.")
+@options.flag("--resume", help="Resume a folder: make only what is missing.")
 @workers
 @scheduler
 @engine
@@ -44,15 +42,15 @@ def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None,
     from tm2tfr.dataset.report import dataset_report
 
     chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine, "resume": resume}
-    with counting("go on with --resume") as progress:
+    with counting("resume it with --resume") as progress:
         found = make_dataset(spec, output, progress=progress, **chosen)
     click.echo(dataset_report(found))
     raise click.exceptions.Exit(1 if found.failure else 0)
 
 
-@command(summary="Compare on every machine and input of a spec", example="tm2tfr sweep two-states")
+@command(summary="Compare them on every machine and input of a spec", example="tm2tfr sweep two-states")
 @options.argument("spec", type=SPEC, default="two-states", help=f"{SPEC_HELP} Default: two-states.")
-@options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: what the spec says.")
+@options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: the spec's limit.")
 @workers
 @scheduler
 @engine

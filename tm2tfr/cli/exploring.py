@@ -18,7 +18,7 @@ from tm2tfr.progress import showing
 @options.file("--output", "-o", default="run.html", help="The .html file to write. Default: run.html.")
 @options.flag("--open", "show", help="Open it in the browser.")
 @options.choice(
-    "--compare", of=options.BOUNDARIES, help="A second run beside the first, with this left boundary: 'chapter'."
+    "--compare", of=options.BOUNDARIES, help="Show a second run next to the first, with this left boundary: 'chapter'."
 )
 @options.max_steps()
 @options.dtype

@@ -1,4 +1,4 @@
-"""Commands for other programs' checkpoints: ``export``, ``verify-checkpoint``."""
+"""Commands about checkpoints for other programs: ``export``, ``verify-checkpoint``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from tm2tfr.cli.pages import command
     example="tm2tfr export palindromes -o gpt2",
 )
 @options.subject
-@options.file("--output", "-o", metavar="DIR", required=True, help="The directory to make.")
+@options.file("--output", "-o", metavar="DIR", required=True, help="The directory to create.")
 @options.choice("--to", of=options.EXPORT_TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
-@options.count("--positions", least=1, help="The longest run. Default: 1,024, or what the dtype allows.")
-@options.count("--max-head", metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
-@options.choice("--dtype", of=options.DTYPES, default="float64", help="The numbers of the model. Default: float64.")
-@options.flag("--stock", help="gpt2: its own epsilon and GELU, with narrower margins.")
+@options.count("--positions", least=1, help="The longest run. Default: 1,024, or fewer if the dtype requires it.")
+@options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
+@options.choice("--dtype", of=options.DTYPES, default="float64", help="The type of the model's numbers. Default: float64.")
+@options.flag("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
 @options.option(
-    "--verify/--no-verify", default=True, help="Load and run it in that program before it is written. Default: --verify."
+    "--verify/--no-verify",
+    default=True,
+    help="Load and run the model in that program before it is written. Default: --verify.",
 )
 @options.left_boundary
 def export(
@@ -37,7 +39,7 @@ def export(
     verify: bool,
     left_boundary: str | None,
 ) -> None:
-    """Export a machine as a checkpoint that other people's programs load, run there and compared with the simulator."""
+    """Export a machine as a checkpoint for another program, run it there, and compare it with the simulator."""
     from tm2tfr.export.checkpoints.directory import NAMES
     from tm2tfr.export.places import check_folder
 
@@ -61,14 +63,14 @@ def export(
 
 @command(
     "verify-checkpoint",
-    summary="Say whether an export is still that machine",
+    summary="Check that an export is still its machine",
     example="tm2tfr verify-checkpoint gpt2",
 )
 @options.argument("folder", type=FILE, help="A directory made by 'tm2tfr export'.")
-@options.option("--machine", type=MACHINE, help=f"{options.MACHINE_HELP}. Default: the one that travels with it.")
+@options.option("--machine", type=MACHINE, help=f"{options.MACHINE_HELP}. Default: the one stored with it.")
 @options.word
 def verify_checkpoint(folder: Path, machine: str | None, word: str | None) -> None:
-    """Is this checkpoint still that machine? Compare its weights, run it, and say where it differs."""
+    """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
     from tm2tfr.exchange import verify_checkpoint
 
     verdict = verify_checkpoint(folder, machine=machine and console.loaded(machine), word=word)

@@ -1,4 +1,4 @@
-"""Commands that look at a machine alone: ``graph``, ``convert``, ``machines``."""
+"""Commands about machines without a decoder: ``graph``, ``convert``, ``machines``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tm2tfr.options import MACHINE_HELP, REPORT_FORMATS, choice, machine, option
 @machine(f"{MACHINE_HELP}. Default: chapter.", default="chapter")
 @output
 def graph(machine: str, output: Path | None) -> None:
-    """Draw the state graph: DOT on standard output, or .dot, .mmd, .svg, .png, .pdf by extension."""
+    """Draw the state graph: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
     from tm2tfr.export.places import check_file
     from tm2tfr.machine.drawing import EXTENSIONS, save, to_dot
 
@@ -35,7 +35,7 @@ def graph(machine: str, output: Path | None) -> None:
     "--to",
     metavar="FORMAT",
     help="yaml, turingmachine.io, bbchallenge, morphett, jflap, automata-lib, mermaid, dot, tikz or latex. "
-    "Default: by the extension of the output file.",
+    "Default: from the extension of the output file.",
 )
 @option(
     "--from",
@@ -43,10 +43,10 @@ def graph(machine: str, output: Path | None) -> None:
     "format",
     older=["--format"],
     metavar="FORMAT",
-    help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: by extension or content.",
+    help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: from the extension or the content.",
 )
 def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
-    """Write a machine in another program's format, or say why that cannot say it."""
+    """Write a machine in another program's format, or say why that format cannot express it."""
     from tm2tfr.export.conversion import convert as converted
     from tm2tfr.export.conversion import format_for
     from tm2tfr.export.places import check_file
@@ -60,10 +60,10 @@ def convert(machine: str, output: Path | None, to: str | None, format: str | Non
 
 
 @command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")
-@machine("Describe this machine, a name or what other commands take. Default: list them all.", default=None)
+@machine("The machine to describe, a name or a file. Default: list all machines.", default=None)
 @choice("--format", of=REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per machine.")
 def machines(machine: str | None, format: str) -> None:
-    """List the machines that are shipped, or describe one: its states and rules, its examples, and what to do with it."""
+    """List the shipped machines, or describe one: its states and rules, its examples, and commands to try."""
     from tm2tfr import catalogue
 
     if machine is None:

@@ -1,4 +1,4 @@
-"""The command and the group of commands: their pages of help, in panels, and their errors in our words."""
+"""The classes of commands and of their group: help in panels, and our own error messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tm2tfr import colour
 from tm2tfr.cli import completion, usage
 
 WIDEST = 100
-"""Lines of help are no longer than this, however wide the terminal."""
+"""The longest line of help, however wide the terminal."""
 SETTINGS: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 
 
@@ -25,7 +25,7 @@ class Command(click.Command):
         self.summary, self.example = summary, example
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write nothing here: the arguments come with the options."""
+        """Write nothing: the arguments are written with the options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, the arguments, and the options panel by panel."""
@@ -37,12 +37,12 @@ class Command(click.Command):
                 formatter.write_dl([record for p in params if (record := p.get_help_record(ctx))], col_max=26)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; what is left over is answered with what was probably meant."""
+        """Read the command line; an error about extra arguments suggests what was probably meant."""
         given, ctx.allow_extra_args = list(args), True
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # not all of them know where they are
+            error.ctx = error.ctx or ctx  # not all errors have a context
             raise
         if rest and not ctx.resilient_parsing:
             raise usage.stray_arguments(ctx, given, rest)
@@ -50,7 +50,7 @@ class Command(click.Command):
 
 
 def panels(command: click.Command, context: click.Context) -> dict[str, list[click.Parameter]]:
-    """Return the parameters that are shown, by the title of their panel: arguments, options, and the panels of options."""
+    """Return the visible parameters by the title of their panel: arguments, options, and the panels of options."""
     found: dict[str, list[click.Parameter]] = {"Arguments": [], "Options": []}
     for param in command.get_params(context):
         title = getattr(param, "panel", "") or "Options"
@@ -59,12 +59,12 @@ def panels(command: click.Command, context: click.Context) -> dict[str, list[cli
 
 
 def command(name: str | None = None, *, summary: str, example: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare a command: its line in the list of commands, and an example that can be pasted."""
+    """Declare a command with its line in the list of commands and an example to paste."""
     return click.command(name, cls=Command, summary=summary, example=example)
 
 
 class Group(click.Group):
-    """The commands, in panels; `main` raises `UsageError` for what cannot be understood."""
+    """The commands, in panels; `main` raises `UsageError` if the command line cannot be understood."""
 
     def __init__(self, commands: Mapping[str, Iterable[click.Command]], **kwargs: Any) -> None:
         self.panels = {title: tuple(listed) for title, listed in commands.items()}
@@ -83,14 +83,14 @@ class Group(click.Group):
                 formatter.write_dl([(f"{c.name:<{width}}", getattr(c, "summary", "")) for c in listed])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands before the options: they are what somebody is looking for here."""
+        """Write the commands before the options: they are what a reader is looking for."""
         self.format_commands(ctx, formatter)
         records = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
         with formatter.section(_heading("Options")):
             formatter.write_dl(records)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is meant; what is none is answered with what was probably meant."""
+        """Return the command; an error about an unknown one suggests what was probably meant."""
         if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
             raise usage.unknown_command(args[0], args[1:], self.commands)
         return super().resolve_command(ctx, args)
@@ -99,19 +99,19 @@ class Group(click.Group):
         """Run the command line, see `click.Command.main`.
 
         Raises:
-            UsageError: for a command line that cannot be understood.
+            UsageError: if the command line cannot be understood.
         """
         try:
             return super().main(*args, **{"prog_name": "tm2tfr", "complete_var": completion.VARIABLE, **extra})
         except click.UsageError as error:
             raise usage.told(error) from error
-        except SystemExit as end:  # so ends an answer to the shell
+        except SystemExit as end:  # this is how an answer to the shell ends
             if isinstance(end.__cause__, OSError):
                 raise end.__cause__ from None
             return end.code
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Read the command line, see `click.Command.make_context`; ``--help`` is answered here."""
+        """Read the command line, see `click.Command.make_context`; ``--help`` is handled here."""
         with _kept():
             return super().make_context(*args, **extra)
 
@@ -123,7 +123,7 @@ class Group(click.Group):
 
 @contextmanager
 def _kept() -> Iterator[None]:
-    """Carry the error of a reader that went away past Click, which would make a failure of it and forget the cause."""
+    """Carry the error of a reader that went away past Click, which would turn it into a failure and lose the cause."""
     try:
         yield
     except BrokenPipeError as error:

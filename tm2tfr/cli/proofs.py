@@ -12,22 +12,26 @@ from tm2tfr.cli.pages import command
 from tm2tfr.errors import UsageError
 
 
-@command(summary="Prove for every input how long a run stays right", example="tm2tfr certify busy-beaver-5 --max-steps 1e6")
+@command(
+    summary="Prove, for every input, how long a run stays right", example="tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6"
+)
 @options.subject
-@options.count("--max-steps", help="Are all runs of at most N steps certified, on inputs of --input-length?")
+@options.count("--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length.")
 @options.count(
     "--input-length",
     metavar="K",
-    help="With --max-steps: inputs of at most K symbols. Default: the length of the machine's own.",
+    help="With --max-steps: inputs of at most K symbols. Default: the length of the machine's own input.",
 )
 @options.count(
     "--max-positions",
     least=1,
-    help="Are all runs of at most N positions certified? These are prompt, BOS, and one more than the machine's steps.",
+    help="Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are certified.",
 )
-@options.count("--max-head", metavar="H", help="Runs with |h| ≤ H only, h the head's cell. Default: any.")
-@options.option("--engine", metavar="NAME", help="dense, fast or exact. Default: all; with a question, dense.")
-@options.option("--dtype", metavar="NAME", help="float64 or float32. Default: all; with a question, float64.")
+@options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
+@options.choice(
+    "--engine", of=options.CERTIFIED, help="Default: all; dense with --max-steps or --max-positions."
+)
+@options.choice("--dtype", of=options.DTYPES, help="Default: all; float64 with --max-steps or --max-positions.")
 @options.file("--output", "-o", help="Write the result to this .json file.")
 @options.left_boundary
 def certify(
@@ -43,9 +47,9 @@ def certify(
 ) -> None:
     """Prove from the weights up to which length an engine generates the simulator's tokens, for every input."""
     if max_steps is not None and max_positions is not None:
-        raise UsageError("tm2tfr certify: --max-steps and --max-positions are two ways to ask: leave one of them out")
+        raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
     if input_length is not None and max_steps is None:
-        raise UsageError("tm2tfr certify: --input-length goes with --max-steps: add it, or leave --input-length out")
+        raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
     from tm2tfr.export.places import check_file
 
     check_file(output, reading=[machine], what="certificates", endings=[".json"])
@@ -66,16 +70,16 @@ def certify(
     raise click.exceptions.Exit(0 if found.granted else 1)
 
 
-@command(summary="Measure what softmax makes of a run", example="tm2tfr soften palindromes --input abba")
+@command(summary="Measure the errors of a run under softmax", example="tm2tfr soften palindromes --input abba")
 @options.subject
 @options.word
 @options.option(
     "--temperature", metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."
 )
 @options.flag("--all", "everything", help="Show every position, however many there are.")
-@options.choice("--format", of=options.SOFT_FORMATS, default="text", help="Tables for people, or all that was measured.")
+@options.choice("--format", of=options.SOFT_FORMATS, default="text", help="Tables for people, or every measurement.")
 @options.output
-@options.file("--plot", help="Draw it into this .png, .svg or .pdf file (extra: plot).")
+@options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
 @options.max_steps(200)
 @options.dtype
 @options.left_boundary
@@ -91,7 +95,7 @@ def soften(
     dtype: str | None,
     left_boundary: str | None,
 ) -> None:
-    """Measure what softmax makes of a run: errors beside the bounds on them, and the largest temperature that is right."""
+    """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
     from tm2tfr.export.places import check_file
 
     check_file(output, reading=[machine])

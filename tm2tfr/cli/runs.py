@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value=console.ALL,
     metavar="[LAYER]",
-    help="Print the weights as text by name: all, or one layer (number or name).",
+    help="Print the weights as text, by name: of all layers, or of one (number or name).",
 )
 @options.left_boundary
 @options.attention
 @options.temperature
 @options.count(
-    "--length", least=1, panel=options.CONSTRUCTION, help="Positions that --temperature auto is for. Default: 1,024."
+    "--length",
+    least=1,
+    panel=options.CONSTRUCTION,
+    help="The number of positions that --temperature auto covers. Default: 1,024.",
 )
 def compile(
     machine: str,
@@ -65,7 +68,7 @@ def compile(
 @options.word
 @options.rows
 @options.flag("--all", "everything", help="Print every row, however many there are.")
-@options.flag("--quiet", "-q", help="Print no table; hold no rows, however long the run.")
+@options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
 @options.count("--at", help="Print the chapter's activation vectors at position N as well.")
 @options.max_steps()
 @options.engine
@@ -114,10 +117,12 @@ def trace(
     _exit(traced)
 
 
-@command(summary="Write that table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
+@command(summary="Write the table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
 @options.subject
 @options.word
-@options.choice("--format", of=options.TABLE_FORMATS, help="Default: by the extension of the output file, else text.")
+@options.choice(
+    "--format", of=options.TABLE_FORMATS, help="Default: from the extension of the output file, otherwise text."
+)
 @options.output
 @options.max_steps()
 @options.engine
@@ -145,7 +150,7 @@ def table(
     named = format or (format_for(output) if output else "text")
     if named is None:
         known = ", ".join(options.TABLE_FORMATS)
-        raise OutputError(f"{output}: no table format goes with {output and output.suffix!r}: use --format {known}")
+        raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
     check_file(output, reading=[machine])
     subject = soft_console.for_run(console.subject(machine, left_boundary), attention, temperature, word, max_steps)
     traced = _traced(subject, word, max_steps, engine, dtype)
@@ -165,11 +170,11 @@ def table(
     "words",
     multiple=True,
     metavar="WORD",
-    help="An input word; can be given several times. Default: the machine's examples.",
+    help="An input word; can be repeated. Default: the machine's examples.",
 )
 @options.rows
 @options.choice("--format", of=options.REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per run.")
-@options.count("--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or what an example says.")
+@options.count("--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or the limit of an example.")
 @options.engine
 @options.dtype
 @options.checkpoint

@@ -1,4 +1,4 @@
-"""What is said of a command line that cannot be understood: where, what, and what was probably meant."""
+"""Errors about a command line that cannot be understood: where, what, and what was probably meant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tm2tfr.errors import UsageError, did_you_mean
 
 
 def told(error: click.UsageError) -> UsageError:
-    """Return an error of the command line library in our words."""
+    """Return an error of the command line library with our own message."""
     where = error.ctx.command_path if error.ctx else "tm2tfr"
     see = f"see '{where} --help'"
     match error:
@@ -38,7 +38,7 @@ def _options(context: click.Context | None) -> Iterable[str]:
 
 
 def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> UsageError:
-    """Return what is said of a first word that is no command: it may be a machine or a spec that one is to be run on."""
+    """Return the error about an unknown command, which may be a machine or a spec for which the command was omitted."""
     what = f"tm2tfr: unknown command {name!r}"
     close = did_you_mean(name, commands)
     if not close and (verb := _verb_for(name)):
@@ -49,7 +49,7 @@ def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> 
 
 
 def _verb_for(name: str) -> str | None:
-    """Return the command that is usually meant for something that is no command."""
+    """Return the command that was probably meant to run on `name`."""
     from tm2tfr.machine.library import shelf
 
     if console.names_machine(name):
@@ -58,7 +58,7 @@ def _verb_for(name: str) -> str | None:
 
 
 def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
-    """Return what is said of words too many: an input word, or the file to write, whose option was left out."""
+    """Return the error about extra arguments: perhaps an input word or an output file whose option was omitted."""
     where = context.command_path
     what = f"{where}: unexpected argument{'' if len(stray) == 1 else 's'} {', '.join(map(repr, stray))}"
     options = {param.name: param for param in context.command.params if isinstance(param, click.Option)}
@@ -70,7 +70,7 @@ def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Seq
         return UsageError(f"{what}: did you mean: {_line(where, *kept, '-o', *stray)}")
     if word is not None and (len(stray) == 1 or word.multiple):
         return UsageError(f"{what}: did you mean: {_line(where, *kept, *(p for each in stray for p in ('--input', each)))}")
-    return UsageError(f"{what}: leave {'it' if len(stray) == 1 else 'them'} out, or see '{where} --help'")
+    return UsageError(f"{what}: omit {'it' if len(stray) == 1 else 'them'}, or see '{where} --help'")
 
 
 def _line(*words: str) -> str:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -44,12 +45,12 @@ def cores() -> int:
 
 @contextmanager
 def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool]:
-    """Yield a pool for `jobs` jobs: `workers` processes here (by default one per core), or a cluster.
+    """Yield a pool for `jobs` jobs: `workers` processes here (by default one per core, or one without Dask), or a cluster.
 
     Raises:
         DatasetError: if Dask is missing where it is needed, or the cluster cannot be reached.
     """
-    workers = min(workers or cores(), max(1, jobs))
+    workers = min(workers or (cores() if find_spec("distributed") else 1), max(1, jobs))
     if scheduler is None and workers == 1:
         yield Pool()
         return

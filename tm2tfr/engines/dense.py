@@ -11,7 +11,9 @@ that get too large for the dtype are refused, see `overflow`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +28,8 @@ from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 Vector = NDArray[Any]
+Where = Callable[[], str]
+"""Says what a layer is called."""
 Float = Literal["float64", "float32"]
 
 
@@ -105,13 +109,13 @@ class _Cache:
 class _Head:
     """A head with its cache of keys and values."""
 
-    def __init__(self, head: Head, where: str, dtype: np.dtype[Any], careful: bool) -> None:
+    def __init__(self, head: Head, where: Where, dtype: np.dtype[Any], careful: bool) -> None:
         if head.mask != "future" or head.weighting not in ("average-hard", "softmax"):
             raise EngineError(
                 f"head {head.name!r}: the dense engine runs future-masked average-hard attention and softmax, "
                 f"not mask {head.mask!r} with weighting {head.weighting!r}"
             )
-        self._where, self._soft = f"{where}, head {head.name!r}", head.weighting == "softmax"
+        self._head, self._where, self._soft = head, where, head.weighting == "softmax"
         self._careful = careful
         # A component that is 0 in every query or in every key adds 0 to every score: drop it.
         both = np.intersect1d(head.query.rows, head.key.rows)
@@ -147,10 +151,11 @@ class _Head:
 
     def _refusal(self, scores: Vector) -> EngineError:
         position, dtype = len(scores) - 1, scores.dtype.name
+        where = f"{self._where()}, head {self._head.name!r}"
         if self._soft:
-            what = f"{self._where}, position {position:,}: its scores are too large for {dtype}"
+            what = f"{where}, position {position:,}: its scores are too large for {dtype}"
             return EngineError(f"{what}: use a higher temperature or a wider dtype")
-        return too_large(self._where, position, "a score", dtype)
+        return too_large(where, position, "a score", dtype)
 
 
 def _scores(query: Vector, keys: Vector) -> Vector:
@@ -164,7 +169,7 @@ def _scores(query: Vector, keys: Vector) -> Vector:
 class _FeedForward:
     """A feed-forward layer."""
 
-    def __init__(self, layer: FeedForward, where: str, dtype: np.dtype[Any], careful: bool) -> None:
+    def __init__(self, layer: FeedForward, where: Where, dtype: np.dtype[Any], careful: bool) -> None:
         self._where, self._units, self._careful = where, layer.units, careful
         self._writes = np.unique(layer.output.columns)
         self._input, self._output = _Map(layer.input, dtype), _Map(layer.output, dtype)
@@ -181,7 +186,7 @@ class _FeedForward:
         hidden[self._input.rows] += self._input(x)
         if self._careful and not _finite(used := hidden[self._writes]):
             unit = first_infinite(used, [self._units[u] for u in self._writes])
-            raise too_large(self._where, position, f"the sum of hidden unit {unit!r}", x.dtype.name)
+            raise too_large(self._where(), position, f"the sum of hidden unit {unit!r}", x.dtype.name)
         np.maximum(hidden, 0, out=hidden)
         x[self._output.rows] += self._output(hidden)
         x[self._bias.rows] += self._bias(np.ones(1, dtype=x.dtype))
@@ -192,7 +197,7 @@ def _finite(numbers: Vector) -> bool:
 
 
 def _parts(layer: Layer, number: int, dtype: np.dtype[Any], careful: bool) -> tuple[list[_Head], _FeedForward | None]:
-    where, after = layer_called(number, layer), layer.feed_forward
+    where, after = partial(layer_called, number, layer), layer.feed_forward  # names are for refusals alone
     feed_forward = None if after is None else _FeedForward(after, where, dtype, careful)
     return [_Head(head, where, dtype, careful) for head in layer.heads], feed_forward
 

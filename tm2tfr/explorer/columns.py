@@ -1,4 +1,4 @@
-"""Columns of numbers in one compressed buffer, so that a page holds every number of a long run."""
+"""Columns of numbers in one compressed buffer, so that a page can contain every number of a long run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 INTEGERS = ("u1", "i1", "u2", "i2", "i4")
-"""Little-endian dtypes that hold integers, the smallest first; what does not fit is ``f8``."""
+"""Little-endian integer dtypes, the smallest first; values that fit none of them are ``f8``."""
 
 
 class Columns:
-    """Arrays one after the other; each is known by what `add` returns for it, which is plain data.
+    """Consecutive arrays; each is identified by the plain data that `add` returns for it.
 
-    Floats are stored by significance, all first bytes, then all second ones, since those of neighbours are alike:
-    a page becomes a third smaller. Nothing is rounded.
+    Floats are stored by significance: all first bytes, then all second bytes. The bytes of neighbours are alike, so a
+    page becomes a third smaller. Nothing is rounded.
     """
 
     def __init__(self) -> None:
@@ -37,16 +37,16 @@ class Columns:
         return place
 
     def add_text(self, text: str) -> dict[str, Any]:
-        """Append a long text as the column of its bytes in UTF-8, since what repeats itself is deflated to a fraction."""
+        """Append a long text as the column of its UTF-8 bytes, since repetitive text compresses to a fraction."""
         return self.add(np.frombuffer(text.encode(), np.uint8))
 
     def packed(self) -> str:
-        """Return all of it, deflated (RFC 1950), as base64."""
+        """Return the whole buffer, deflated (RFC 1950), as base64."""
         return base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode("ascii")
 
 
 def _smallest(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the same numbers in the smallest dtype that holds them exactly."""
+    """Return the same numbers in the smallest dtype that represents them exactly."""
     if not len(array):
         return array.astype("<u1")
     values = array.astype("<f8")

@@ -1,4 +1,4 @@
-"""Recordings as the plain data that the page reads: texts and small things as JSON, columns in one buffer."""
+"""Recordings as the plain data that the page reads: texts and small values as JSON, columns in one buffer."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.weights import Head, Layer
 
 MOST_STATES = 100
-"""Nobody could read the graph of more; Graphviz would take minutes for it."""
+"""The largest graph that is drawn: a larger one is unreadable, and takes Graphviz minutes."""
 
 Show = Callable[[str], str]
 
 
 def document(title: str, machine: Machine | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
-    """Return the data of a page, and the buffer that its columns are in, as base64."""
+    """Return the data of a page, and the buffer with its columns as base64."""
     columns = Columns()
     show = shower([row for recording in recordings for row in recording.trace.rows])
     data = {
@@ -51,9 +51,9 @@ def _machine(machine: Machine, show: Show, columns: Columns) -> dict[str, Any]:
 
 
 def _graph(machine: Machine, columns: Columns) -> dict[str, Any]:
-    """Return the drawing, or what the page has to draw itself, or why there is none."""
+    """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
     if len(machine.states) > MOST_STATES:
-        return {"none": f"{len(machine.states):,} states are too many for a drawing that could be read"}
+        return {"none": f"a drawing of {len(machine.states):,} states would be unreadable"}
     svg = svg_or_none(machine, large=True)
     if svg is None:
         return {"dot": to_dot(machine, large=True)}
@@ -133,5 +133,5 @@ def _divergence(found: Divergence) -> dict[str, Any]:
 
 
 def _interned(values: Iterable[str | None], texts: dict[str, int], show: Show) -> list[int]:
-    """Return the number of each text in `texts`, counted from 1; 0 is ⊥."""
+    """Return the index of each text in `texts`, counted from 1; 0 is ⊥."""
     return [0 if value is None else texts.setdefault(show(value), len(texts)) + 1 for value in values]

@@ -1,4 +1,4 @@
-"""The page itself: one HTML file with everything in it, which asks nothing of any network."""
+"""The page itself: one self-contained HTML file, which uses no network."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ HEIGHT = 820
 
 @dataclass(frozen=True)
 class Explorer:
-    """A page, made. In a notebook it shows itself, in a frame that may run its script and do nothing else.
+    """A finished page. A notebook displays it in a frame that may run its script and do nothing else.
 
     Args:
         html: the whole page.
-        traces: the run that it shows, and the one beside it if there is one.
+        traces: the run that it shows, and the second one if there is one.
     """
 
     html: str = field(repr=False)
@@ -36,7 +36,7 @@ class Explorer:
         """Write the page to `path`, whole or not at all.
 
         Raises:
-            OutputError: if it cannot be written.
+            OutputError: if the file cannot be written.
         """
         write_text(path, self.html)
 

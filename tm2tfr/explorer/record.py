@@ -1,7 +1,7 @@
-"""A run of the dense engine, watched from the inside: every residual stream, every head's choice, every check.
+"""A run of the dense engine, recorded from the inside: every residual stream, every head's choice, every check.
 
 The numbers are those of the forward pass that generated the tokens; nothing is computed a second time. The simulator
-takes part in the check alone.
+is used only by the check.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
-_BLOCK = 256  # positions that are held as they are before they are put into columns
+_BLOCK = 256  # positions that are kept as they are before they are turned into columns
 _MOST_SHARERS = 64
 
 
 @dataclass
 class Column:
-    """What one subspace held after one stage, a value a position.
+    """The content of one subspace after one stage, one value per position.
 
-    `values` are numbers; of a labelled subspace 0 for the zero vector, k + 1 for its k-th label, and -1 where it is
-    neither: then `others` has the coordinates by position.
+    `values` are numbers; for a labelled subspace, 0 is the zero vector, k + 1 its k-th label, and -1 anything else, whose
+    coordinates are in `others` by position.
     """
 
     values: NDArray[Any]
     others: dict[int, list[float]] = field(default_factory=dict)
 
     def upto(self, count: int) -> Column:
-        """Return the first `count` positions of it."""
+        """Return the first `count` positions."""
         return Column(self.values[:count], {i: row for i, row in self.others.items() if i < count})
 
 
 PER_POSITION = ("winner", "count", "score", "runner", "runner_score")
-"""What of `Attended` is a list with a value a position."""
+"""The fields of `Attended` that are lists with one value per position."""
 
 
 @dataclass
 class Attended:
-    """Where one head looked, a value a position.
+    """Where one head looked, one value per position.
 
     Args:
         uniform: the scores are all 0 by construction: the head takes the mean over all positions j ≤ i.
         winner: the first position attended to.
-        count: how many positions share the weight.
-        score: the scores of those.
-        runner, runner_score: the best of the other positions, -1 and 0 where there are none.
-        sharers: position -> the first positions that share the weight, where that is several but not all.
+        count: the number of positions that share the weight.
+        score: their score.
+        runner, runner_score: the best of the other positions and its score, -1 and 0 if there are none.
+        sharers: position -> the first positions that share the weight, if several but not all do.
     """
 
     uniform: bool
@@ -66,7 +66,7 @@ class Attended:
     sharers: dict[int, list[int]] = field(default_factory=dict)
 
     def upto(self, count: int) -> Attended:
-        """Return the first `count` positions of it."""
+        """Return the first `count` positions."""
         lists = {name: getattr(self, name)[:count] for name in PER_POSITION}
         return replace(self, **lists, sharers={i: places for i, places in self.sharers.items() if i < count})
 
@@ -75,8 +75,8 @@ class Attended:
 class Recording:
     """A run: its trace, its heads by layer, and what each stage of the computation changed.
 
-    `written` has a dictionary a stage (the embedding, then attention and feed-forward of each layer in turn): the
-    number of a subspace -> its column, for those that this stage changes anywhere in the run.
+    `written` has one dictionary per stage (the embedding, then attention and feed-forward of each layer in turn): the
+    number of a subspace -> its column, for the subspaces that this stage changes anywhere in the run.
     """
 
     decoder: Decoder
@@ -94,7 +94,7 @@ def record(
     max_steps: int,
     progress: Progress | None = None,
 ) -> Recording:
-    """Run `decoder` on `word`, check it against `machine` if there is one, and return all that there was to see.
+    """Run `decoder` on `word`, check it against `machine` if there is one, and return everything that was recorded.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -111,7 +111,7 @@ def record(
 
 
 class _Recorder:
-    """Takes what an engine shows, a position at a time; see `tm2tfr.engines.decode.Watch`."""
+    """Records what an engine shows, one position at a time; see `tm2tfr.engines.decode.Watch`."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._subspaces = decoder.layout.subspaces
@@ -129,7 +129,7 @@ class _Recorder:
             self._put_away()
 
     def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        """Keep where a head looked, and what came second."""
+        """Keep where a head looked, and the runner-up."""
         kept, first, count = self.heads[layer][head], int(attended[0]), len(attended)
         if kept.uniform:
             return
@@ -148,14 +148,14 @@ class _Recorder:
             kept.sharers[here] = attended[:_MOST_SHARERS].tolist()
 
     def recording(self, decoder: Decoder, trace: Trace) -> Recording:
-        """Return what was seen at the positions of `trace`: the engine may have gone on further than was looked at."""
+        """Return what was recorded at the positions of `trace`; the engine may have continued beyond them."""
         written = [{n: column.upto(trace.tokens) for n, column in stage.items()} for stage in self._finished()]
         heads = [[seen.upto(trace.tokens) for seen in layer] for layer in self.heads]
         return Recording(decoder, trace, heads, written)
 
     def _finished(self) -> list[dict[int, Column]]:
         """Return the columns of each stage."""
-        del self._streams[len(self._streams) - len(self._streams) % self._stages :]  # of a position that was refused
+        del self._streams[len(self._streams) - len(self._streams) % self._stages :]  # from a position that was refused
         if self._streams:
             self._put_away()
         first, *rest = self._blocks
@@ -169,7 +169,7 @@ class _Recorder:
         return whole
 
     def _put_away(self) -> None:
-        """Turn the residual streams held so far into columns, leaving out what a stage did not change."""
+        """Turn the residual streams kept so far into columns, without the subspaces that a stage did not change."""
         block = np.array(self._streams, dtype=np.float64).reshape(-1, self._stages, self._streams[0].shape[0])
         self._streams.clear()
         before: NDArray[Any] | None = None
@@ -185,7 +185,7 @@ class _Recorder:
 
 
 def _column(subspace: Subspace, part: NDArray[Any], start: int) -> Column:
-    """part: (n_positions, width of the subspace), from position `start` on."""
+    """part: (n_positions, width of the subspace), starting at position `start`."""
     if subspace.labels is None:
         return Column(part[:, 0].copy())
     if not subspace.labels:
@@ -202,13 +202,13 @@ def _joined(columns: Sequence[Column]) -> Column:
 
 
 def _uniform(query: Any, key: Any) -> bool:
-    """Return whether no component is there in both, so that every score is 0 whatever the stream holds."""
+    """Return whether query and key have no component in common, so that every score is 0 whatever the stream contains."""
     return not len(np.intersect1d(query.rows, key.rows))
 
 
 @dataclass(frozen=True)
 class _Watched:
-    """An engine whose sessions show what they do to a recorder."""
+    """An engine whose sessions report to a recorder."""
 
     stand_in: Engine
     recorder: Watch
@@ -226,7 +226,7 @@ class _Watched:
 
 
 class _Session:
-    """A session, watched."""
+    """A session that reports to a recorder."""
 
     def __init__(self, session: Session, recorder: Watch) -> None:
         self._session, self._recorder = session, recorder

@@ -16,18 +16,18 @@ EQUATIONS: Mapping[str, str] = {
     "symbol": "a = b_{j*-1} if h_{j*-1} = h, else x_h, else blank",
     "transition": "y = δ(q, a)",
 }
-"""Layer -> what the chapter says it computes, Eqs. 8.5-8.18; ``_{…}`` is set low and ``^`` high."""
+"""Layer -> what it computes according to the chapter, Eqs. 8.5-8.18; ``_{…}`` is a subscript and ``^`` a superscript."""
 
 
 def score(layout: Residual, head: Head) -> str:
-    """Return the score of position j seen from i as a head's query and key matrices say it: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
+    """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
     pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
     terms = [_product(form(layout, q), form(layout, k)) for q, k in pairs if q and k]
     return " + ".join(terms).replace("+ −", "− ") or "0"
 
 
 def moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
-    """Yield what a head carries: (read where it attends, added here), each as text by names."""
+    """Yield what a head carries: (read at the attended position, added here), each as text with names."""
     targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
     for row, column, value in head.output.entries():
         targets[column][row] = value

@@ -34,8 +34,8 @@ class ParquetWriter(RowWriter):
             pyarrow: Any = import_module("pyarrow")  # optional, and slow to load
             import_module("pyarrow.parquet")
         except ImportError as error:
-            what = f"{path}: Parquet needs PyArrow, which cannot be imported ({error})"
-            raise OutputError(f"{what}: install it with: pip install pyarrow, or use .csv or .jsonl") from error
+            what = f"{path}: Parquet needs PyArrow, which does not load ({error})"
+            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or use .csv or .jsonl") from error
         super().__init__(path)
         self._arrow: Any = pyarrow
         text, numbers = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.float64()

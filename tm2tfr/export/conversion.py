@@ -31,7 +31,7 @@ def convert(machine: Machine, format: str) -> Written:
         return Written(_PICTURES[format][0](machine))
     if format not in TARGETS:
         what = f"machines cannot be written as {format!r}{did_you_mean(format, TARGETS)}"
-        raise ConversionError(f"{what}: choose one of {', '.join(TARGETS)}")
+        raise ConversionError(f"{what}: use one of {', '.join(TARGETS)}")
     return registry.write(machine, format)
 
 

@@ -15,6 +15,9 @@ from pathlib import Path
 from tm2tfr.errors import OutputError, listing
 from tm2tfr.export.files import WHY
 
+CLOSE = {".json": ".jsonl", ".ndjson": ".jsonl", ".tsv": ".csv", ".jpg": ".png", ".jpeg": ".png", ".gif": ".png"}
+"""Ending -> the one that is probably as good, where a command writes that."""
+
 
 def check_file(
     path: Path | None, *, reading: Iterable[str | Path | None] = (), what: str = "", endings: Sequence[str] = ()
@@ -32,7 +35,8 @@ def check_file(
     if path is None:
         return
     if endings and path.suffix.lower() not in endings:
-        named = f"name the file {path.stem or 'output'}{endings[0]}"
+        close = CLOSE.get(path.suffix.lower(), "")
+        named = f"name the file {path.stem.strip('-') or 'output'}{close if close in endings else endings[0]}"
         raise OutputError(f"{path}: {what} are written as {', '.join(endings)}: {named}")
     there = _looked_at(path)
     if there is not None and stat.S_ISDIR(there.st_mode):

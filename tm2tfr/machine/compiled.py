@@ -239,5 +239,5 @@ def _kernel(name: str) -> Any:
         from tm2tfr.machine._compiled_kernel import advance  # noqa: PLC0415  (Numba is optional, and slow to load)
     except ImportError as error:
         what = f"{name}: the compiled simulator needs Numba, which cannot be imported ({error})"
-        raise EngineError(f"{what}: install it with: pip install numba") from error
+        raise EngineError(f"{what}: install it with: pip install 'tm2tfr[fast]'") from error
     return advance

@@ -99,7 +99,7 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
         OutputError: if `format` is none of these, or ``dot`` is missing or fails.
     """
     if format not in get_args(RenderFormat):
-        raise OutputError(f"drawings cannot be made as {format!r}: choose one of {', '.join(get_args(RenderFormat))}")
+        raise OutputError(f"drawings cannot be made as {format!r}: use one of {', '.join(get_args(RenderFormat))}")
     other = "or choose .dot or .mmd, which need no program"
     drawing = _digraph(machine, large=large)
     if format == "png":

@@ -78,13 +78,13 @@ def test_yaml_is_never_taken_for_something_else(name: str) -> None:
 
 def test_unknown_formats() -> None:
     with pytest.raises(
-        ConversionError, match=r"machines cannot be read from 'jfla' \(did you mean 'jflap'\?\): choose one of yaml"
+        ConversionError, match=r"machines cannot be read from 'jfla' \(did you mean 'jflap'\?\): use one of yaml"
     ):
         registry.read("", file="f", format="jfla")
-    with pytest.raises(ConversionError, match="machines cannot be read from 'automata-lib': choose one of"):
+    with pytest.raises(ConversionError, match="machines cannot be read from 'automata-lib': use one of"):
         registry.read("", file="f", format="automata-lib")
     with pytest.raises(
-        ConversionError, match="machines cannot be written as 'doty': choose one of yaml, turingmachine.io, bb"
+        ConversionError, match="machines cannot be written as 'doty': use one of yaml, turingmachine.io, bb"
     ):
         registry.write(load("chapter"), "doty")
 

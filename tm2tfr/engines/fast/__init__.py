@@ -13,7 +13,8 @@ from tm2tfr.transformer.weights import Decoder
 if TYPE_CHECKING:
     from tm2tfr.engines.fast.session import FastSession
 
-MISSING = "the fast engine needs Numba: install it with: pip install numba, or use the dense engine"
+OTHERWISE = ", or use the dense engine"
+MISSING = f"the fast engine needs Numba: install it with: pip install 'tm2tfr[fast]'{OTHERWISE}"
 
 
 @dataclass(frozen=True)

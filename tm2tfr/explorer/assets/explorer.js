@@ -38,18 +38,18 @@
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
   var KEYS = [
     ["Space", "play, pause"],
-    ["→ ←", "a step on, a step back"],
-    ["Shift → ←", "ten steps"],
-    ["Page Down, Page Up", "a hundred steps"],
-    ["Home, End", "the first, the last position"],
-    ["↓ ↑", "the next layer, the layer before; round from the last to the embedding"],
-    ["g", "the state graph over the whole window, and back"],
+    ["→ ←", "one step forward, one step back"],
+    ["Shift → ←", "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+    ["Home, End", "the first position, the last position"],
+    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["g", "enlarge the state graph to the whole window, and back"],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
-    ["d", "to the first divergence, if there is one"],
-    ["r", "raw numbers of the residual stream"],
-    ["t", "light, dark, or as the system has it"],
-    ["?", "these keys"]
+    ["d", "jump to the first divergence, if there is one"],
+    ["r", "show the raw numbers of the residual stream"],
+    ["t", "light, dark, or the system's setting"],
+    ["?", "show these keys"]
   ];
   var Controls = class {
     constructor(store, divergence) {
@@ -64,7 +64,7 @@
       this.speed = el(
         "select",
         { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
-        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`))
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} per second`))
       );
       this.element = el(
         "nav",
@@ -227,7 +227,7 @@
       const n = this.columns[column2][i];
       return n === 0 ? null : this.texts[n - 1];
     }
-    /** A cell as the chapter writes it. */
+    /** A cell in the chapter's notation. */
     cell(column2, i) {
       if (column2 === "m" || column2 === "h") {
         const value = this.number(column2, i);
@@ -284,7 +284,7 @@
     look(layer, head, i) {
       return this.seen[layer][head](i);
     }
-    /** What the cell should be, if the check says that it is something else; undefined where it is right or unchecked. */
+    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i) {
       if (!this.spec.divergence) return void 0;
       if (i >= this.spec.checked) return column2 === "x" ? "⊥" : void 0;
@@ -300,7 +300,7 @@
       }
       return longest;
     }
-    /** Whether there was anything to compare a row with. */
+    /** Whether a row was compared with anything. */
     compared(i) {
       return i < this.spec.checked;
     }
@@ -401,7 +401,7 @@
     if (i === spec.prompt)
       return [
         token("BOS"),
-        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "how the machine starts"}: `,
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
         token(answer),
         "."
       ];
@@ -413,7 +413,7 @@
       token(q ?? "⊥"),
       ", wrote ",
       token(rows.text("b", i) ?? "⊥"),
-      ` and ${MOVED[String(rows.number("m", i))] ?? "moved in no way"}. It reads `,
+      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
       token(a),
       ` in cell ${String(head).replace("-", "−")}`
     ];
@@ -447,15 +447,15 @@
       this.machine = machine;
       this.redraw = redraw;
       const button = (text, name, act) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
-      this.smaller = button("−", "The state graph smaller", () => this.zoomTo(this.scale / STEP));
-      this.whole = button("whole", "All of the state graph", () => this.zoomTo("whole"));
-      this.large = button("enlarge", "The state graph over the whole window", () => this.enlarge());
+      this.smaller = button("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
+      this.whole = button("whole", "Show the whole state graph", () => this.zoomTo("whole"));
+      this.large = button("enlarge", "Enlarge the state graph to the whole window", () => this.enlarge());
       set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
       const zooming = el(
         "span",
         { class: "zooming" },
         this.smaller,
-        button("+", "The state graph larger", () => this.zoomTo(this.scale * STEP)),
+        button("+", "Zoom in", () => this.zoomTo(this.scale * STEP)),
         this.whole,
         this.large
       );
@@ -479,7 +479,7 @@
     nodes = /* @__PURE__ */ new Map();
     edges = /* @__PURE__ */ new Map();
     size = [1, 1];
-    /** The scale that was asked for, "whole", or "auto": all of it if it can be read then. */
+    /** The chosen scale, "whole", or "auto": the whole graph if it is readable then. */
     zoom = "auto";
     scale = 1;
     partly = false;
@@ -526,7 +526,7 @@
       this.scroll.replaceChildren(drawing);
       if (this.element.isConnected) this.fit();
     }
-    /** Give the drawing its size: all of it if it can be read then, else as much as can be, or as was asked for. */
+    /** Give the drawing its size: the whole graph if it is readable then, otherwise as much as is, or the chosen scale. */
     fit() {
       const drawing = this.scroll.querySelector("svg");
       if (!drawing) return;
@@ -548,7 +548,7 @@
       this.fit();
       this.redraw();
     }
-    /** Move a graph that is shown in part by dragging it; fingers do so anyway. */
+    /** Move a partly shown graph by dragging it; touch screens do so by themselves. */
     draggable() {
       const { scroll } = this;
       scroll.addEventListener("mousedown", (event) => event.preventDefault());
@@ -598,7 +598,7 @@
     }
     run;
     blank;
-    /** The first and the last cell of the input and of the head's way. */
+    /** The first and the last cell of the input and of the head's path. */
     lowest;
     highest;
     writes = /* @__PURE__ */ new Map();
@@ -609,7 +609,7 @@
       const cell = rows.number("h", i - 1);
       return Number.isInteger(cell) ? cell : null;
     }
-    /** What a cell holds before step i, undefined if nothing was ever written there. */
+    /** The content of a cell before step i, undefined if nothing was ever written there. */
     symbol(cell, i) {
       const writes = this.writes.get(cell);
       if (!writes) return void 0;
@@ -627,7 +627,7 @@
       for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
       return longest;
     }
-    /** The stretch of at most so many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+    /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
     stretches(window2) {
       const { run, lowest, highest, blank } = this;
       const size = Math.min(window2, highest - lowest + 1);
@@ -701,7 +701,7 @@
     room = 600;
     sizes = WIDE;
     limit = Infinity;
-    /** Take note of how wide a character and the panel are. */
+    /** Measure the width of a character and of the panel. */
     measure() {
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
@@ -732,7 +732,7 @@
     token(i, now) {
       return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
     }
-    /** Where the chips stand: all positions if there is room, else the current one, those looked at, and the latest. */
+    /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks2) {
       const { room } = this;
       this.limit = Infinity;
@@ -794,7 +794,7 @@
       const { omitted, gap, lettering } = this.sizes;
       return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
     }
-    /** What stands for tokens left out: in the tokens' own line, so that nobody takes their number for a position. */
+    /** The mark for omitted tokens: in the tokens' own line, so that nobody takes their number for a position. */
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said = `${count(missing, "more position")}, not shown`;
@@ -889,7 +889,7 @@
     return last.left + last.width;
   }
   function described(look, i) {
-    if (look.uniform) return `every score is the same: the mean of all ${i + 1} positions`;
+    if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -930,7 +930,7 @@
         wrote.replaceChildren(...this.wrote(l, i));
       });
     }
-    /** What the stream holds before the first layer. */
+    /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
       const button = el(
@@ -987,7 +987,7 @@
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
         const look = this.run.look(l, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `every score is ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || i === 0 ? [] : [
@@ -1182,7 +1182,7 @@
     stretch = () => null;
     window = 0;
     limit = 0;
-    /** Whether the tape goes on to the left of the cells shown in any row. */
+    /** Whether the tape continues to the left of the cells shown in any row. */
     cuts = false;
     now = -1;
     marked = -1;
@@ -1210,11 +1210,11 @@
       this.body.style.height = `${run.count * ROW}px`;
       this.now = -1;
     }
-    /** How many characters so many cells of the tape take, with the head's brackets and what says that it goes on. */
+    /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
     tapeWidth(window2) {
       return window2 * (1 + this.history.widest()) + 4;
     }
-    /** Show so many characters of a cell, and as many cells of the tape as there are characters of room for. */
+    /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
       const { history: history2 } = this;
       const all = history2.highest - history2.lowest + 1;
@@ -1351,7 +1351,7 @@
     size = 0;
     room = 5;
     cell = 64;
-    /** Take note of how many cells there is room for. */
+    /** Compute the number of cells for which there is room. */
     measure() {
       this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
@@ -1407,7 +1407,7 @@
       const half = bubble.offsetWidth / 2;
       bubble.style.translate = `${Math.max(half, Math.min(middle, width - half)) - middle}px`;
     }
-    /** Choose the cells to show: all if they fit, else those around the head, moving only when it comes near an end. */
+    /** Choose the cells to show: all if they fit, otherwise those around the head, which move only when it comes close to an end. */
     fit(h) {
       const { room } = this;
       const all = this.highest - this.lowest + 1;
@@ -1512,7 +1512,7 @@
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), ", is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
