@@ -267,7 +267,7 @@ def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkey
     right = Running.tensors
     monkeypatch.setattr(Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
     verdict = verify_checkpoint(folder, word="11")
-    said = "lm_head.weight: is loaded otherwise than it stands in model.safetensors"
+    said = "lm_head.weight: was not loaded as it is stored in model.safetensors"
     assert (verdict.same, verdict.weights) == (False, (said,))
 
 
@@ -288,9 +288,9 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
 def test_another_machine(folder: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
     assert not verdict.same
-    assert verdict.weights[0] == "config.json: the machine that travels with it is another"
+    assert verdict.weights[0] == "config.json: the machine stored with it is a different one"
     assert "config.json: vocab_size is 18, should be 14" in verdict.weights
-    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
+    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
 
 
 def test_words_that_cannot_be_run(folder: Path) -> None:

@@ -115,7 +115,7 @@ def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.Mo
     [
         (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
         (["--positions", "20000"], "6 causal masks of more than 2 GiB in all: use --positions 18918, or --to gpt2"),
-        (["--stock"], "--to lens does not take --stock, which is for --to gpt2: leave it out"),
+        (["--stock"], "--to lens does not take --stock, which only applies to --to gpt2: omit it"),
     ],
 )
 def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
 @there
 def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
-    assert verdict.weights[0] == "lens.json: the machine that travels with it is another"
+    assert verdict.weights[0] == "lens.json: the machine stored with it is a different one"
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
     config = json.loads((copy / "lens.json").read_text(encoding="utf-8"))
     (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}), encoding="utf-8")
