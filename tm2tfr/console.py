@@ -100,8 +100,10 @@ def traced(
         from tm2tfr.engines.fast import available
 
         if not available():
-            _warn_once("without Numba this run uses the dense engine, whose time grows with the square of the steps: "
-                "for long runs, pip install 'tm2tfr[fast]'")
+            _warn_once(
+                "without Numba this run uses the dense engine, whose time grows with the square of the steps: "
+                "for long runs, pip install 'tm2tfr[fast]'"
+            )
     if subject.machine is None and not checked:
         found = api.run(subject.decoder, word or "", **options)
     else:

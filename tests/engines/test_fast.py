@@ -312,7 +312,9 @@ def test_without_numba_the_install_line_is_shown(monkeypatch: pytest.MonkeyPatch
     assert available()
     monkeypatch.setitem(sys.modules, "numba", None)
     assert not available()
-    with pytest.raises(EngineError, match=r"^the fast engine needs Numba: install it with: pip install 'tm2tfr\[fast\]', or"):
+    with pytest.raises(
+        EngineError, match=r"^the fast engine needs Numba: install it with: pip install 'tm2tfr\[fast\]', or"
+    ):
         Fast().start(decoder)
 
 

@@ -223,7 +223,9 @@ def test_a_foreign_symbol_is_refused_as_by_the_plain_simulator() -> None:
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "tm2tfr.machine._compiled_kernel", raising=False)
-    with pytest.raises(EngineError, match=r"compiled simulator needs Numba.*: install it with: pip install 'tm2tfr\[fast\]'"):
+    with pytest.raises(
+        EngineError, match=r"compiled simulator needs Numba.*: install it with: pip install 'tm2tfr\[fast\]'"
+    ):
         CompiledSimulation(SPIN)
 
 

@@ -13,7 +13,8 @@ from tm2tfr.errors import UsageError
 
 
 @command(
-    summary="Prove, for every input, how long a run stays right", example="tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6"
+    summary="Prove, for every input, how long a run stays right",
+    example="tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6",
 )
 @options.subject
 @options.count("--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length.")
@@ -28,9 +29,7 @@ from tm2tfr.errors import UsageError
     help="Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are certified.",
 )
 @options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
-@options.choice(
-    "--engine", of=options.CERTIFIED, help="Default: all; dense with --max-steps or --max-positions."
-)
+@options.choice("--engine", of=options.CERTIFIED, help="Default: all; dense with --max-steps or --max-positions.")
 @options.choice("--dtype", of=options.DTYPES, help="Default: all; float64 with --max-steps or --max-positions.")
 @options.file("--output", "-o", help="Write the result to this .json file.")
 @options.left_boundary
