@@ -15,7 +15,10 @@ from tm2tfr.explorer import Explorer, document
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.sheet import Line, Stretch, lines
 
-pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
+]
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 LAPTOP = {"viewport": {"width": 1280, "height": 800}}

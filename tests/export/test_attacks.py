@@ -318,6 +318,7 @@ def documented(folder: Path) -> None:
     (folder / ".git").mkdir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("edit", [reordered, linked, documented])
 def test_what_decides_nothing(edit: Callable[[Path], None], target: str, folders: Any, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return Reader(monkeypatch, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # theirs
 @pytest.mark.parametrize("to", [pytest.param(name, marks=there(name)) for name in NEEDED])
 @pytest.mark.parametrize("machine", [load("chapter"), odd()], ids=lambda machine: machine.name)
@@ -126,6 +127,7 @@ def test_how_far_runs_are_generated_is_what_the_page_says() -> None:
     assert (longest["gpt2"], longest["torch"]) == (2048, 20_000)
 
 
+@pytest.mark.slow
 @there(*NEEDED)
 @pytest.mark.filterwarnings("ignore")  # theirs
 def test_the_page_on_exports_is_true(reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -273,6 +273,7 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
     raise TimeoutError(path)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_random_moments_gives_the_same_rows(tmp_path: Path) -> None:
     steps = "400_000"
     whole = tmp_path / "whole.csv"
@@ -307,6 +308,7 @@ def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 # ── every row arrives ───────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", [True, False], ids=["check", "run"])
 @pytest.mark.parametrize("steps", [1022, 1500, 3000])
 def test_every_row_of_a_dense_run_is_in_the_file(steps: int, checked: bool, tmp_path: Path) -> None:

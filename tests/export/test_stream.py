@@ -111,6 +111,7 @@ def test_a_fraction_is_text_in_json_and_a_number_in_parquet(tmp_path: Path) -> N
     assert read(tmp_path / "a.parquet") == [ODD[4]._replace(h=0.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", [*EXTENSIONS, ".CSV", ".ndjson"])
 @pytest.mark.parametrize("how", ["rows", "columns", "both"])
 def test_a_hundred_thousand_rows(tmp_path: Path, how: str, extension: str) -> None:
@@ -304,6 +305,7 @@ def filled(path: Path, how: str, *before: str) -> tuple[str, int, str]:
     return message, int(saved), same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_a_file_that_may_not_grow(tmp_path: Path, extension: str) -> None:
     path = tmp_path / f"a{extension}"
@@ -316,6 +318,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path, extension: str) -> None:
     assert path.read_bytes() == b"old"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_a_disk_that_fills_up(tmp_path: Path, extension: str) -> None:
     """A real one, of a megabyte, where a name space of one's own may be made."""
@@ -381,6 +384,7 @@ def path(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     return tmp_path / f"a{request.param}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, 1, 2, 7, 19_999, 20_000])
 def test_going_on(path: Path, at: int) -> None:
     rows = some(20_000)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import CheckpointError
-from tm2tfr.export.files import write_whole
+from tm2tfr.files import write_whole
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder, digest

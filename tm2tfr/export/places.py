@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tm2tfr.errors import OutputError, listing
-from tm2tfr.export.files import WHY
+from tm2tfr.files import WHY
 
 CLOSE = {".json": ".jsonl", ".ndjson": ".jsonl", ".tsv": ".csv", ".jpg": ".png", ".jpeg": ".png", ".gif": ".png"}
 """Ending -> the one that is probably as good, where a command writes that."""
@@ -100,6 +100,16 @@ def _check_parent(path: Path) -> None:
 def _longest_name(folder: Path) -> int:
     """Return the number of bytes that a name may have here."""
     return os.pathconf(folder, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
+
+
+def check_apart(output: Path | None, other: Path | None, option: str) -> None:
+    """Raise if two outputs of one command are the same file, which need not exist yet; `option`: that of the other one.
+
+    Raises:
+        OutputError: if they are.
+    """
+    if output is not None and other is not None and os.path.realpath(output) == os.path.realpath(other):
+        raise OutputError(f"{output}: --output and {option} name the same file: choose another name for one of them")
 
 
 def _refuse_same(path: Path, reading: Iterable[str | Path | None]) -> None:

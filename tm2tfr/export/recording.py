@@ -19,8 +19,8 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.errors import CheckpointError, Interrupted, OutputError
 from tm2tfr.export import checkpoint as checkpoints
 from tm2tfr.export.checkpoint import About
-from tm2tfr.export.files import write_whole
 from tm2tfr.export.stream import Coded, Columns, RowWriter, open_rows
+from tm2tfr.files import write_whole
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import Labels, RowBlock, as_rows
 from tm2tfr.trace.check import Progress, Trace

@@ -19,8 +19,8 @@ import numpy as np
 
 from tm2tfr.errors import OutputError
 from tm2tfr.export._stream_text import CSV, JSONL, Coded, Columns, Lines, TextEncoder
-from tm2tfr.export.files import WHY
 from tm2tfr.export.tables import format_for
+from tm2tfr.files import WHY
 from tm2tfr.trace.rows import Row
 
 __all__ = ["EXTENSIONS", "Coded", "Columns", "RowWriter", "open_rows"]

@@ -25,8 +25,8 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ShapeError, WeightFileError, listing
-from tm2tfr.export.files import write_bytes
 from tm2tfr.export.node import Node
+from tm2tfr.files import write_bytes
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices

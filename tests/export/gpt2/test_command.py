@@ -19,6 +19,7 @@ def test_export_without_verification(tmp_path: Path) -> None:
     assert (tmp_path / "x" / "model.safetensors").stat().st_size > 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

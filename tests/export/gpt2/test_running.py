@@ -40,6 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["power-of-two", "busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 @pytest.mark.parametrize(("dtype", "stock"), [("float64", False), ("float32", False), ("float64", True)])
 def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_path: Path) -> None:
@@ -49,6 +50,7 @@ def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_pa
     assert "all the simulator's" in str(found)
 
 
+@pytest.mark.slow
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)

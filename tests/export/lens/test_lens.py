@@ -104,6 +104,7 @@ def test_every_weight_is_one_of_the_gpt2s() -> None:
         assert all(theirs[other][at] for other, at in origins)
 
 
+@pytest.mark.slow
 def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", None)
     with pytest.raises(ExportError, match=r"needs TransformerLens .*: pip install 'tm2tfr\[lens\]'$"):
@@ -125,6 +126,7 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 
 
 # ── with it ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @there
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("name", "word"), WORDS)
@@ -148,6 +150,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     assert compared(model, done.native.gpt2.vocabulary, machine, "1" * 699, 1600).difference is None
 
 
+@pytest.mark.slow
 @there
 @pytest.mark.parametrize("name", ["busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 def test_exports_are_verified(name: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.export.checkpoints.reading import mapping, texts, why
 from tm2tfr.export.checkpoints.settings import shown
-from tm2tfr.export.files import WHY
+from tm2tfr.files import WHY
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder, digest
 

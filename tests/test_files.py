@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tm2tfr.errors import OutputError
-from tm2tfr.export.files import write_bytes, write_text
+from tm2tfr.files import write_bytes, write_text
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
