@@ -354,7 +354,7 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
 def test_a_line_of_model_py_that_python_reads_otherwise(folders: Callable[[str], Path], tmp_path: Path) -> None:
     copy = shutil.copytree(folders("torch"), tmp_path / "x")
     text = (copy / "model.py").read_text(encoding="utf-8")
-    comment = "  # of several the first\n"
+    comment = "  # of several, the first\n"
     assert comment in text
     (copy / "model.py").write_text(text.replace(comment, comment.replace("\n", "\u2028")), encoding="utf-8")
     assert not verify_checkpoint(copy, word="1").same

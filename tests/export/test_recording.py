@@ -337,7 +337,7 @@ def test_rows_that_are_lost_on_the_way_are_missed(engine: str, tmp_path: Path, m
     monkeypatch.setattr(RowWriter, name, forgetful)
     out = tmp_path / "rows.csv"
     with pytest.raises(
-        OutputError, match=r"the run has 2,\d{3} rows that agree, and [\d,]+ were written; see .*rows.csv.part"
+        OutputError, match=r"the run has 2,\d{3} rows that agree, but [\d,]+ were written; see .*rows.csv.part"
     ):
         api.check(DECODER, "", machine=BEAVER, engine=engine, max_steps=2100, keep_rows=False, out=out)
     assert not out.exists()

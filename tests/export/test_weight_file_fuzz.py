@@ -50,7 +50,7 @@ def _loaded(data: bytes) -> Decoder | None:
     try:
         return loads(data, file="w")
     except WeightFileError as error:
-        if not re.fullmatch(r"w: .+: (make|give) .+", str(error), re.DOTALL):
+        if not re.fullmatch(r"w: .+: (make|use) .+", str(error), re.DOTALL):
             raise
     return None
 

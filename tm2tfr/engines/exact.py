@@ -118,7 +118,7 @@ class ExactSession:
         self.logits: list[Number] = []
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token of maximal logit."""
+        """Run the next position on `token` and return the first token with the largest logit."""
         x: list[Number] = [0] * self._width
         _add(x, self._tokens[token])
         for feature, column in zip(self._features, self._place, strict=True):

@@ -34,7 +34,7 @@ class ParquetWriter(RowWriter):
             pyarrow: Any = import_module("pyarrow")  # optional, and slow to load
             import_module("pyarrow.parquet")
         except ImportError as error:
-            what = f"{path}: Parquet needs PyArrow, which does not load ({error})"
+            what = f"{path}: Parquet needs PyArrow, which cannot be imported ({error})"
             raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or use .csv or .jsonl") from error
         super().__init__(path)
         self._arrow: Any = pyarrow

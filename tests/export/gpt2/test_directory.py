@@ -109,7 +109,7 @@ def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: P
     ("symbols", "words"),
     [
         ("1x", "after the word, with or without\nspaces between its symbols."),
-        ("BOS", "after the word. Put spaces\nbetween its symbols where they would spell another token."),
+        ("BOS", "after the word. Put spaces\nbetween its symbols if they would spell another token."),
         ("BOS ", "after the word."),
         ("1 ", "after the word."),
     ],
@@ -131,7 +131,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
         exported(GPT2, MACHINE, folder)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"not an export, it holds 'config.json': choose another name, or remove it"):
+    with pytest.raises(OutputError, match=r"not an export; it contains 'config.json': choose another name, or remove it"):
         exported(GPT2, MACHINE, tmp_path / "model")
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match="there is a file with that name: choose another name for the directory"):

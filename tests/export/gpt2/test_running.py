@@ -298,7 +298,7 @@ def test_another_machine(folder: Path) -> None:
 def test_words_that_cannot_be_run(folder: Path) -> None:
     with pytest.raises(InputError, match="'2' is not in the input alphabet"):
         verify_checkpoint(folder, word="12")
-    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: give"):
+    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: use"):
         verify_checkpoint(folder, word="1" * 64)
 
 

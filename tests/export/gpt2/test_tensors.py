@@ -124,7 +124,7 @@ def test_one_changed_weight_is_seen() -> None:
 def test_weights_that_gpt2_has_no_place_for_are_refused() -> None:
     decoder = compile_machine(load("chapter"))
     bias = Matrix.from_entries(decoder.unembedding_bias.shape, {(0, 0): 1.0})
-    with pytest.raises(ExportError, match="unembedding bias, for which GPT-2 has no place"):
+    with pytest.raises(ExportError, match="unembedding bias, which GPT-2 does not have: remove it"):
         translated(replaced(decoder, {"unembedding_bias": bias}), Recipe(positions=9, max_head=8))
     assert "unembedding_bias" in matrices(decoder)
 

@@ -282,7 +282,7 @@ def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None
     (copy / "lens.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
         Running(copy)
-    with pytest.raises(ExportError, match="does not say that it is an export of a machine: give .* --to lens'"):
+    with pytest.raises(ExportError, match="does not say that it is an export of a machine: use .* --to lens'"):
         verify_checkpoint(copy)
 
 

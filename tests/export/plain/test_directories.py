@@ -266,7 +266,7 @@ def test_more_positions_than_certified_are_refused(name: str, folders: dict[str,
     assert len(model.answers([0] * 64)) == 64
     with pytest.raises(ExportError, match="65 positions, but these weights are for 64" if name == "torch" else "out of "):
         model.answers([0] * 65)
-    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: give"):
+    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: use"):
         verify_checkpoint(folders[name], word="1" * 64)
     if name == "torch":
         export_to("torch", "never-halts", tmp_path / "x", positions=20)
