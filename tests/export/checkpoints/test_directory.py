@@ -46,11 +46,15 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
 
 def test_what_another_kind_of_export_has_is_not_removed(tmp_path: Path) -> None:
     written(tmp_path / "x", ONE)
-    with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds 'a': choose another"):
+    with pytest.raises(
+        OutputError, match=r"x: this directory is not an export of this kind; it contains 'a': choose another"
+    ):
         written(tmp_path / "x", TWO)
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "a").write_text("mine", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"y: this directory is not an export, it holds 'a': choose another name, or rem"):
+    with pytest.raises(
+        OutputError, match=r"y: this directory is not an export; it contains 'a': choose another name, or rem"
+    ):
         written(tmp_path / "y", ONE)
     assert (held(tmp_path / "x"), held(tmp_path / "y")) == ({NAMES: "1", "a": "1"}, {"a": "mine"})
 
@@ -80,7 +84,7 @@ def test_what_is_put_into_an_export_while_the_new_one_is_looked_at_is_not_remove
         (folder / "notes.txt").write_text("mine", encoding="utf-8")
         (folder / ".git").mkdir()
 
-    with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds '.git', 'notes.txt'"):
+    with pytest.raises(OutputError, match=r"x: this directory .* of this kind; it contains '.git', 'notes.txt'"):
         written(folder, {**TWO, "a": ""}, look=busy)
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     (folder / ".git").rmdir()
@@ -90,7 +94,7 @@ def test_what_is_put_into_an_export_while_the_new_one_is_looked_at_is_not_remove
 def test_a_directory_called_like_a_file_of_an_export_is_not_removed(tmp_path: Path) -> None:
     folder = written(tmp_path / "x", {NAMES: "1"})
     (folder / "a").mkdir()
-    with pytest.raises(OutputError, match="it holds 'a'"):
+    with pytest.raises(OutputError, match="it contains 'a'"):
         written(folder, ONE)
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert sorted(path.name for path in folder.iterdir()) == ["a", NAMES]
