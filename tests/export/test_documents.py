@@ -60,6 +60,7 @@ class Reader:
             here.chdir(folder)
             here.syspath_prepend(Path.cwd())
             here.delitem(sys.modules, "model", raising=False)
+            here.setattr(sys, "dont_write_bytecode", False)  # as it is for a reader
             exec(text, self.variables)
             sys.modules.pop("model", None)
         return self._capsys.readouterr().out

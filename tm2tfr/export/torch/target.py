@@ -88,6 +88,9 @@ python {CODE} --attention softmax{shown}  # at a temperature that Theorem 26 of 
 ```
 
 ```python
+import sys
+
+sys.dont_write_bytecode = True  # or remove __pycache__ before verify-checkpoint, which accepts no files but the export's
 from model import load
 
 decoder = load(".")
