@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arguments": BASE | {"machine"},
     "options": {"arguments"},
     "progress": BASE | {"trace"},
-    "output": BASE | {"export"},
+    "output": BASE | {"files"},
     "console": LIBRARY | {"api", "colour", "output"},
     "colour": set(),
     "soft_console": LIBRARY | {"api", "console"},

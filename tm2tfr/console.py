@@ -100,10 +100,7 @@ def traced(
         from tm2tfr.engines.fast import available
 
         if not available():
-            _warn_once(
-                "without Numba this run uses the dense engine, whose time grows with the square of the steps: "
-                "for long runs, pip install 'tm2tfr[fast]'"
-            )
+            _warn_once("the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'")
     if subject.machine is None and not checked:
         found = api.run(subject.decoder, word or "", **options)
     else:
@@ -401,7 +398,7 @@ def _output_lost(error: BaseException) -> int | None:
     if not isinstance(error, OSError) or not streams.full(error):
         return None
     streams.silence(sys.stdout)
-    _say(f"{streams.refusal(error)}")
+    _say(str(streams.refusal(error)))
     return 2
 
 

@@ -172,9 +172,11 @@ def test_the_answers() -> None:
     no = report(PROOF, dtype="float32", positions=162, max_head=161).text().splitlines()
     assert no[1:3] == [
         "NOT certified: runs with at most 162 positions and |h| ≤ 161 on dense in float32",
-        "at most 161 positions are certified; use a wider dtype, the fast or the exact engine, "
-        "or state a bound on |h| with --max-head",
+        "at most 161 positions are certified; use a wider dtype, the fast engine or the exact engine, "
+        "or state a smaller bound on |h| with --max-head",
     ]
+    fast = report(PROOF, engine="fast", positions=10**12).text().splitlines()
+    assert fast[2].endswith("are certified; use the exact engine, or state a smaller bound on |h| with --max-head")
     exact = report(PROOF, engine="exact", positions=10**9).text().splitlines()
     assert exact[2] == "rational numbers are not rounded: there is no bound on positions or head"
     wrong = report(prove(DECODER, load("chapter"))).text().splitlines()

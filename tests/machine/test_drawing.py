@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -324,7 +325,7 @@ def test_a_drawing_that_cannot_be_made_leaves_the_old_file(tmp_path: Path, no_do
     assert sorted(os.listdir(tmp_path)) == [no_dot.name, "m.svg"]
 
 
-@pytest.mark.parametrize("broken", ["pathlib.Path.write_bytes", "os.replace"])
+@pytest.mark.parametrize("broken", ["os.fsync", "pathlib.Path.replace"])
 def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -333,20 +334,20 @@ def test_nothing_is_left_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
     old.write_text("old", encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(broken, full)
-        with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No space left on device\): choose an existing"):
+        with pytest.raises(OutputError, match=r"m\.dot: the disk is full: free some space"):
             save(EVEN, old)
     assert old.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["m.dot"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(No such file or directory\): choose an existing"):
+    with pytest.raises(OutputError, match=r"m\.dot: there is no folder .*nowhere: make it first"):
         save(EVEN, tmp_path / "nowhere" / "m.dot")
 
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"m\.dot: cannot be written \(Not a directory\)"):
+    with pytest.raises(OutputError, match=r"m\.dot: .*file is not a folder: choose a place"):
         save(EVEN, tmp_path / "file" / "m.dot")
 
 
@@ -406,3 +407,18 @@ def test_with_large_letters_it_is_the_same_graph() -> None:
     assert "fontsize=17" in large
     assert "fontsize=17" not in plain
     assert plain.splitlines()[4:] == large.splitlines()[4:]
+
+
+@posix
+def test_permissions_stay_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    private, pipe = tmp_path / "private.dot", tmp_path / "pipe.dot"
+    private.write_text("old", encoding="utf-8")
+    private.chmod(0o600)
+    save(EVEN, private)
+    assert private.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as reader:
+        got = reader.submit(pipe.read_text, encoding="utf-8")
+        save(EVEN, pipe)
+        assert got.result() == to_dot(EVEN)
+    assert pipe.is_fifo()

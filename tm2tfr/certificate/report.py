@@ -130,8 +130,15 @@ def _answer(certificate: Certificate) -> list[str]:
     head = "" if certificate.max_head is None else f" and |h| ≤ {certificate.max_head:,}"
     wanted = f"at most {certificate.asked:,} positions{head} on {certificate.engine} in {certificate.dtype}"
     lines = [f"NOT certified: runs with {wanted}", f"at most {certificate.positions:,} positions are certified"]
-    lines[1] += "; use a wider dtype, the fast or the exact engine, or state a bound on |h| with --max-head"
+    lines[1] += f"; use {_remedies(certificate)}, or state a smaller bound on |h| with --max-head"
     return [*lines, *_bounds(certificate)]
+
+
+def _remedies(certificate: Certificate) -> str:
+    """Return the dtypes and engines that may be certified for more, without those in use."""
+    wider = ["a wider dtype"] if certificate.dtype == "float32" else []
+    faster = ["the fast engine"] if certificate.engine == "dense" else []
+    return " or ".join([", ".join([*wider, *faster]), "the exact engine"]) if wider or faster else "the exact engine"
 
 
 def _bounds(certificate: Certificate) -> list[str]:
