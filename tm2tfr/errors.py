@@ -143,6 +143,18 @@ def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
+def visible(text: str) -> str:
+    r"""Return `text` for a line that people read: what cannot be printed, a line break or ESC, as ``\n`` or ``\x1b``.
+
+    A machine's names may be anything, and come from files of strangers: no name may end a line or command a terminal.
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(sign: str) -> str:
+    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+
+
 def counted(number: int, noun: str) -> str:
     """Return ``1 run`` or ``1,024 runs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

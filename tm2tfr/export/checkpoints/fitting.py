@@ -8,7 +8,7 @@ from operator import index
 from tm2tfr.certificate import Proof
 from tm2tfr.certificate.attention import Lookups, Retrieval
 from tm2tfr.certificate.rounding import DIGITS, Condition, largest
-from tm2tfr.errors import ExportError, counted
+from tm2tfr.errors import ExportError, counted, visible
 
 USUAL = 1024
 """The positions of an export where nothing is said, if they fit."""
@@ -36,7 +36,9 @@ def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
     """
     if proof.refusals or proof.lookups is None or proof.retrieval is None:
         why = f": {proof.refusals[0]}" if proof.refusals else ""
-        raise ExportError(f"{proof.machine.name}: these weights could not be shown to be right, see tm2tfr certify{why}")
+        raise ExportError(
+            f"{visible(proof.machine.name)}: these weights could not be shown to be right, see tm2tfr certify{why}"
+        )
     return proof.lookups, proof.retrieval
 
 
