@@ -51,7 +51,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         """Return ``file:line:col: what is wrong: what to do`` and the marked source line."""
-        place = self.file or ""
+        place = visible(self.file or "")
         if self.span is not None:
             place = f"{place or '<text>'}:{self.span.line}:{self.span.column}"
         tag = "warning: " if self.severity == "warning" else ""

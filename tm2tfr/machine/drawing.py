@@ -119,7 +119,8 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
         ) from error
     except OSError as error:
         raise OutputError(
-            f"drawing {visible(machine.name)}: Graphviz's 'dot' does not start ({error.strerror}): fix its installation, {other}"
+            f"drawing {visible(machine.name)}: Graphviz's 'dot' does not start ({error.strerror}): "
+            f"fix its installation, {other}"
         ) from error
 
 

@@ -54,7 +54,7 @@ class MachineError(SpecError):
 
     def __init__(self, name: str, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
-        found = (Diagnostic(what=p.what, remedy=p.remedy, file=visible(name)) for p in self.problems)
+        found = (Diagnostic(what=p.what, remedy=p.remedy, file=name) for p in self.problems)
         super().__init__(dict.fromkeys(found))
 
 

@@ -68,7 +68,7 @@ def fitting(
         return wanted, head
     tight = max(found, key=lambda c: c.use(wanted, head))
     do = "does" if wanted == 1 else "do"
-    what = f"{name}: {counted(wanted, 'position')} with |h| ≤ {head:,} {do} not fit into {dtype}{kind}"
+    what = f"{visible(name)}: {counted(wanted, 'position')} with |h| ≤ {head:,} {do} not fit into {dtype}{kind}"
     lower = _largest_head(found, wanted, head)
     options = [f"--positions {most}"] if most else []
     options += [f"--max-head {lower}"] if lower is not None else []

@@ -97,7 +97,7 @@ def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, 
 
 
 def _unlike(have: NDArray[Any] | None, want: NDArray[Any]) -> str | None:
-    """Return what of a constant is not as it should be, None if nothing is. Equal bytes may be of another shape or dtype."""
+    """Return what of a constant is not as it should be, None if nothing is: the same bytes may be of another shape."""
     if have is None:
         return "is missing"
     if have.shape != want.shape:
