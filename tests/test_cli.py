@@ -47,6 +47,7 @@ def test_the_chapters_table_is_the_published_one(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["auto", "dense", "exact", "fast"])
 def test_activation_vectors(engine: str, tmp_path: Path) -> None:
     done = tm2tfr("trace", "--input", "11", "--at", "6", "--engine", engine, cwd=tmp_path)
@@ -76,6 +77,7 @@ def test_check_prints_one_object_a_run(tmp_path: Path) -> None:
     assert (second["outcome"], second["agrees"]) == ("reject", True)
 
 
+@pytest.mark.slow
 def test_a_run_beyond_its_certificate_is_said_to_be(tmp_path: Path) -> None:
     asked = ("check", "busy-beaver-5", "--input", "", "--engine", "dense", "--dtype", "float32", "--max-steps", "2000")
     done = tm2tfr(*asked, "--format", "json", cwd=tmp_path)
@@ -158,6 +160,7 @@ def test_exercise_8_3(tmp_path: Path) -> None:
     assert "the tape is two-way and has no left boundary: omit the left-boundary option" in said
 
 
+@pytest.mark.slow
 def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text("blank: _\nstart state: A\ntable:\n  A:\n    _: {write: 1, R}\n", encoding="utf-8")
     done = tm2tfr("check", "r.yaml", "--input", "", "--dtype", "float32", "--max-steps", "3000", cwd=tmp_path)
@@ -166,6 +169,7 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
     assert tm2tfr("check", "r.yaml", "--input", "", "--max-steps", "3000", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -222,6 +226,7 @@ def test_graph_prints_dot_and_machines_lists_them(tmp_path: Path) -> None:
     assert "chapter" in [json.loads(line)["name"] for line in listed]
 
 
+@pytest.mark.slow
 def test_convert_there_and_back(tmp_path: Path) -> None:
     assert tm2tfr("convert", "palindromes", "-o", "p.tm", cwd=tmp_path).stderr.splitlines() == [
         "note: states are renamed: 'accept' to 'halt-accept', 'reject' to 'halt-reject', 'first' to '0'",
@@ -256,6 +261,7 @@ def test_long_runs_are_elided_unless_all_is_asked_for(tmp_path: Path) -> None:
     assert len(whole.splitlines()) > 109 > len(short.splitlines())
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = f"set -o pipefail; '{sys.executable}' -m tm2tfr table busy-beaver-2x4 --max-steps 3000 | head -1"

@@ -16,13 +16,14 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"errors"}
 RUN = BASE | {"machine", "transformer", "engines", "compiler", "trace"}
-LIBRARY = RUN | {"export", "certificate", "extras", "leftovers", "_version"}
+LIBRARY = RUN | {"export", "certificate", "extras", "files", "leftovers", "_version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "extras": BASE,
     "leftovers": set(),
+    "files": BASE | {"leftovers"},
     "_version": set(),
-    "machine": BASE | {"leftovers"},
+    "machine": BASE | {"files"},
     "transformer": BASE,
     "engines": BASE | {"transformer"},
     "compiler": BASE | {"machine", "transformer", "_version"},

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr import leftovers
-from tm2tfr.export.files import write_text
+from tm2tfr.files import write_text
 from tm2tfr.machine.drawing import save
 from tm2tfr.machine.library import load
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 HALF = """
 import os, signal, sys
 from pathlib import Path
-from tm2tfr.export.files import write_whole
+from tm2tfr.files import write_whole
 def half(file):
     file.write(b"half"); file.flush()
     print("writing", flush=True)

@@ -29,6 +29,7 @@ def test_its_file_is_complete_and_without_warnings_that_matter(name: str) -> Non
     assert len(machine.examples) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_its_examples(name: str) -> None:
     machine = load(name)

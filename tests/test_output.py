@@ -144,6 +144,7 @@ def program(line: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "cp1252"}, {"PYTHONIOENCODING": "ascii"}, C_LOCALE])
 def test_what_is_converted_can_be_read_again(environment: dict[str, str], greek: Path) -> None:
     line = "tm2tfr convert greek.yaml --to yaml | tm2tfr check - --format json --input ωψψ --input ''"

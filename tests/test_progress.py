@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 RUN = """
 import time
@@ -56,6 +58,7 @@ def test_shards_rows_and_rows_a_second_are_shown() -> None:
     assert int(rate.replace(",", "")) > 0
 
 
+@pytest.mark.slow
 def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
     written = on_a_terminal(RUN)
     shown = re.findall(r"([\d,]+) tokens, ([\d,]+) per second, ([\d,]+) steps of at most 50,000", written)
@@ -65,6 +68,7 @@ def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
     assert rate > 0
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_where_there_is_no_terminal() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, env=env, check=True)

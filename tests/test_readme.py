@@ -12,6 +12,7 @@ from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
 from tm2tfr import api
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_output_is_what_the_command_prints(document: str) -> None:
     assert executed(document) == (ROOT / document).read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ def test_which_reasons_say_enough(reason: str, unsaid: bool) -> None:
     assert silent(reason) is unsaid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reason", "code"),
     [("no dot: apt-get install graphviz", pytest.ExitCode.OK), ("no dot", pytest.ExitCode.TESTS_FAILED)],

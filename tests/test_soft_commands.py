@@ -53,6 +53,7 @@ def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
     assert (done.returncode, "activation vectors at position 6" in done.stdout) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

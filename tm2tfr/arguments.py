@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST = 10**18
 """No run is as long as this; a larger count is a typing error."""
 _PLAIN = re.compile(r"\d+(_\d+)*|\d{1,3}(,\d{3})+", re.ASCII)
+_SECONDS = re.compile(r"\d+(\.\d*)?([eE][-+]?\d{1,3})?|\.\d+", re.ASCII)
 _POWER = re.compile(r"(\d+)(?:\.(\d+))?[eE]\+?(\d{1,3})", re.ASCII)
 
 
@@ -61,10 +62,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
+        number = float(value) if isinstance(value, int | float) or _SECONDS.fullmatch(value.strip()) else math.nan
         if not 0 <= number < math.inf:
             self.fail(f"{value!r} is not a number of seconds: use 0 or more, for example 60", param, ctx)
         return number

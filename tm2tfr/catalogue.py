@@ -33,7 +33,8 @@ def listed(*, as_json: bool) -> Iterator[str]:
         if as_json:
             yield json.dumps(_facts(machine), ensure_ascii=False)
             continue
-        line = f"{name:<{width}}  {machine.tape:<7} {states:>3} {'states' if states > 1 else 'state ':<6} {symbols:>3} symbols  {machine.description}"
+        sizes = f"{states:>3} {'states' if states > 1 else 'state':<6} {symbols:>3} symbols"
+        line = f"{name:<{width}}  {machine.tape:<7} {sizes}  {machine.description}"
         yield line if len(line) <= room or not sys.stdout.isatty() else line[: room - 1] + "…"
 
 

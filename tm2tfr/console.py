@@ -340,8 +340,8 @@ def write(text: str, output: Path | None, argument: str) -> None:
     if output is None:
         streams.write_data(text)
         return
-    from tm2tfr.export.files import write_text
     from tm2tfr.export.places import check_file
+    from tm2tfr.files import write_text
 
     check_file(output, reading=[argument])
     write_text(output, text)

@@ -77,14 +77,14 @@ def write_data(text: str) -> None:
 def full(error: BaseException) -> bool:
     """Return whether an error says that standard output accepts no more.
 
-    Errors of a file that is written by name are handled in `tm2tfr.export.files`.
+    Errors of a file that is written by name are handled in `tm2tfr.files`.
     """
     return isinstance(error, OSError) and error.filename is None and error.errno in _FULL
 
 
 def refusal(error: OSError) -> OutputError:
     """Return the error for a standard output that accepts no more."""
-    from tm2tfr.export.files import WHY  # noqa: PLC0415  (only where it is needed)
+    from tm2tfr.files import WHY  # noqa: PLC0415  (only where it is needed)
 
     known = WHY.get(error.errno or 0)
     what, remedy = (known[0], known[1]) if known and "{" not in known[0] else (error.strerror or str(error), "redirect it")

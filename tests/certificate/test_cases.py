@@ -43,6 +43,7 @@ def vectors() -> st.SearchStrategy[list[int]]:
     return st.lists(small, min_size=WIDTH, max_size=WIDTH)
 
 
+@pytest.mark.slow
 @given(
     layers(), vectors(), vectors(), st.sampled_from([(0, 0), (-2, 3), (None, 2), (-1, None), (None, None)]), st.booleans()
 )

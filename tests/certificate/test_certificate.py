@@ -76,7 +76,7 @@ def test_a_weight_that_is_no_float32_number_has_no_certificate_in_float32() -> N
     assert [proof.largest("dense", dtype) for dtype in ("float32", "float64")] == [0, 131_072]
     found = proof.certificate("dense", "float32")
     assert not found.granted
-    assert "all weights are numbers of the dtype" in [bound.claim for bound in found.bounds if bound.slack < 0]
+    assert "all weights are representable in the dtype" in [bound.claim for bound in found.bounds if bound.slack < 0]
     assert found.statement == "nothing is certified for the engine dense in float32"
 
 
@@ -111,20 +111,22 @@ def test_a_certificate_checks_itself() -> None:
         replace(good, refusals=refusal)
     with pytest.raises(ValueError, match="the tie-break must be positive"):
         Retrieval("latest write", 0, 2 * PROOF.retrieval.ratio * 2)  # type: ignore[union-attr]
-    with pytest.raises(ValueError, match="busy-beaver-5: a two-way tape has no left boundary, and no flag for it"):
+    with pytest.raises(
+        ValueError, match="busy-beaver-5: a two-way tape has no left boundary, so it cannot have a flag for it"
+    ):
         Domain(BEAVER, flagged=True)
     with pytest.raises(ValueError, match="a bound on absolute values cannot be negative"):
         Sums(5, "symbol", -1, 0, "e_a[0]")
-    with pytest.raises(ValueError, match="a report needs a certificate: ask for an engine"):
+    with pytest.raises(ValueError, match="a report needs at least one certificate: name an engine"):
         Report(())
 
 
 @pytest.mark.parametrize(
     ("engine", "dtype", "said"),
     [
-        ("fats", None, r"unknown engine 'fats' \(did you mean 'fast'\?\): known are dense, fast, exact"),
-        ("fast", "float32", "the fast engine does not compute in 'float32': leave the dtype out"),
-        ("dense", "rational", "the dense engine does not compute in 'rational': use float32 or float64, or leave"),
+        ("fats", None, r"unknown engine 'fats' \(did you mean 'fast'\?\): use one of dense, fast, exact"),
+        ("fast", "float32", "the fast engine does not compute in 'float32': omit the dtype"),
+        ("dense", "rational", "the dense engine does not compute in 'rational': use float32 or float64, or omit it"),
     ],
 )
 def test_unknown_engines_and_dtypes(engine: str, dtype: str | None, said: str) -> None:
@@ -140,7 +142,7 @@ def test_the_table() -> None:
     found = report(PROOF, max_head=12_289).text().splitlines()
     assert found[0] == f"busy-beaver-5, weights {PROOF.digest[:16]}"
     assert found[4:] == [
-        "engine  dtype     |h|           largest N  what binds",
+        "engine  dtype     |h|           largest N  binding condition",
         "dense   float32   ≤ N - 1             161  latest write: 2·u·N·(H² + 1/2) < 1/2",
         "dense   float32   ≤ 12,289            161  latest write: 2·u·N·(H² + 1/2) < 1/2",
         "dense   float64   ≤ N - 1         131,072  latest write: 2·u·N·(H² + 1/2) < 1/2",
@@ -170,7 +172,7 @@ def test_the_answers() -> None:
     no = report(PROOF, dtype="float32", positions=162, max_head=161).text().splitlines()
     assert no[1:3] == [
         "NOT certified: runs with at most 162 positions and |h| ≤ 161 on dense in float32",
-        "certified are at most 161 positions; use a wider dtype, the fast or the exact engine, "
+        "at most 161 positions are certified; use a wider dtype, the fast or the exact engine, "
         "or state a bound on |h| with --max-head",
     ]
     exact = report(PROOF, engine="exact", positions=10**9).text().splitlines()

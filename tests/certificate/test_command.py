@@ -119,10 +119,10 @@ def test_what_was_asked_in_words(runs: Runs, words: str) -> None:
 
 
 def test_two_ways_to_ask_are_one_too_many() -> None:
-    with pytest.raises(ValueError, match="give 0 or more of each"):
+    with pytest.raises(ValueError, match="use 0 or more of each"):
         Runs(-1, 0)
     proof = prove(compile_machine(load("parity")), load("parity"))
-    with pytest.raises(ValueError, match="two ways to ask: give one of them"):
+    with pytest.raises(ValueError, match="positions and runs cannot be combined: omit one of them"):
         report(proof, positions=3, runs=Runs(1, 0))
 
 

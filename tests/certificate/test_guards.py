@@ -48,6 +48,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_equal_keys_need_no_condition_only_where_the_fast_engine_keeps_them_apart_throughout(name: str) -> None:
     decoder, apart = VARIANTS[name]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from tm2tfr.certificate import prove
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
@@ -41,6 +43,7 @@ def sabotages(decoder: Decoder, seed: int) -> list[tuple[str, Decoder]]:
     return chosen
 
 
+@pytest.mark.slow
 def test_no_decoder_that_goes_wrong_is_certified_and_refusals_name_the_layer() -> None:
     counts: Counter[str] = Counter()
     for name, words in CASES.items():

@@ -243,7 +243,7 @@ def test_a_head_that_is_wrong_in_every_way_is_taken_for_what_its_name_says() -> 
     k = next(k for k, head in enumerate(decoder.layers[2].heads) if head.name == "cell h_{i-1}-")
     lost = mutated(decoder, f"layers.3.heads.{k}.query", 1, "1/(i+1)", 1)
     found = refusals(mutated(lost, f"layers.3.heads.{k}.value", 0, "i", 2), machine)
-    assert "head 'cell h_{i-1}-' is not a lookup of h_{i-1}-, v·(2tj - j²) up to a factor: moves" in found[0]
+    assert "head 'cell h_{i-1}-' is not a lookup of h_{i-1}-, v·(2tj - j²) up to a factor: repeated moves" in found[0]
 
 
 def test_a_unit_that_is_never_active_may_write_the_position_too() -> None:
@@ -272,7 +272,7 @@ def test_weights_without_the_flag_are_said_to_have_none() -> None:
     edge = load("left-edge")
     found = refusals(compile_machine(edge, left_boundary="chapter"), edge)
     assert len(found) == 1
-    assert "a move left at cell 0 has to emit m = 0 (Exercise 8.3), and these weights have no [h=0] to tell" in found[0]
+    assert "a move left at cell 0 must emit m = 0 (Exercise 8.3), but these weights have no flag [h=0]" in found[0]
 
 
 def test_what_is_said_of_more_than_is_certified() -> None:

@@ -69,7 +69,7 @@ ENTRIES = [
         "REJ",
         0,
         1,
-        "unembedding: 1 is not the one token of maximal logit: for e_y[1] its logit is 1, that of REJ 1",
+        "unembedding: 1 is not the only token with the largest logit: for e_y[1] its logit is 1, that of REJ is 1",
     ),
     (
         ONE_WAY,
@@ -77,7 +77,7 @@ ENTRIES = [
         "ACC",
         "e_y[REJ]",
         1.5,
-        "unembedding: REJ is not the one token of maximal logit: for e_y[REJ] its logit is 1, that of ACC 1.5",
+        "unembedding: REJ is not the only token with the largest logit: for e_y[REJ] its logit is 1, that of ACC is 1.5",
     ),
     # layer 1
     (
@@ -87,7 +87,7 @@ ENTRIES = [
         "e_x[(q0,_,0)]",
         1,
         "layer 1 (unpack), feed-forward: m is not what it should be: "
-        "for token (q0,_,0), 1/(i+1) = 0 the layer adds 1, should add 0",
+        "for token (q0,_,0), 1/(i+1) = 0 the layer adds 1 but should add 0",
     ),
     (
         ONE_WAY,
@@ -95,7 +95,7 @@ ENTRIES = [
         "m = +1",
         "i",
         1,
-        "unit 'm = +1' depends on what this layer must not look at: it reads i with weight 1",
+        "unit 'm = +1' depends on a direction that this layer must not read: it reads i with weight 1",
     ),
     (ONE_WAY, "layers.1.feed_forward.output_bias", "h", 0, 1, "h is not what it should be: for token 1, 1/(i+1) = 0"),
     # layer 2
@@ -105,7 +105,7 @@ ENTRIES = [
         "h_{i-1}+/(i+1)",
         "m/(i+1)",
         1,
-        "h_{i-1}+/(i+1) is not what it should be: for m = -1, h = 0 the layer adds 0, should add 1",
+        "h_{i-1}+/(i+1) is not what it should be: for m = -1, h = 0 the layer adds 0 but should add 1",
     ),
     (
         TWO_WAY,
@@ -113,7 +113,7 @@ ENTRIES = [
         "h+/(i+1)",
         "e_b[1]",
         1,
-        "unit 'h+/(i+1)' depends on what this layer must not look at: it reads e_b[1] with weight 1",
+        "unit 'h+/(i+1)' depends on a direction that this layer must not read: it reads e_b[1] with weight 1",
     ),
     (
         ONE_WAY,
@@ -129,7 +129,7 @@ ENTRIES = [
         0,
         "i",
         1,
-        "head 'sum of moves': a row of its value matrix is not one power of two",
+        "head 'sum of moves': a row of its value matrix is not a single power of two",
     ),
     (
         ONE_WAY,
@@ -137,7 +137,7 @@ ENTRIES = [
         "h/(i+1)",
         0,
         3,
-        "its output matrix is not one power of two: h/(i+1) has the weights 3",
+        "its output matrix is not a single power of two: h/(i+1) has the weights 3",
     ),
     (
         ONE_WAY,
@@ -145,7 +145,7 @@ ENTRIES = [
         "h/(i+1)",
         0,
         0,
-        "one head has to sum the moves: there are 0 that write something",
+        "exactly one head must sum the moves: 0 heads write something",
     ),
     # layer 3
     (
@@ -155,7 +155,7 @@ ENTRIES = [
         "h/(i+1)",
         1,
         "layer 3 (read input), attention: head 'cell h' is not a lookup of h, v·(2tj - j²) up to a factor: "
-        "moves +1 again and again, tokens 1, 1, i = 1, h = 1: position 0 scores 0, position 1, the right one, 0",
+        "repeated moves +1, tokens 1, 1, i = 1, h = 1: position 0 scores 0, the right position 1 scores 0",
     ),
     (
         TWO_WAY,
@@ -163,7 +163,7 @@ ENTRIES = [
         1,
         "1/(i+1)",
         1,
-        "head 'cell h_{i-1}-' is not a lookup of h_{i-1}-, v·(2tj - j²) up to a factor: moves",
+        "head 'cell h_{i-1}-' is not a lookup of h_{i-1}-, v·(2tj - j²) up to a factor: repeated moves",
     ),
     (
         TWO_WAY,
@@ -171,7 +171,7 @@ ENTRIES = [
         0,
         "h",
         1,
-        "its score is (2·h+/(i+1) + 1·h)·(1·i) + (-1·1/(i+1))·(1·i^2), which is not of the form that this proof covers",
+        "its score is (2·h+/(i+1) + 1·h)·(1·i) + (-1·1/(i+1))·(1·i^2), which does not have the form that this proof covers",
     ),
     (ONE_WAY, "layers.3.heads.0.value", 0, "i", 2, "head 'cell h' does not carry what it should: it adds 2 times i to h"),
     (ONE_WAY, "layers.3.heads.1.output", "h_{i-1}", 0, -1, "head 'cell h_{i-1}' does not carry what it should: it adds -1"),
@@ -182,7 +182,7 @@ ENTRIES = [
         "h",
         -0.5,
         "layer 3 (read input), feed-forward: [h=0] is not what it should be: "
-        "for right of cell 0, h = 1 the layer adds 0.5, should add 0",
+        "for right of cell 0, h = 1 the layer adds 0.5 but should add 0",
     ),
     (
         TWO_WAY,
@@ -190,7 +190,7 @@ ENTRIES = [
         "e_x(h)[1] unless h < 0",
         "h-",
         1,
-        "e_x(h)[1] is not what it should be: for e_x(h+) = ⊥, h- = 1 the layer adds 1, should add 0",
+        "e_x(h)[1] is not what it should be: for e_x(h+) = ⊥, h- = 1 the layer adds 1 but should add 0",
     ),
     # layer 4
     (
@@ -200,7 +200,7 @@ ENTRIES = [
         "1/(i+1)",
         -0.5,
         "layer 4 (read tape), attention: head 'latest write' is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B: "
-        "moves +1 again and again, tokens 1, 1, i = 1, h = 1: position 0 scores 0, position 1, the right one, -0.25",
+        "repeated moves +1, tokens 1, 1, i = 1, h = 1: position 0 scores 0, the right position 1 scores -0.25",
     ),
     (TWO_WAY, "layers.4.heads.0.query", 2, "1/(i+1)", 2, "head 'latest write' is not the latest write"),
     (TWO_WAY, "layers.4.heads.0.key", 0, "h_{i-1}", 0.5, "head 'latest write' is not the latest write"),
@@ -212,14 +212,14 @@ ENTRIES = [
         0,
         "head 'latest write' does not carry what it should: it adds 0 times e_b",
     ),
-    (TWO_WAY, "layers.4.heads.0.output", "e_b(j*-1)[0]", 2, 1, "a row of its output matrix is not one power of two"),
+    (TWO_WAY, "layers.4.heads.0.output", "e_b(j*-1)[0]", 2, 1, "a row of its output matrix is not a single power of two"),
     (
         TWO_WAY,
         "layers.4.feed_forward.input",
         "h_{j*-1} = h: d",
         "h",
         0,
-        "[h_{j*-1}=h] is not what it should be: for h = 1, h_{j*-1} = 1 the layer adds -1, should add 1",
+        "[h_{j*-1}=h] is not what it should be: for h = 1, h_{j*-1} = 1 the layer adds -1 but should add 1",
     ),
     # layers 5 and 6
     (
@@ -229,7 +229,7 @@ ENTRIES = [
         0,
         0,
         "layer 5 (symbol), feed-forward: e_a[1] is not what it should be: "
-        "for [h_{j*-1}=h] = 0, written 1, input ⊥ the layer adds 1, should add 0",
+        "for [h_{j*-1}=h] = 0, written 1, input ⊥ the layer adds 1 but should add 0",
     ),
     (
         ONE_WAY,
@@ -238,7 +238,7 @@ ENTRIES = [
         "δ(q0, _)",
         1,
         "layer 6 (transition), feed-forward: e_y[ACC] is not what it should be: "
-        "for token (q0,1,0) on symbol _, at cell 0 the layer adds 1, should add 0",
+        "for token (q0,1,0) on symbol _, at cell 0 the layer adds 1 but should add 0",
     ),
     (
         TWO_WAY,
@@ -246,7 +246,7 @@ ENTRIES = [
         "δ(A, 0)",
         "i",
         -1,
-        "unit 'δ(A, 0)' depends on what this layer must not look at: it reads i with weight -1",
+        "unit 'δ(A, 0)' depends on a direction that this layer must not read: it reads i with weight -1",
     ),
 ]
 
@@ -278,7 +278,7 @@ def test_a_head_may_be_scaled_by_powers_of_two_and_by_nothing_else() -> None:
     assert refusals(scaled(4.0, 0.5), BEAVER) == []
     assert prove(scaled(4.0, 0.5), BEAVER).largest("dense", "float32") == 161
     assert "is not the latest write" in refusals(scaled(3.0, 1.0), BEAVER)[0]
-    assert "which is not of the form that this proof covers" in refusals(scaled(3.0, 1.0), BEAVER)[0]
+    assert "which does not have the form that this proof covers" in refusals(scaled(3.0, 1.0), BEAVER)[0]
 
 
 def test_a_smaller_tie_break_shortens_the_certificate_and_a_larger_one_ends_it_in_floats() -> None:
@@ -365,27 +365,27 @@ def with_head(decoder: Decoder, number: int, head: Head) -> Decoder:
 
 LOOK = ONE_WAY.layers[2].heads[0]
 STRUCTURES = [
-    (with_layer(ONE_WAY, 2, heads=()), "one head has to sum the moves: there are 0"),
-    (with_head(ONE_WAY, 2, ONE_WAY.layers[1].heads[0]), "one head has to sum the moves: there are 2"),
+    (with_layer(ONE_WAY, 2, heads=()), "exactly one head must sum the moves: 0"),
+    (with_head(ONE_WAY, 2, ONE_WAY.layers[1].heads[0]), "exactly one head must sum the moves: 2"),
     (
         with_layer(ONE_WAY, 2, heads=(replace(ONE_WAY.layers[1].heads[0], query=LOOK.query, key=LOOK.key),)),
         "head 'sum of moves' does not attend to all positions alike: its score has the term (2·h/(i+1))·(1·i)",
     ),
     (with_layer(ONE_WAY, 3, heads=(LOOK,)), "no head looks up h_{i-1}: h_{i-1} stays 0"),
     (with_head(ONE_WAY, 3, LOOK), "h is looked up twice: by 'cell h' and 'cell h'"),
-    (with_layer(ONE_WAY, 4, heads=()), "one head has to find the latest write: there are 0 that write something"),
+    (with_layer(ONE_WAY, 4, heads=()), "exactly one head must find the latest write: 0 heads write something"),
     (
         with_head(ONE_WAY, 5, LOOK),
-        "layer 5 (symbol), attention: head 'cell h' has no part in the construction: it writes h",
+        "layer 5 (symbol), attention: head 'cell h' is not part of the construction: it writes h",
     ),
     (
         with_layer(ONE_WAY, 3, heads=(replace(LOOK, mask="none"), ONE_WAY.layers[2].heads[1])),
         "head 'cell h' is not future-masked average-hard attention: mask 'none', weighting 'average-hard'",
     ),
-    (with_layer(ONE_WAY, 6, feed_forward=None), "for token 1 on symbol 1, at cell 0 the layer adds 0, should add 1"),
+    (with_layer(ONE_WAY, 6, feed_forward=None), "for token 1 on symbol 1, at cell 0 the layer adds 0 but should add 1"),
     (replace(ONE_WAY, layers=ONE_WAY.layers[:5]), "layout: the construction has six layers: this decoder has 5"),
-    (replace(ONE_WAY, bos="ACC"), "layout: the prompt has to end with BOS: bos is 'ACC'"),
-    (replace(ONE_WAY, stop=("REJ",)), "layout: the verdicts, and only they, stop a run: ACC, stop tokens ('REJ',)"),
+    (replace(ONE_WAY, bos="ACC"), "layout: the prompt must end with BOS: bos is 'ACC'"),
+    (replace(ONE_WAY, stop=("REJ",)), "layout: exactly the verdicts must stop a run: ACC, stop tokens ('REJ',)"),
     (
         replace(ONE_WAY, features=("i", "1", "1/(i+1)", "i")),
         "embedding: the position features must be 1/(i+1), 1, i, i^2, each once: they are i, 1, 1/(i+1), i",
@@ -407,16 +407,16 @@ def test_a_foreign_layout_or_vocabulary_is_refused() -> None:
     found = refusals(renamed(ONE_WAY, "h^2", Subspace("g")), CHAPTER)
     assert found == [
         "layout: a subspace is missing: there is no h^2",
-        "layout: a subspace is none of the construction's: there is g",
+        "layout: a subspace is not part of the construction: found g",
     ]
-    assert "layout: a subspace is none of the construction's: there is [h=0]" in refusals(
+    assert "layout: a subspace is not part of the construction: found [h=0]" in refusals(
         renamed(TWO_WAY, "h-", Subspace("[h=0]")), BEAVER
     )
     labels = ONE_WAY.layout.subspace("e_a").labels or ()
     found = refusals(renamed(ONE_WAY, "e_a", Subspace("e_a", ("z", *labels[1:]))), CHAPTER)
-    assert found == [f"layout: e_a has to have a direction for each label: there is no e_a[{labels[0]}]"]
+    assert found == [f"layout: e_a must have a direction for each label: there is no e_a[{labels[0]}]"]
     other = ("ACC?", *ONE_WAY.vocabulary[1:])
-    assert "layout: the vocabulary lacks a token that occurs: 1" in refusals(replace(ONE_WAY, vocabulary=other), CHAPTER)
+    assert "layout: the vocabulary lacks a token that can occur: 1" in refusals(replace(ONE_WAY, vocabulary=other), CHAPTER)
 
 
 def test_weights_of_another_machine_and_the_chapters_boundary_are_refused() -> None:
@@ -429,7 +429,7 @@ def test_weights_of_another_machine_and_the_chapters_boundary_are_refused() -> N
     found = refusals(compile_machine(mixed, left_boundary="chapter"), mixed)
     assert found == [
         "layer 6 (transition), feed-forward: e_y[(A,1,-1)] is not what it should be: "
-        "for token (A,1,0) on symbol 1, at cell 0 the layer adds 1, should add 0"
+        "for token (A,1,0) on symbol 1, at cell 0 the layer adds 1 but should add 0"
     ]
 
 
@@ -440,7 +440,7 @@ def test_a_refusal_checks_itself() -> None:
     for wrong, said in (
         ({"part": "ffn"}, "unknown part 'ffn': use one of layout, embedding"),
         ({"layer": -1}, "layer -1 is negative: layers count from 1"),
-        ({"witness": ""}, "m: a refusal needs a witness: say at which values"),
+        ({"witness": ""}, "m: a refusal needs a witness: add the values"),
     ):
         with pytest.raises(ValueError, match=said):
             Refusal(**{**good, **wrong})

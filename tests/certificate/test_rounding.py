@@ -58,6 +58,7 @@ def lookups(name: str, bound: int, dtype: str, count: int) -> Iterator[tuple[int
                     yield i, h, m, number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("tape", "name"), LOOKUPS)
 def test_no_lookup_goes_wrong_below_its_bound(tape: str, name: str, dtype: str) -> None:

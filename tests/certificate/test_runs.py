@@ -21,6 +21,7 @@ def test_float32_runs_of_the_certified_length_agree(tape: str) -> None:
     assert check(decoder, "", machine=machine, engine=Dense("float32"), max_steps=n - 2).agrees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [100, 120])
 def test_float32_writes_to_two_cells_for_ever_agree_to_the_certified_length_and_fail_within_16_times_it(cells: int) -> None:
     machine, word = rewriter(), "1" * cells

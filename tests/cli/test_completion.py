@@ -60,7 +60,7 @@ def test_completion_is_installed_once(
         "\n"
     )
     if shell != "fish":
-        assert (tmp_path / f".{shell}rc").read_text(encoding="utf-8") == f"source '{script}'\n"
+        assert (tmp_path / f".{shell}rc").read_text(encoding="utf-8") == f"source {script}\n"
 
 
 def test_a_start_file_keeps_what_it_says(
@@ -72,7 +72,7 @@ def test_a_start_file_keeps_what_it_says(
     assert tm2tfr_here(capsys, "--install-completion", "bash")[0] == 0
     first, second = (tmp_path / ".bashrc").read_bytes().splitlines()
     assert first == b"alias l='ls'  # caf\xe9"
-    assert second == f"source '{tmp_path}/config/tm2tfr/completion.bash'".encode()
+    assert second == f"source {tmp_path}/config/tm2tfr/completion.bash".encode()
 
 
 def test_another_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

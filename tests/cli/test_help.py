@@ -82,6 +82,7 @@ def test_table_takes_what_trace_takes_for_the_run() -> None:
     assert names["table"] - names["trace"] == {"format"}
 
 
+@pytest.mark.slow
 def test_a_soft_table(tmp_path: Path) -> None:
     soft = ["--attention", "softmax", "--temperature", "2^-2", "--input", "11"]
     done = tm2tfr("table", *soft, "--format", "csv", cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from tests.strategies import machines_with_inputs
@@ -15,6 +16,7 @@ from tm2tfr.trace.check import check
 TOKENS = {"accept": "ACC", "reject": "REJ", "halt": "HALT"}
 
 
+@pytest.mark.slow
 @settings(max_examples=2_000)
 @given(machines_with_inputs())
 def test_the_decoder_is_the_machine(case: tuple[Machine, str]) -> None:
@@ -34,6 +36,7 @@ def test_the_decoder_is_the_machine(case: tuple[Machine, str]) -> None:
         assert trace.rows[-1].y == TOKENS[truth.outcome]
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(machines_with_inputs())
 def test_exact_is_dense(case: tuple[Machine, str]) -> None:

@@ -120,6 +120,7 @@ def test_a_machine_that_is_there_twice_goes_the_same_way(tmp_path: Path) -> None
     assert all(ways[("copy", word)] == split for (name, word), split in ways.items() if name == "palindromes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "column"), [("machine", "machine"), ("input", "input")])
 def test_splits_by_machine_and_by_input(by: str, column: str, tmp_path: Path) -> None:
     text = (
@@ -142,6 +143,7 @@ def test_every_machine_is_told_with_its_vocabulary(tmp_path: Path) -> None:
         assert line["vocabulary"] == list(tm2tfr.compile(machine).vocabulary)
 
 
+@pytest.mark.slow
 def test_datasets_loads_a_folder_as_it_is(words: Path, tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="datasets is not installed: pip install datasets")
     script = (
@@ -176,6 +178,7 @@ def test_a_split_without_an_example_is_told_of(tmp_path: Path) -> None:
     assert "split: few" not in (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_python_of_the_documentation(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="datasets is not installed: pip install datasets")
     text = (readme.ROOT / "docs" / "how-to" / "datasets.md").read_text(encoding="utf-8")
@@ -210,6 +213,7 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @with_dask
 def test_two_workers_make_the_bytes_that_one_makes(words: Path, tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(PALINDROMES, encoding="utf-8")
@@ -246,6 +250,7 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
             process.wait()
 
 
+@pytest.mark.slow
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> None:
@@ -268,6 +273,7 @@ def test_a_worker_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> N
     assert contents(tmp_path / "data") == contents(words)
 
 
+@pytest.mark.slow
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

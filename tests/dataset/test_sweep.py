@@ -53,6 +53,7 @@ def some_two_states() -> Spec:
     return replace(spec, families=(spec.families[0][12_096:13_824:43],))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["dense", "auto"])
 def test_every_one_way_machine_with_one_state(engine: str) -> None:
     spec = read(ONE_WAY, file="spec.yaml")

@@ -265,14 +265,14 @@ def test_engines_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "dtype", "words"),
     [
-        ("dence", None, r"^unknown engine 'dence' \(did you mean 'dense'\?\): known are dense, exact, fast$"),
-        ("", None, r"^unknown engine '': known are dense, exact, fast$"),
+        ("dence", None, r"^unknown engine 'dence' \(did you mean 'dense'\?\): use one of dense, exact, fast$"),
+        ("", None, r"^unknown engine '': use one of dense, exact, fast$"),
         ("dense", "float16", r"^the dense engine computes in float64 or float32, not in 'float16'$"),
         ("dense", "rational", r"^the dense engine computes in float64 or float32, not in 'rational'$"),
         (
             "exact",
             "float64",
-            r"^the exact engine computes with rationals, not in 'float64': leave the dtype out$",
+            r"^the exact engine computes with rationals, not in 'float64': omit the dtype$",
         ),
     ],
 )

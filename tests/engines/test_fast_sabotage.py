@@ -87,6 +87,7 @@ def _place(matrix: Matrix, chance: random.Random) -> tuple[int, int, float]:
     return row, column, next((v for r, c, v in entries if (r, c) == (row, column)), 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "block"), CASES)
 def test_both_engines_follow_wrong_weights_into_the_same_wrong_tokens(name: str, block: int) -> None:
     decoder, given = compiled(name)

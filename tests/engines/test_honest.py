@@ -185,6 +185,7 @@ def first_difference(exact: Any, dense: Any) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name != "turing-1936"])
 def test_both_engines_follow_a_wrong_weight_into_the_same_wrong_tokens(name: str) -> None:
     decoder, prompt = compiled(name)

@@ -180,6 +180,7 @@ def test_a_session_that_refused_goes_on_refusing_and_can_begin_again(part: str) 
     assert session.position == 0
 
 
+@pytest.mark.slow
 def test_a_refusal_beyond_the_first_position() -> None:
     """Scores that grow with the position: the rows before the refusal are there, and a difference there goes first."""
     head = CHAPTER.layers[3].heads[0]
@@ -247,6 +248,7 @@ def through_the_commands() -> list[Any]:
     return cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", through_the_commands())
 def test_no_command_crashes(
     decoder: Decoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

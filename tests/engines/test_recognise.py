@@ -109,9 +109,9 @@ def test_a_head_that_is_recognised(query: list[Linear], key: list[Linear], kind:
 
 
 # ── the static conditions ───────────────────────────────────────────────────────────────────────────────────
-NOT_TWO = r"^\d components of its key depend on more than the position, not none or two$"
-NO_PARABOLA = r"^its score is not made of one multiple of j and one of j²$"
-NO_TIE = r"^its key has not one component that is a multiple of the position, a tie-break$"
+NOT_TWO = r"^\d components of its key depend on more than the position; expected none or two$"
+NO_PARABOLA = r"^its score is not the sum of one multiple of j and one of j²$"
+NO_TIE = r"^its key does not have exactly one tie-break, a component that is a multiple of the position$"
 NO_SIGN = r"^the sign of its tie-break is not the same at all positions$"
 
 
@@ -164,8 +164,8 @@ def test_what_a_head_before_has_written_is_no_feature_any_more() -> None:
 
 # ── what is checked in the run ──────────────────────────────────────────────────────────────────────────────
 NOT_SQUARE = "a key is not an integer (below a billion) and its square"
-NOT_CONCAVE = "a score is not concave, or has its maximum beyond all keys"
-THIN = "its keys are spread too thinly"
+NOT_CONCAVE = "a score is not concave, or its maximum lies beyond all keys"
+THIN = "its keys are too sparse"
 
 
 def guarded(decoder: Decoder, why: str, tokens: Sequence[int], at: int, name: str = "looking") -> None:

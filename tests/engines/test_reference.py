@@ -247,6 +247,7 @@ def counting(scores: str) -> Decoder:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", ["token", "place", "beginning", "all"])
 @pytest.mark.parametrize(("name", "length"), [("dense", 270), ("exact", 140)])
 def test_the_cache_grows_past_64_and_128_positions(name: str, length: int, scores: str) -> None:

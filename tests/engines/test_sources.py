@@ -135,6 +135,7 @@ def holds(classes: Any, known: Sources, one: Any, other: Any, tokens: tuple[list
             assert column.tolist() == values
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_what_is_claimed_of_a_direction_holds_in_every_run(seed: int, chance: random.Random) -> None:

@@ -100,6 +100,7 @@ def test_the_same_rows_from_both(name: str, monkeypatch: pytest.MonkeyPatch, as_
     assert hurried.hurried > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MACHINES)
 def test_sabotaged_weights_give_the_dense_engines_wrong_tokens(name: str, at_once: None, as_python: None) -> None:
     _, given = compiled(name)
@@ -115,6 +116,7 @@ def test_sabotaged_weights_give_the_dense_engines_wrong_tokens(name: str, at_onc
     assert wrong > 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chapter", "busy-beaver-4"])
 def test_compiled_it_does_the_same(name: str, at_once: None) -> None:
     for _, broken in [("", compiled(name)[0]), *mutants(name, block=6, number=4)]:
@@ -123,6 +125,7 @@ def test_compiled_it_does_the_same(name: str, at_once: None) -> None:
         assert joined(run(broken, given, sizes(4), len(want))[0])[1] == want
 
 
+@pytest.mark.slow
 def test_a_long_run_is_hurried_saved_and_restored() -> None:
     machine = load("busy-beaver-5")
     decoder = compile_machine(machine)

@@ -26,7 +26,10 @@ from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
-pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
+]
 
 
 def until(page: Any, reached: Callable[[int], bool]) -> None:

@@ -15,7 +15,10 @@ from tm2tfr.explorer import Explorer, document
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.sheet import Line, Stretch, lines
 
-pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
+]
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 LAPTOP = {"viewport": {"width": 1280, "height": 800}}
@@ -100,6 +103,7 @@ def test_a_large_graph_shows_the_current_state_in_letters_that_can_be_read(opene
     height = "[...document.querySelectorAll('.graph .node text')].map(t => t.getBoundingClientRect().height).sort()[0]"
     for i in (20, 40, 70):
         page.evaluate(f"location.hash = '#i={i}'")
+        page.wait_for_selector(f".rows .row.now[data-row='{i}']")
         assert position(page) == i
         now = page.locator(".graph .node.now").evaluate("node => node.textContent.trim()")
         assert now not in hidden(page, "seen")

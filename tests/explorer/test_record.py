@@ -65,6 +65,7 @@ def test_every_head_and_every_stream_is_what_the_engine_had(machine: str, word: 
         assert_stream(decoder, recording, i)
 
 
+@pytest.mark.slow
 def test_it_is_recorded_across_blocks() -> None:
     decoder = tm2tfr.compile("busy-beaver-5")
     recording = recorded(decoder, "", 600)

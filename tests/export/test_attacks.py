@@ -88,7 +88,7 @@ def asked(edits: Iterable[Edit], least: int, *arguments: Any) -> None:
             "config.json",
             "transformers_weights",
             "other.safetensors",
-            "other.safetensors: is not a file of such an export, and may change what is run: remove it",
+            "other.safetensors: does not belong to such an export and may change what is run: remove it",
         ),
         ("generation_config.json", "no_repeat_ngram_size", 2, "no_repeat_ngram_size is 2, should be missing"),
         ("generation_config.json", "stop_strings", ["ACC"], "stop_strings is ['ACC'], should be missing"),
@@ -124,8 +124,8 @@ def test_a_module_beside_an_export(
         1,
         [
             "weights: 1 difference",
-            "  torch.py: is not a file of such an export, and may change what is run: remove it",
-            "run: none, since only a checkpoint whose files and settings are right is run",
+            "  torch.py: does not belong to such an export and may change what is run: remove it",
+            "run: none, since a checkpoint is only run if its files and settings are right",
             f"NO: this checkpoint is not {MACHINE}",
         ],
     )
@@ -136,9 +136,9 @@ def test_a_module_beside_an_export(
     ("edit", "code", "line"),
     [
         ("local function", 1, "  model.onnx: 'functions' is not as it was written"),
-        ("doubled initializer", 2, "damaged (ValueError: the initializer 'unembedding' stands there twice)"),
+        ("doubled initializer", 2, "damaged (ValueError: the initializer 'unembedding' occurs twice)"),
         ("external data", 2, "damaged (ValueError: the initializer 'unembedding' is in another file)"),
-        ("unknown field", 1, "  model.onnx: it holds something that the format does not know"),
+        ("unknown field", 1, "  model.onnx: it contains something that the format does not know"),
     ],
 )
 def test_a_graph_with_something_else_in_it(
@@ -318,6 +318,7 @@ def documented(folder: Path) -> None:
     (folder / ".git").mkdir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("edit", [reordered, linked, documented])
 def test_what_decides_nothing(edit: Callable[[Path], None], target: str, folders: Any, tmp_path: Path) -> None:
@@ -345,7 +346,7 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
     for text in ("name: x\nblank: _\nstart state: a\ntable: {a: }", "no machine"):
         for file in files:
             rewritten(copy, file, lambda settings, text=text: change(settings, "machine", text))
-        line = f"{files[0]}: the machine that travels with it is another"
+        line = f"{files[0]}: the machine stored with it is a different one"
         assert line in verify_checkpoint(copy, machine=MACHINE).weights
 
 
@@ -353,7 +354,7 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
 def test_a_line_of_model_py_that_python_reads_otherwise(folders: Callable[[str], Path], tmp_path: Path) -> None:
     copy = shutil.copytree(folders("torch"), tmp_path / "x")
     text = (copy / "model.py").read_text(encoding="utf-8")
-    comment = "  # of several the first\n"
+    comment = "  # of several, the first\n"
     assert comment in text
     (copy / "model.py").write_text(text.replace(comment, comment.replace("\n", "\u2028")), encoding="utf-8")
     assert not verify_checkpoint(copy, word="1").same

@@ -48,6 +48,7 @@ def nasty() -> Machine:
     return Machine(transitions=rules, start="[%", blank="_", accept="#1;", name="nasty")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has("tikz.sty"), reason=NO_LATEX)
 def test_tikz_compiles(tmp_path: Path) -> None:
     compiled(*(convert(m, "tikz").text for m in [nasty(), *map(load, shipped())]), folder=tmp_path)

@@ -34,16 +34,16 @@ def test_no_folder_to_be_in(check: Callable[[Path], None], tmp_path: Path) -> No
     with pytest.raises(OutputError, match="the name is too long: choose a shorter one"):
         check(tmp_path / ("x" * 300))
     (tmp_path / "round").symlink_to(tmp_path / "round")
-    with pytest.raises(OutputError, match="its symbolic links lead round in a circle"):
+    with pytest.raises(OutputError, match="its symbolic links form a circle"):
         check(tmp_path / "round")
     assert (tmp_path / "file").read_text(encoding="utf-8") == "kept"
 
 
 def test_what_is_there_is_of_another_kind(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="it is a folder: give the name of a file in it"):
+    with pytest.raises(OutputError, match="it is a folder: name a file in it"):
         check_file(tmp_path)
     (tmp_path / "file").write_text("kept", encoding="utf-8")
-    with pytest.raises(OutputError, match="there is a file of that name: choose another name for the folder"):
+    with pytest.raises(OutputError, match="there is a file with that name: choose another name for the folder"):
         check_folder(tmp_path / "file")
 
 
@@ -67,7 +67,9 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
 def test_a_folder_of_somebody_elses_files(tmp_path: Path) -> None:
     check_folder(tmp_path, ours=["made.json"])
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(OutputError, match=r"is not empty and was not made by this command, it holds 'thesis.tex': choose"):
+    with pytest.raises(
+        OutputError, match=r"is not empty and was not made by this command; it contains 'thesis.tex': choose"
+    ):
         check_folder(tmp_path, ours=["made.json"])
     (tmp_path / "made.json").touch()
     check_folder(tmp_path, ours=["made.json"])

@@ -86,6 +86,7 @@ def test_csv_and_json_hold_the_same(chapter: SoftRun) -> None:
     assert plain["growth"][-1]["positions"] == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "begins"), [("p.png", b"\x89PNG"), ("p.svg", b"<?xml"), ("p.pdf", b"%PDF")])
 def test_plots(chapter: SoftRun, name: str, begins: bytes, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed: pip install 'tm2tfr[plot]'")

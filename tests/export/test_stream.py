@@ -111,6 +111,7 @@ def test_a_fraction_is_text_in_json_and_a_number_in_parquet(tmp_path: Path) -> N
     assert read(tmp_path / "a.parquet") == [ODD[4]._replace(h=0.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", [*EXTENSIONS, ".CSV", ".ndjson"])
 @pytest.mark.parametrize("how", ["rows", "columns", "both"])
 def test_a_hundred_thousand_rows(tmp_path: Path, how: str, extension: str) -> None:
@@ -304,18 +305,20 @@ def filled(path: Path, how: str, *before: str) -> tuple[str, int, str]:
     return message, int(saved), same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_a_file_that_may_not_grow(tmp_path: Path, extension: str) -> None:
     path = tmp_path / f"a{extension}"
     path.write_bytes(b"old")
     message, saved, same = filled(path, "limit")
-    what = f"{path}: the file is as large as a file may be here (see ulimit -f); {path}.part has the first {saved:,} rows"
+    what = f"{path}: the file has reached the size limit (see ulimit -f); {path}.part has the first {saved:,} rows"
     assert message == f"{what}: raise the limit, or choose another place"
     assert saved >= 5000
     assert same == "True True True"
     assert path.read_bytes() == b"old"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_a_disk_that_fills_up(tmp_path: Path, extension: str) -> None:
     """A real one, of a megabyte, where a name space of one's own may be made."""
@@ -381,6 +384,7 @@ def path(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     return tmp_path / f"a{request.param}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, 1, 2, 7, 19_999, 20_000])
 def test_going_on(path: Path, at: int) -> None:
     rows = some(20_000)
@@ -397,22 +401,24 @@ def test_going_on_where_there_is_too_little(path: Path) -> None:
     cut_off(path, some(10))
     with pytest.raises(OutputError) as caught:
         open_rows(path, resume_at=11)
-    what = f"{path}.part: it has 10 rows, fewer than the 11 to go on after"
-    assert str(caught.value) == f"{what}: go on after fewer, or start again"
+    what = f"{path}.part: it has 10 rows, fewer than the 11 after which to resume"
+    assert str(caught.value) == f"{what}: resume after fewer, or start again"
     assert len(read(Path(f"{path}.part"))) == 10
 
 
 def test_going_on_where_there_is_nothing(path: Path) -> None:
     with pytest.raises(OutputError) as caught:
         open_rows(path, resume_at=0)
-    assert str(caught.value) == f"{path}.part: there is no such file to go on with: start again"
-    with pytest.raises(OutputError, match="it cannot be gone on with after -1 rows: give 0 or more"):
+    assert str(caught.value) == f"{path}.part: there is no such file to resume: start again"
+    with pytest.raises(OutputError, match="it cannot be resumed after -1 rows: use 0 or more"):
         open_rows(path, resume_at=-1)
 
 
 def test_going_on_with_another_file(tmp_path: Path) -> None:
     (tmp_path / "a.csv.part").write_bytes(b"name,price\n")
-    with pytest.raises(OutputError, match="its first line is not that of a table of rows: start again elsewhere"):
+    with pytest.raises(
+        OutputError, match="its first line is not the header of a table of rows: start again with another name"
+    ):
         open_rows(tmp_path / "a.csv", resume_at=0)
     assert (tmp_path / "a.csv.part").read_bytes() == b"name,price\n"
 
@@ -420,8 +426,8 @@ def test_going_on_with_another_file(tmp_path: Path) -> None:
 def test_parquet_does_not_go_on(tmp_path: Path) -> None:
     with pytest.raises(OutputError) as caught:
         open_rows(tmp_path / "a.parquet", resume_at=0)
-    what = f"{tmp_path}/a.parquet: a Parquet file that was cut off cannot be gone on with"
-    assert str(caught.value) == f"{what}: start again, or write .csv or .jsonl, which can"
+    what = f"{tmp_path}/a.parquet: a Parquet file that was cut off cannot be resumed"
+    assert str(caught.value) == f"{what}: start again, or use .csv or .jsonl"
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
@@ -430,24 +436,29 @@ def test_what_was_cut_off_is_not_lost(tmp_path: Path, extension: str) -> None:
     part.write_bytes(b"hours of work")
     with pytest.raises(OutputError) as caught:
         open_rows(tmp_path / f"a{extension}")
-    what = f"{part}: it is what a run that was cut off has left, or one that goes on"
-    assert str(caught.value) == f"{what}: go on with that run, or move the file away or delete it"
+    what = f"{part}: this file was left by a run that was cut off, or belongs to one that is running"
+    assert str(caught.value) == f"{what}: resume that run, or move or delete the file"
     assert part.read_bytes() == b"hours of work"
 
 
 # ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("name", "kind"), [("a.txt", "the extension '.txt'"), ("a.json", "the extension '.json'"), ("a", "no extension")]
+    ("name", "kind"),
+    [
+        ("a.txt", "'.txt' is not a format for rows"),
+        ("a.json", "'.json' is not a format for rows"),
+        ("a", "a file for rows needs an extension"),
+    ],
 )
 def test_another_extension(tmp_path: Path, name: str, kind: str) -> None:
     with pytest.raises(OutputError) as caught:
         open_rows(tmp_path / name)
-    assert str(caught.value) == f"{tmp_path}/{name}: {kind} says no format for rows: use one of .csv, .jsonl, .parquet"
+    assert str(caught.value) == f"{tmp_path}/{name}: {kind}: use one of .csv, .jsonl, .parquet"
 
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    message = r"Parquet needs PyArrow.*: install it with: pip install pyarrow, or write .csv or .jsonl$"
+    message = r"Parquet needs PyArrow.*: install it with: pip install 'tm2tfr\[parquet\]', or use .csv or .jsonl$"
     with pytest.raises(OutputError, match=message):
         open_rows(tmp_path / "a.parquet")
     assert os.listdir(tmp_path) == []
@@ -460,8 +471,8 @@ def test_places_that_are_none(tmp_path: Path, extension: str) -> None:
     os.mkfifo(tmp_path / f"pipe{extension}")
     for where, what in {
         f"no/{name}": f"there is no folder {tmp_path}/no: make it first",
-        "folder.csv": "it is a folder: give the name of a file in it",
-        f"pipe{extension}": "it is a pipe or a device: rows are written to a file only, give the name of one",
+        "folder.csv": "it is a folder: name a file in it",
+        f"pipe{extension}": "it is a pipe or a device, but rows need a file: name one",
         f"{'a' * 250}{extension}": "the name is too long: choose a shorter one",
     }.items():
         with pytest.raises(OutputError) as caught:
@@ -480,7 +491,7 @@ def test_half_a_character(tmp_path: Path, extension: str, columns: bool) -> None
     with pytest.raises(OutputError) as caught:
         writer.write_columns(by_column(bad)) if columns else writer.write(bad)
     what = "'\\ud800' (U+D800) is half a character and cannot be written as UTF-8"
-    assert str(caught.value) == f"{writer.path}: {what}; {writer.part} has the first 10 rows: take it out"
+    assert str(caught.value) == f"{writer.path}: {what}; {writer.part} has the first 10 rows: remove it"
     assert read(writer.part) == rows
 
 
@@ -489,17 +500,17 @@ def test_a_closed_file_takes_no_rows(tmp_path: Path) -> None:
         pass
     writer.close()
     writer.abort()
-    with pytest.raises(OutputError, match=r"a.csv: no row can be added, the file is closed: open another one"):
+    with pytest.raises(OutputError, match=r"a.csv: the file is closed, so no row can be added: open another one"):
         writer.write(some(1))
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"h": np.arange(4)}, r"column h: shape \(4,\), the rows are 3: give every column as many entries"),
-        ({"h": np.zeros((3, 1), int)}, r"column h: shape \(3, 1\), the rows are 3"),
-        ({"m": np.zeros(3)}, "column m: float64 numbers: give integers, or use write for such rows"),
-        ({"x": Coded(np.array([0, 1, 2]), ["a", "b"])}, "column x: codes from 0 to 2 for 2 labels: a code is -1"),
+        ({"h": np.arange(4)}, r"column h: shape \(4,\) for 3 rows: give every column one entry per row"),
+        ({"h": np.zeros((3, 1), int)}, r"column h: shape \(3, 1\) for 3 rows"),
+        ({"m": np.zeros(3)}, "column m: float64 numbers: use integers, or write for such rows"),
+        ({"x": Coded(np.array([0, 1, 2]), ["a", "b"])}, "column x: codes from 0 to 2 for 2 labels: a code must be -1"),
         ({"x": Coded(np.array([0, -2, 0]), ["a", "b"])}, "column x: codes from -2 to 0 for 2 labels"),
     ],
 )

@@ -125,6 +125,7 @@ def test_html_and_markdown_read_back(name: str) -> None:
     assert in_html.count("<u>") == in_markdown.count("<strong>") == sum(row.q is not None for row in trace.rows)
 
 
+@pytest.mark.slow
 @given(machines_with_inputs())
 def test_text_is_aligned_and_says_the_cells(case: tuple[Machine, str]) -> None:
     trace = traced(*case, max_steps=30)

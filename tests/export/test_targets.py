@@ -68,21 +68,23 @@ def test_without_the_program_the_advice_fits_the_command(
 
 
 def test_unknown_targets_and_options() -> None:
-    with pytest.raises(ExportError, match=r"nothing is exported to 'gtp2' \(did you mean 'gpt2'\?\): use gpt2"):
+    with pytest.raises(ExportError, match=r"there is no export to 'gtp2' \(did you mean 'gpt2'\?\): use gpt2"):
         target("gtp2")
-    with pytest.raises(ExportError, match="--to gpt2 does not take --brand-new, which is for --to no target: leave it out"):
+    with pytest.raises(
+        ExportError, match="--to gpt2 does not take --brand-new, which only applies to --to no target: omit it"
+    ):
         target("gpt2", ["brand_new"])
 
 
 def test_directories_that_are_not_known(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"none: config.json cannot be read: give a directory made by 'tm2tfr export'"):
+    with pytest.raises(ExportError, match=r"none: config.json cannot be read: use a directory made by 'tm2tfr export'"):
         verify_checkpoint(tmp_path / "none")
     for text, words in (
         ("{", r"damaged \(JSONDecodeError"),
         ("{}", r"damaged \(KeyError"),
         (
             json.dumps({"format": "tm2tfr-llama", "provenance": {}}),
-            "an export of format 'tm2tfr-llama', which this version",
+            "this export has format 'tm2tfr-llama', which this version",
         ),
     ):
         (tmp_path / "tm2tfr.json").write_text(text, encoding="utf-8")

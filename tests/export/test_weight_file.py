@@ -217,13 +217,14 @@ def test_too_large_a_matrix_is_not_written() -> None:
     with pytest.raises(WeightFileError) as caught:
         dumps(wide(2**24 + 1, {}))
     assert str(caught.value) == (
-        "layers.1.heads.0.query: shape (16777217, 2): a weight file takes up to 2^24 rows or columns"
+        "layers.1.heads.0.query: shape (16777217, 2): a weight file can have at most 2^24 rows or columns"
     )
     with pytest.raises(WeightFileError) as caught:
         dumps(wide(2**24, {}))
     assert str(caught.value) == (
-        "its heads have 16,777,217 components (d_k and d_v) for 3 entries that are not 0, and up to 2,097,152 are read: "
-        "leave out components that are 0"
+        "its heads have 16,777,217 components (d_k and d_v) for 3 entries that are not 0, but at most 2,097,152 "
+        "are allowed: "
+        "remove components that are 0"
     )
     assert loads(dumps(wide(2**21 - 1, {}))) == wide(2**21 - 1, {})
 
@@ -242,7 +243,8 @@ def test_a_small_file_cannot_ask_for_long_vectors() -> None:
     with pytest.raises(WeightFileError) as caught:
         loads(data, file="w")
     assert str(caught.value) == (
-        "w: its heads have 16,777,217 components (d_k and d_v) for 5 entries that are not 0, and up to 2,097,152 are read: "
+        "w: its heads have 16,777,217 components (d_k and d_v) for 5 entries that are not 0, but at most 2,097,152 "
+        "are allowed: "
         "make it again with 'tm2tfr compile'"
     )
 

@@ -25,7 +25,7 @@ from tm2tfr.machine.spec import Machine, Rule
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 AGAIN = "make it again with 'tm2tfr compile'"
-GIVE = "give a file made by 'tm2tfr compile'"
+GIVE = "use a file made by 'tm2tfr compile'"
 QUERY = "layers.1.heads.0.query"
 
 
@@ -63,8 +63,8 @@ def refusal(data: bytes) -> str:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     want = {
         tmp_path / "no": f"{tmp_path}/no: there is no such file: check the name",
-        tmp_path: f"{tmp_path}: it is a folder: give the weight file in it",
-        tmp_path / "a\0": f"{str(tmp_path / 'a') + chr(0)!r}: it cannot be read (embedded null byte): give a weight file",
+        tmp_path: f"{tmp_path}: it is a folder: name the weight file in it",
+        tmp_path / "a\0": f"{str(tmp_path / 'a') + chr(0)!r}: it cannot be read (embedded null byte): use a weight file",
     }
     for path, message in want.items():
         with pytest.raises(WeightFileError) as caught:
@@ -86,23 +86,23 @@ def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr(Path, "read_bytes", fails)
-    with pytest.raises(WeightFileError, match=re.escape("'w': it cannot be read (out of memory): give a weight file")):
+    with pytest.raises(WeightFileError, match=re.escape("'w': it cannot be read (out of memory): use a weight file")):
         load("w")
 
 
 # ── no weight file ──────────────────────────────────────────────────────────────────────────────────────────
 HUGE = 10**30
-FOREIGN = f"w: a safetensors file of another program (its metadata has no 'tm2tfr'): {GIVE}"
+FOREIGN = f"w: this safetensors file is from another program (its metadata has no 'tm2tfr'): {GIVE}"
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", f"w: it is empty: {AGAIN}"),
-        (b"name: increment\nblank: _\n", f"w: not a safetensors file: {GIVE}"),
-        (b"\x93NUMPY\1\0\x76\0", f"w: not a safetensors file: {GIVE}"),
-        (b"{", f"w: not a safetensors file: {GIVE}"),
-        (bytes(100), f"w: not a safetensors file: {GIVE}"),
+        (b"name: increment\nblank: _\n", f"w: it is not a safetensors file: {GIVE}"),
+        (b"\x93NUMPY\1\0\x76\0", f"w: it is not a safetensors file: {GIVE}"),
+        (b"{", f"w: it is not a safetensors file: {GIVE}"),
+        (bytes(100), f"w: it is not a safetensors file: {GIVE}"),
         (
             (2**62).to_bytes(8, "little") + b"{}",
             f"w: its header claims to be {2**62} bytes long, so it is damaged: {AGAIN}",
@@ -130,12 +130,12 @@ FOREIGN = f"w: a safetensors file of another program (its metadata has no 'tm2tf
         (framed({"__metadata__": {"tm2tfr": "{}"}}), "w: the metadata has no 'format': make the file again with"),
         (
             framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weight"}'}}),
-            "w: format in the metadata is 'tm2tfr-weight' (did you mean 'tm2tfr-weights'?), which this tm2tfr does not "
-            "know: known are tm2tfr-weights: make the file again with 'tm2tfr compile'",
+            "w: format in the metadata should be tm2tfr-weights, is 'tm2tfr-weight' (did you mean 'tm2tfr-weights'?): "
+            "make the file again with 'tm2tfr compile'",
         ),
         (
             framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "2"}'}}),
-            "w: a weight file of version '2', and this tm2tfr reads version '1': make it again with this tm2tfr, "
+            "w: this weight file has version '2', but this tm2tfr reads version '1': make it again with this tm2tfr, "
             "or load it with the one that made it",
         ),
         (
@@ -162,10 +162,12 @@ def test_every_truncation_is_noticed() -> None:
     data = small()
     header = 8 + int.from_bytes(data[:8], "little")
     for size in [*range(1, 9), *range(9, header, 97), header - 1]:
-        assert refusal(data[:size]).startswith(("w: not a safetensors file", "w: it ends in the middle of its header"))
+        assert refusal(data[:size]).startswith(
+            ("w: it is not a safetensors file", "w: it ends in the middle of its header")
+        )
     for size in [header, *range(header + 1, len(data), 1013), len(data) - 1]:
-        assert refusal(data[:size]).startswith("w: damaged or truncated (Error while deserializing: ")
-    assert refusal(data + b"\0").startswith("w: damaged or truncated (Error while deserializing: ")
+        assert refusal(data[:size]).startswith("w: it is damaged or truncated (Error while deserializing: ")
+    assert refusal(data + b"\0").startswith("w: it is damaged or truncated (Error while deserializing: ")
 
 
 # ── a changed one ───────────────────────────────────────────────────────────────────────────────────────────
@@ -221,13 +223,11 @@ METADATA: list[tuple[Change, str]] = [
     (_set("layers", 2, "heads", 0, "name", 7), "layers[2].heads[0].name in the metadata should be text, is a whole number"),
     (
         _set("layers", 2, "heads", 0, "mask", "futur"),
-        "layers[2].heads[0].mask in the metadata is 'futur' (did you mean 'future'?), which this tm2tfr does not know: "
-        "known are future",
+        "layers[2].heads[0].mask in the metadata should be future, is 'futur' (did you mean 'future'?)",
     ),
     (
         _set("layers", 2, "heads", 0, "weighting", "sparsemax"),
-        "layers[2].heads[0].weighting in the metadata is 'sparsemax', which this tm2tfr does not know: "
-        "known are average-hard, softmax",
+        "layers[2].heads[0].weighting in the metadata should be average-hard or softmax, is 'sparsemax'",
     ),
     (_set("layers", 2, "feed_forward", 5), "layers[2].feed_forward in the metadata should be an object, is a whole number"),
     (
@@ -258,8 +258,11 @@ WEIGHTS: list[tuple[Change, str]] = [
         _tensor("unembedding_bias", np.zeros((8, 1), dtype=np.int64)),
         "the tensor 'unembedding_bias' should be a matrix of float64",
     ),
-    (_tensor("unembedding_bias", np.zeros((8, 1), dtype=np.float32)), "the tensor 'unembedding_bias' is of dtype float32"),
-    (_tensor("unembedding_bias", np.zeros((8, 1, 1))), "the tensor 'unembedding_bias' is of shape (8, 1, 1)"),
+    (
+        _tensor("unembedding_bias", np.zeros((8, 1), dtype=np.float32)),
+        "the tensor 'unembedding_bias' has the dtype float32",
+    ),
+    (_tensor("unembedding_bias", np.zeros((8, 1, 1))), "the tensor 'unembedding_bias' has the shape (8, 1, 1)"),
     (_tensor("unembedding_bias", np.full((8, 1), np.nan)), "a weight is not a finite number: weights must be finite"),
     (_tensor("unembedding_bias", np.full((8, 1), np.inf)), "a weight is not a finite number: weights must be finite"),
     (_set("vocabulary", 1, "1"), "the vocabulary contains a token twice"),
@@ -346,13 +349,13 @@ def test_hostile_shapes_cost_nothing(dtype: str, shape: Any) -> None:
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
         tracemalloc.stop()
-    assert found.startswith(("w: damaged or truncated (", "w: the tensor 'a' is of "))
+    assert found.startswith(("w: it is damaged or truncated (", "w: the tensor 'a' has the "))
 
 
 def test_tensors_over_each_other_are_refused() -> None:
     one = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}
     data = framed({"__metadata__": {"tm2tfr": json.dumps(document(small()))}, "a": one, "b": one}, bytes(8))
-    assert refusal(data).startswith("w: damaged or truncated (Error while deserializing: ")
+    assert refusal(data).startswith("w: it is damaged or truncated (Error while deserializing: ")
 
 
 def test_a_machine_is_no_weight_file(tmp_path: Path) -> None:
@@ -360,4 +363,4 @@ def test_a_machine_is_no_weight_file(tmp_path: Path) -> None:
     path.write_text(chapter().yaml or "name: x", encoding="utf-8")
     with pytest.raises(WeightFileError) as caught:
         load(path)
-    assert str(caught.value) == f"{path}: not a safetensors file: {GIVE}"
+    assert str(caught.value) == f"{path}: it is not a safetensors file: {GIVE}"

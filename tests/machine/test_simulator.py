@@ -52,6 +52,7 @@ LONG = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, id=c["name"], marks=LONG if c["executed_steps"] > 10_000_000 else ()) for c in PUBLISHED],

@@ -24,6 +24,7 @@ print(json.dumps({**trace.as_dict(), "reach": trace.reach, "kB": int(status.spli
 """
 
 
+@pytest.mark.slow
 def test_all_47_176_870_steps_run_in_the_decoder_and_agree() -> None:
     """Published: 47,176,870 steps, 4,098 ones (Marxen and Buntrock 1990)."""
     done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, encoding="utf-8", check=True, cwd=ROOT)
@@ -36,6 +37,7 @@ def test_all_47_176_870_steps_run_in_the_decoder_and_agree() -> None:
     assert most >= said["tokens"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
 def test_a_sample_of_the_machines_with_two_states(part: int) -> None:
     spec = load_spec("two-states")

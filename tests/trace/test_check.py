@@ -26,6 +26,7 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(machines_with_inputs())
 def test_the_whole_residual_stream_is_as_specified(case: tuple[Machine, str]) -> None:

@@ -82,7 +82,7 @@ def test_a_cell_that_differs_goes_first() -> None:
 @pytest.mark.parametrize("stop", [(), ("ACC",), ("ACC", "REJ", "(q2,x,+1)")])
 def test_nothing_is_certified(stop: tuple[str, ...]) -> None:
     proof = prove(stopping("chapter", stop), load("chapter"))
-    assert {refusal.what for refusal in proof.refusals} == {"the verdicts, and only they, stop a run"}
+    assert {refusal.what for refusal in proof.refusals} == {"exactly the verdicts must stop a run"}
     assert (proof.largest("exact"), proof.largest("fast"), proof.largest("dense")) == (0, 0, 0)
 
 
@@ -97,7 +97,7 @@ def test_every_command_says_so(
     word = [] if command == "certify" else ["--input", "11"]
     code = run([command, "endless.safetensors", *word, *options])
     out, err = capsys.readouterr()
-    said = {"certify": "the verdicts, and only they, stop a run"}.get(command, "the stop tokens should be ACC, REJ")
+    said = {"certify": "exactly the verdicts must stop a run"}.get(command, "the stop tokens should be ACC, REJ")
     assert (code, said in out + err) == (2 if command == "soften" else 1, True), out + err
 
 

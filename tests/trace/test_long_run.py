@@ -65,6 +65,7 @@ def test_a_token_that_the_decoder_does_not_have_is_not_made_up() -> None:
 
 
 # ── the run ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_the_same_trace_as_from_the_plain_check(name: str) -> None:
     machine = load(name)
@@ -89,6 +90,7 @@ def test_random_machines(case: tuple[Machine, str]) -> None:
     assert rows == list(want.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_sabotage_is_caught_at_the_same_cell_with_the_same_cause(name: str) -> None:
     machine = load(name)
@@ -116,6 +118,7 @@ def test_a_head_that_is_not_recognised_is_scanned_and_the_trace_says_so() -> Non
     assert trace.as_dict()["scanned"] == list(trace.scanned)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(machines_with_inputs(), st.data())
 def test_a_run_that_is_begun_again_is_a_new_run(case: tuple[Machine, str], data: st.DataObject) -> None:
@@ -131,6 +134,7 @@ def test_a_run_that_is_begun_again_is_a_new_run(case: tuple[Machine, str], data:
         assert [list(map(list, b)) for b in blocks] == [list(map(list, b)) for b in wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_sabotaged_run_that_is_begun_again_goes_wrong_in_the_same_way(name: str) -> None:
     machine = load(name)

@@ -42,6 +42,7 @@ def tokens_of(decoder: Decoder, word: str, most: int = 120) -> list[str]:
 
 
 # ── uniform-tieless, checked ────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(machines_with_inputs())
 def test_every_head_is_uniform_or_tieless_with_the_claimed_gap_in_exact_arithmetic(found: tuple[Any, str]) -> None:
@@ -177,6 +178,7 @@ def layer_errors(layer: Layer, u: NDArray[Any], soft_u: NDArray[Any], temperatur
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     st.data(),

@@ -269,6 +269,7 @@ def check_latest(keys: Sequence[int]) -> None:
                 assert read(x, LATEST_LAYOUT, "found", "at") == [prefix[attended[0]], attended[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(-2, 3))
 def test_latest_attends_to_the_latest_wanted_key_or_a_nearest_one(first: int) -> None:
     for rest in product(range(-2, 3), repeat=4):

@@ -1,4 +1,4 @@
-"""Certificates: that weights simulate a machine, and up to which length an engine's rounding leaves it so."""
+"""Certificates: that weights simulate a machine, and up to which length this survives an engine's rounding."""
 
 from __future__ import annotations
 

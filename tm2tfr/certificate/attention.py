@@ -1,19 +1,19 @@
-"""Attention heads, from their matrices: what they attend to in exact arithmetic, and what they carry.
+"""Attention heads, from their matrices: the positions they attend to in exact arithmetic, and what they carry.
 
-Query and key are linear forms of what the stream has to hold; their product is a polynomial in the head position h,
-the key and v = 1/(i+1), of which the following is demanded, exactly.
+Query and key are linear forms of what the stream must hold; their product is a polynomial in the head position h,
+the key and v = 1/(i+1), which must be exactly the following.
 
 Sum of moves (Eq. 8.6). No component has entries in both the query and the key: all scores are 0.
 
 Lookup of t (Eqs. 8.8, 8.11). Key components i and i^2; the score of j is B·v·(2tj - j²) = B·v·(t² - (t-j)²) with
-B > 0: for 0 ≤ t ≤ i maximal at j = t alone, by at least B·v. Here t is h or h_{i-1}, or on a two-way tape the
+B > 0: for 0 ≤ t ≤ i it is maximal at j = t alone, by at least B·v. Here t is h or h_{i-1}, or on a two-way tape the
 positive or negative part of one. |h_i| ≤ i, since h_0 = 0 and no move is longer than 1, and |h_{i-1}| ≤ i - 1 or 0.
 
 Latest write (Eq. 8.15). Key components k = h_{j-1}, k² and j; the score is B·(2hk - k²) + T·v·j with 0 < T ≤ B.
 Scores of different k differ by a multiple of B or more, tie-breaks by less than T·v·(i+1) = T: the nearest key wins,
-and of several positions with that key the last. *Written cell*: j* has k = h, and e_b is its symbol (none where the
+and of several positions with that key the last. *Written cell*: j* has k = h, and e_b is its symbol (none if the
 key is the 0 of a prompt position: e_b is 0 there). *Unwritten cell*: the keys are {0, h_0, …, h_{i-1}}, a set
-without gaps, as moves are at most 1 and h_0 = 0; if h_i is not among them it is just above the largest or just
+without gaps, as moves are at most 1 and h_0 = 0; if h_i is not among them, it is just above the largest or just
 below the smallest, so the nearest key is unique, h_i - 1 or h_i + 1, all others lie further on the same side, and
 h_{j*-1} ≠ h_i: the flag of layer 4 is 0. (With keys on both sides a tie could average to h_i itself; there are none.)
 
@@ -33,6 +33,7 @@ from tm2tfr.certificate.feed_forward import power_of_two
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.witness import latest_witness, lookup_witness
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.errors import counted
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
@@ -45,7 +46,7 @@ Carried = dict[tuple[str, str], Number]
 
 @dataclass(frozen=True)
 class Retrieval:
-    """What is proved of the head of layer 4: `ratio` = T/B, a power of two, at most 1; its number in the layer."""
+    """What is proved about the head of layer 4: `ratio` = T/B, a power of two, at most 1; `head`: its index."""
 
     name: str
     head: int
@@ -53,19 +54,19 @@ class Retrieval:
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio <= 1:
-            raise ValueError(f"head {self.name!r}: the tie-break must be positive and at most the gap of two keys")
+            raise ValueError(f"head {self.name!r}: the tie-break must be positive and at most the gap between two keys")
 
 
 @dataclass(frozen=True)
 class Lookups:
-    """What is proved of the heads of layer 3: the name of one that looks up h, and of one that looks up h_{i-1}."""
+    """What is proved about the heads of layer 3: the name of one that looks up h, and of one that looks up h_{i-1}."""
 
     here: str
     before: str
 
 
 class AttentionProof:
-    """The proof of all heads: refusals, and what the bounds on rounding have to know."""
+    """The proof of all heads: refusals, and what the bounds on rounding need."""
 
     def __init__(self, decoder: Decoder, domain: Domain) -> None:
         self._decoder, self._domain = decoder, domain
@@ -85,12 +86,12 @@ class AttentionProof:
                 yield found
 
     def _hard(self, n: int, heads: Iterable[Head]) -> Iterator[Refusal]:
-        """Refuse another kind of attention, of heads that write nothing too: not every engine runs it."""
+        """Refuse any other kind of attention, even in heads that write nothing: not every engine runs it."""
         for head in heads:
             if (head.mask, head.weighting) != ("future", "average-hard"):
                 text = f"mask {head.mask!r}, weighting {head.weighting!r}"
                 if head.weighting == "softmax":
-                    text += ", of which nothing is proved here (tm2tfr soften measures it)"
+                    text += ", about which nothing is proved here (tm2tfr soften measures it)"
                 yield self._refuse(n, f"head {head.name!r} is not future-masked average-hard attention", text)
 
     def _plain(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
@@ -102,12 +103,12 @@ class AttentionProof:
                         where = self._names[row] if name == "output" else f"component {row}"
                         text = f"{where} has the weights {', '.join(f'{w:g}' for w in entries.values())}"
                         yield self._refuse(
-                            n, f"head {head.name!r}: a row of its {name} matrix is not one power of two", text
+                            n, f"head {head.name!r}: a row of its {name} matrix is not a single power of two", text
                         )
 
     def _none(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
         for _, head in heads:
-            yield self._refuse(n, f"head {head.name!r} has no part in the construction", f"it writes {self._target(head)}")
+            yield self._refuse(n, f"head {head.name!r} is not part of the construction", f"it writes {self._target(head)}")
 
     # ── layer 2 ─────────────────────────────────────────────────────────────────────────────────────────────
     def _sum_of_moves(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
@@ -117,11 +118,11 @@ class AttentionProof:
                 yield self._refuse(n, f"head {head.name!r} does not attend to all positions alike", text)
             yield from self._compared(n, f"head {head.name!r}", self._carried(head), {(HV, "m"): 1})
         if len(heads) != 1:
-            yield self._refuse(n, "one head has to sum the moves", f"there are {len(heads)} that write something")
+            yield self._refuse(n, "exactly one head must sum the moves", f"{counted(len(heads), 'head')} write something")
 
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
     def targets(self) -> Mapping[str, tuple[Form, Carried]]:
-        """Return what is looked up: t -> (t/(i+1) as a linear form, what is carried from position t)."""
+        """Return the lookups: t -> (t/(i+1) as a linear form, what is carried from position t)."""
         sigma = self._domain.sigma
         if not self._domain.two_way:
             here: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h)", a), at("e_x", a)): 1 for a in sigma}}
@@ -178,7 +179,9 @@ class AttentionProof:
         gamma = self._domain.machine.tape_alphabet
         wanted: Carried = {("h_{j*-1}", "h_{i-1}"): 1, **{(at("e_b(j*-1)", b), at("e_b", b)): 1 for b in gamma}}
         if len(heads) != 1:
-            yield self._refuse(n, "one head has to find the latest write", f"there are {len(heads)} that write something")
+            yield self._refuse(
+                n, "exactly one head must find the latest write", f"{counted(len(heads), 'head')} write something"
+            )
         for k, head in heads:
             ratio = self._ratio(head)
             if ratio is None:
@@ -190,7 +193,7 @@ class AttentionProof:
                 yield from self._compared(n, f"head {head.name!r}", self._carried(head), wanted)
 
     def _ratio(self, head: Head) -> Fraction | None:
-        """Return T/B if the head's score is of the form wanted, its tie-break summed last."""
+        """Return T/B if the head's score has the required form, with its tie-break summed last."""
         parts = self._components(head)
         keys = [next(iter(key)) for _, key in parts if len(key) == 1]
         if len(parts) != 3 or not _powers(parts) or keys[2:] != ["i"] or set(keys[:2]) != {"h_{i-1}", "h_{i-1}^2"}:
@@ -203,7 +206,7 @@ class AttentionProof:
 
     # ── matrices by name ────────────────────────────────────────────────────────────────────────────────────
     def _components(self, head: Head) -> list[tuple[Form, Form]]:
-        """Return (query, key) as linear forms for each component that is in both, in order."""
+        """Return (query, key) as linear forms for each component that both have, in order."""
         pairs = zip(self._forms(head.query), self._forms(head.key), strict=True)
         return [(query, key) for query, key in pairs if query and key]
 
@@ -223,13 +226,13 @@ class AttentionProof:
 
     def _score(self, head: Head) -> str:
         terms = " + ".join(f"({_shown(query)})·({_shown(key)})" for query, key in self._components(head))
-        return f"its score is {terms or '0'}, which is not of the form that this proof covers"
+        return f"its score is {terms or '0'}, which does not have the form that this proof covers"
 
     # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────
     def _compared(self, n: int, who: str, found: Carried, wanted: Carried) -> Iterator[Refusal]:
         for place in sorted({*found, *wanted}):
             if found.get(place, 0) != wanted.get(place, 0):
-                text = f"it adds {nearest(found.get(place, 0)):g} times {place[1]} to {place[0]}, should add "
+                text = f"it adds {nearest(found.get(place, 0)):g} times {place[1]} to {place[0]} but should add "
                 yield self._refuse(
                     n, f"{who} does not carry what it should", text + f"{nearest(wanted.get(place, 0)):g} times"
                 )

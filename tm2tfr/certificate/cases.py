@@ -1,8 +1,8 @@
 """Piecewise-linear functions, compared exactly: what a ReLU layer adds to the stream against what it should add.
 
 Along a line of inputs ``at + s · along`` every unit of a layer is ``max(0, a + b·s)``: affine on either side of its
-kink s = -a/b. Where the answer wanted is affine in s as well, the difference is affine between neighbouring kinks,
-and vanishes there if it vanishes at both ends. So a finite number of exact evaluations settles all s of a range,
+kink s = -a/b. Where the expected answer is affine in s as well, the difference is affine between neighbouring kinks,
+and vanishes there if it vanishes at both ends. So finitely many exact evaluations settle all s of a range,
 unbounded ones included: beyond the last kink two points are evaluated. For integers s the floor and the ceiling of
 a kink take its place, since the difference is affine between one kink's ceiling and the next one's floor.
 """
@@ -23,12 +23,12 @@ Sparse = Mapping[int, Number]
 
 
 def rational(value: float) -> Number:
-    """Return the very number that a float is, as an integer where it is one."""
+    """Return the exact value of a float, as an int if it is an integer."""
     return int(value) if value.is_integer() else Fraction(value)
 
 
 def columns(matrix: Matrix) -> dict[int, list[tuple[int, Number]]]:
-    """Return for each column that is not 0 its entries as (row, value)."""
+    """Return the entries of each column that is not 0, as (row, value)."""
     table: dict[int, list[tuple[int, Number]]] = {}
     for row, column, value in matrix.entries():
         table.setdefault(column, []).append((row, rational(value)))
@@ -37,11 +37,11 @@ def columns(matrix: Matrix) -> dict[int, list[tuple[int, Number]]]:
 
 @dataclass(frozen=True)
 class Case:
-    """One line of inputs of a layer with the answer wanted: ``wanted + s · wanted_along`` for all s of the range.
+    """One line of inputs of a layer with the expected answer: ``wanted + s · wanted_along`` for all s of the range.
 
     Args:
-        label: what the case is, for people; `variable` is the name of s.
-        low, high: the ends of the range, None for none; `integers`: whether s runs over the integers only.
+        label: a description of the case; `variable` is the name of s.
+        low, high: the ends of the range, None if unbounded; `integers`: whether s runs over the integers only.
 
     Raises:
         ValueError: for an empty range.
@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Miss:
-    """Where a layer does not answer what it should: the case, s, the coordinate, what is added and what should be."""
+    """A point at which a layer is wrong: the case, s, the coordinate, the value added and the value expected."""
 
     case: Case
     s: Number
@@ -74,7 +74,7 @@ class Miss:
 
 
 class Neurons:
-    """A feed-forward layer by its units, in exact numbers; None is a layer without units."""
+    """A feed-forward layer as its units, in exact numbers; None is a layer without units."""
 
     def __init__(self, layer: FeedForward | None) -> None:
         size = 0 if layer is None else len(layer.units)
@@ -90,7 +90,7 @@ class Neurons:
         self._awake = [unit for unit, bias in enumerate(self.bias) if bias > 0]
 
     def lines(self, at: Sparse, along: Sparse) -> dict[int, list[Number]]:
-        """Return ``[a, b]`` of each unit that can be active on the line ``at + s · along``: its input is a + b·s."""
+        """Return ``[a, b]`` for each unit that can be active on the line ``at + s · along``: its input is a + b·s."""
         found: dict[int, list[Number]] = {unit: [self.bias[unit], 0] for unit in self._awake}
         for part, stream in enumerate((at, along)):
             for column, x in stream.items():
@@ -102,7 +102,7 @@ class Neurons:
         return found
 
     def added(self, lines: Mapping[int, list[Number]], s: Number) -> dict[int, Number]:
-        """Return what the layer adds to the stream at s."""
+        """Return the values that the layer adds to the stream at s."""
         total = dict(self.offset)
         for unit, (a, b) in lines.items():
             value = a + b * s
@@ -112,7 +112,7 @@ class Neurons:
         return total
 
     def miss(self, case: Case, lines: Mapping[int, list[Number]] | None = None) -> Miss | None:
-        """Return a point of the case at which the layer is wrong; None: it is right on the whole range."""
+        """Return a point of the case at which the layer is wrong; None if it is right on the whole range."""
         lines = self.lines(case.at, case.along) if lines is None else lines
         for s in _points(case, lines):
             found = self.added(lines, s)
@@ -124,7 +124,7 @@ class Neurons:
 
 
 class Woken:
-    """A layer with a part of its input fixed, for many cases that share it: only units that the rest touches differ."""
+    """A layer with part of its input fixed, for many cases that share it: only units that the rest touches differ."""
 
     def __init__(self, neurons: Neurons, shared: Sparse) -> None:
         self._neurons = neurons
@@ -132,7 +132,7 @@ class Woken:
         self._awake = {unit: a for unit, a in self._lines.items() if a > 0}
 
     def lines(self, rest: Sparse) -> dict[int, list[Number]]:
-        """Return what `Neurons.lines` would for the whole input, without units that are not active."""
+        """Return what `Neurons.lines` would return for the whole input, without inactive units."""
         neurons, touched = self._neurons, dict[int, Number]()
         for column, x in rest.items():
             for unit, weight in neurons.readers.get(column, ()):

@@ -4,8 +4,8 @@ generates exactly the simulator's tokens", proved from the weights.
 By induction over positions and, within one, over the layers: if all earlier tokens are the simulator's and every
 earlier stream holds what the construction says (`tm2tfr.trace.specification`), so does this one. `embedding`,
 `feed_forward` and `attention` show it in exact arithmetic, on the matrices; `rounding` says up to which N and H the
-floats of an engine change nothing. N counts the prompt, BOS and the tokens generated but the verdict: a run of T
-steps on n symbols has n + T + 2 positions at most.
+floats of an engine change nothing. N counts the prompt, BOS and the generated tokens except the verdict: a run of T
+steps on n symbols has at most n + T + 2 positions.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder, digest, matrices
 
 ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
-"""Engine -> the dtypes that a certificate can be had for."""
+"""Engine -> the dtypes for which there are certificates."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """One condition of a certificate with its slack at N and H, from 1 (all is left) down to 0; negative: broken."""
+    """One condition of a certificate, and its slack at N and H: from 1 (all is left) down to 0; negative: violated."""
 
     layer: int
     part: str
@@ -49,7 +49,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """What is proved of some weights on one engine in one dtype.
+    """What is proved about some weights on one engine in one dtype.
 
     Args:
         machine: the machine's name; `weights`: a SHA-256 digest of the matrices, the layout and the vocabulary.
@@ -79,17 +79,17 @@ class Certificate:
 
     @property
     def granted(self) -> bool:
-        """Whether what was asked for is proved; where nothing was asked for, whether anything is."""
+        """Whether the claim asked for is proved; if nothing was asked for, whether anything is."""
         return self.positions is None or self.positions >= max(1, self.asked or 1)
 
     def covers(self, positions: int, max_head: int) -> bool:
-        """Return whether a run with so many positions and |h| ≤ `max_head` is certified to be the simulator's."""
+        """Return whether a run with this many positions and |h| ≤ `max_head` is certified to be the simulator's."""
         within = self.max_head is None or max_head <= self.max_head
         return self.positions is None or (within and positions <= self.positions)
 
     @property
     def statement(self) -> str:
-        """What is proved, in words; of what is refused, nothing."""
+        """What is proved, in words; for refused weights, nothing is."""
         if self.positions == 0:
             return f"nothing is certified for the engine {self.engine} in {self.dtype}"
         many = self.asked if self.asked is not None and self.granted else self.positions
@@ -109,11 +109,11 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found out about `decoder` as a simulator of `machine`, whatever the engine.
+    """What was found out about `decoder` as a simulator of `machine`, for all engines.
 
     Args:
-        refusals: everything that could not be shown right, at most one for each part of a layer but the ends.
-        sums: the sums of integers in each layer; `lookups`, `retrieval`: the heads. None where they are refused.
+        refusals: everything that could not be proved right: any number at the ends, at most one for each part of a layer.
+        sums: the sums of integers in each layer; `lookups`, `retrieval`: the heads. None if they are refused.
     """
 
     decoder: Decoder
@@ -124,13 +124,13 @@ class Proof:
     retrieval: Retrieval | None
 
     def _repr_html_(self) -> str:
-        """Return what ``certify`` prints, for notebooks."""
+        """Return the text that ``certify`` prints, for notebooks."""
         from tm2tfr.certificate.report import report  # noqa: PLC0415
 
         return f"<pre>{escape(report(self).text())}</pre>"
 
     def largest(self, engine: str, dtype: str | None = None, max_head: int | None = None) -> int | None:
-        """Return the largest N certified for |h| ≤ `max_head`; None: without limit; 0: none at all.
+        """Return the largest N certified for |h| ≤ `max_head`; None: no limit; 0: nothing is certified.
 
         Raises:
             EngineError: for an unknown engine or dtype.
@@ -144,7 +144,7 @@ class Proof:
         return largest(self.conditions(engine, dtype), most, max_head)
 
     def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
-        """Return the conditions on N and H for an engine, by layer; none for rationals, or for weights that are refused."""
+        """Return the conditions on N and H for an engine, by layer; empty for rationals and for refused weights."""
         if self.lookups is None or self.retrieval is None or dtype not in DIGITS:
             return ()
         fast = engine == "fast"
@@ -155,7 +155,7 @@ class Proof:
     def certificate(
         self, engine: str, dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
     ) -> Certificate:
-        """Return the certificate for an engine, for N = `positions` or for the largest N there is.
+        """Return the certificate for an engine, for N = `positions`, by default for the largest certified N.
 
         Raises:
             EngineError: for an unknown engine or dtype.
@@ -183,16 +183,16 @@ class Proof:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the weights, see `tm2tfr.transformer.weights.digest`."""
+        """The digest of the weights; see `tm2tfr.transformer.weights.digest`."""
         return digest(self.decoder)
 
     @cached_property
     def _kept_apart(self) -> bool:
         """Whether the fast engine keeps the latest of equal keys apart in the head of layer 4 throughout every run.
 
-        What it recognises is a guess: it keeps positions by their keys as long as they are integers below a billion with
-        their squares, and not spread too thinly; else it scans, and compares rounded scores. So the component that it takes
-        for k has to be ±h_{i-1} and the one that it takes for k² its square: other conditions keep H far below a billion.
+        What it recognises is a guess: it stores positions by their keys as long as these are integers below a billion with
+        their squares, and not too sparse; otherwise it scans and compares rounded scores. So the component that it takes
+        for k must be ±h_{i-1}, and the one that it takes for k² its square: other conditions keep H far below a billion.
         """
         if self.retrieval is None:
             return False
@@ -204,33 +204,33 @@ class Proof:
         return rows[found.key] in ({one: 1.0}, {one: -1.0}) and rows[found.key_square] == {square: 1.0}
 
     def _rounded_weights(self, dtype: str) -> tuple[Condition, ...]:
-        """Return a condition that never holds if a weight is no number of `dtype`."""
+        """Return a condition that never holds if a weight is not representable in `dtype`."""
         for path, matrix in matrices(self.decoder).items():
             with np.errstate(over="ignore", under="ignore"):
                 same = np.array_equal(matrix.values.astype(dtype), matrix.values)
             if not same:
-                text = "all weights are numbers of the dtype"
+                text = "all weights are representable in the dtype"
                 return (Condition(0, "weights", path, text, f"{dtype}(w) = w", lambda _n, _h: Fraction(2)),)
         return ()
 
 
 def checked(engine: str, dtype: str | None) -> str:
-    """Return the dtype that an engine is asked about: float64 for floats if none is given.
+    """Return the dtype that an engine is asked about: by default float64 for floats.
 
     Raises:
         EngineError: for an unknown engine, or a dtype that it does not compute in.
     """
     if engine not in ENGINES:
-        raise EngineError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}: known are {', '.join(ENGINES)}")
+        raise EngineError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}: use one of {', '.join(ENGINES)}")
     dtypes = ENGINES[engine]
     if dtype is not None and dtype not in dtypes:
-        remedy = "leave the dtype out" if len(dtypes) == 1 else f"use {' or '.join(dtypes)}, or leave it out"
+        remedy = "omit the dtype" if len(dtypes) == 1 else f"use {' or '.join(dtypes)}, or omit it"
         raise EngineError(f"the {engine} engine does not compute in {dtype!r}: {remedy}")
     return dtype or dtypes[-1]
 
 
 def prove(decoder: Decoder, machine: Machine) -> Proof:
-    """Return what can be proved of `decoder` as a simulator of `machine`: refusals, or the facts that bound N."""
+    """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N."""
     domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in decoder.layout)
     ends = tuple(layout_refusals(decoder, domain))
     if ends:  # nothing more can be said by name
@@ -249,9 +249,9 @@ _remembered = lru_cache(maxsize=8)(prove)
 def limit(
     decoder: Decoder, machine: Machine, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
 ) -> int | None:
-    """Return how many positions are certified while |h| ≤ `max_head`; None: without limit; 0: none.
+    """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
 
-    The proof of the last few decoders is remembered.
+    The proofs of the last few decoders are cached.
 
     Raises:
         EngineError: for an unknown engine or dtype.

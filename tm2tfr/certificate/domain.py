@@ -1,7 +1,7 @@
-"""What the stream can hold before each feed-forward layer, and what the layer has to add: finitely many cases.
+"""What the stream can hold before each feed-forward layer, and what the layer must add: finitely many cases.
 
-Worked out from the machine alone, as Section 8.2 of the chapter has it; nothing here is taken from the compiler but
-how a token is spelt. Directions go by name; `feed_forward` puts in their coordinates.
+Derived from the machine alone, following Section 8.2 of the chapter; nothing is taken from the compiler except
+the spelling of tokens. Directions are given by name; `feed_forward` supplies their coordinates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.residual import at
 
 Named = Mapping[str, int]
-"""Direction -> integer; left out: 0."""
+"""Direction -> integer; 0 if absent."""
 
 V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
 
@@ -37,7 +37,7 @@ class Line:
 
 
 class Question(NamedTuple):
-    """A token, or a state (then any triple into it), with the symbol under the head, [h = 0], and the answer."""
+    """A token, or a state (meaning any triple into it), with the symbol under the head, [h = 0], and the answer."""
 
     token: str | None
     state: str | None
@@ -59,7 +59,7 @@ class Domain:
 
     def __post_init__(self) -> None:
         if self.flagged and self.two_way:
-            raise ValueError(f"{self.machine.name}: a two-way tape has no left boundary, and no flag for it")
+            raise ValueError(f"{self.machine.name}: a two-way tape has no left boundary, so it cannot have a flag for it")
 
     @property
     def two_way(self) -> bool:
@@ -73,7 +73,7 @@ class Domain:
 
     @cached_property
     def subspaces(self) -> dict[str, tuple[str, ...] | None]:
-        """Subspace -> the labels that the machine needs there, None for a number. ``e_x``, ``e_y``: see `tokens`."""
+        """Subspace -> the labels that the machine needs there, or None for a number. ``e_x``, ``e_y``: see `tokens`."""
         gamma, halves = self.machine.tape_alphabet, ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
         numbers = [V, "1", "i", "i^2", "m", MV, HV, "h", "h^2", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "[h_{j*-1}=h]"]
         numbers += [*halves, "h-"] if self.two_way else []
@@ -84,7 +84,7 @@ class Domain:
 
     # ── Step 4 and the tokens ───────────────────────────────────────────────────────────────────────────────
     def to_bos(self, symbol: str) -> str:
-        """Return the answer to BOS where the first cell holds `symbol`: (q_start, a, 0) or a verdict (repair 8)."""
+        """Return the answer to BOS if the first cell holds `symbol`: (q_start, a, 0) or a verdict (repair 8)."""
         verdict = self.machine.outcome_of(self.machine.start)
         return VERDICTS[verdict] if verdict else Triple(self.machine.start, symbol, 0).token
 
@@ -122,7 +122,7 @@ class Domain:
         return tuple(dict.fromkeys(question.answer for question in self.questions()))
 
     def questions(self) -> Iterator[Question]:
-        """Yield all that can be asked of the last layer; the prompt and BOS stand at cell 0."""
+        """Yield all that can be asked of the last layer; the prompt and BOS have head position 0."""
         machine = self.machine
         for token in self.sigma:
             yield from (Question(token, None, a, True, token) for a in self.sigma)
@@ -135,7 +135,7 @@ class Domain:
 
     # ── the cases of each layer ─────────────────────────────────────────────────────────────────────────────
     def reads(self, layer: int) -> frozenset[str]:
-        """Return the subspaces that the cases of `layer` (from 1) speak of; no other may be read."""
+        """Return the subspaces that the cases of `layer` (from 1) vary; no other may be read."""
         third = {"e_x(h+)", "h-", "1"} if self.two_way else {"h", "1"}
         return (
             frozenset({"e_x", "1", V}),

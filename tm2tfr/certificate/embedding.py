@@ -1,7 +1,7 @@
 """The ends of the decoder: the layout and vocabulary, the two embeddings, and the unembedding, exhaustively.
 
-Unembedding. After the last layer ``e_y`` is one answer's one-hot vector. The logits are that column of the matrix and
-the bias, nothing else may be read; the answer's own has to be larger than all others (Definition 8.1: the first of
+Unembedding. After the last layer ``e_y`` is one answer's one-hot vector. The logits are that column of the matrix plus
+the bias; nothing else may be read; the answer's own logit must be larger than all others (Definition 8.1: the first of
 the largest). One product with 1 and one sum of two numbers: exact in floats if `spread` ≤ 2^p, in units of 2^-g.
 """
 
@@ -25,7 +25,7 @@ LAYERS = 6
 
 
 def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
-    """Yield what keeps the decoder from being of this construction at all."""
+    """Yield the reasons why the decoder cannot come from this construction at all."""
     if len(decoder.layers) != LAYERS:
         yield _refuse(0, "layout", "the construction has six layers", f"this decoder has {len(decoder.layers)}")
     layout = decoder.layout
@@ -34,32 +34,30 @@ def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
         yield _refuse(
             0,
             "layout",
-            "a move left at cell 0 has to emit m = 0 (Exercise 8.3), and these weights have no [h=0] to tell",
-            f"{lacking[0]} is due there, and is not in the vocabulary",
+            "a move left at cell 0 must emit m = 0 (Exercise 8.3), but these weights have no flag [h=0]",
+            f"{lacking[0]} is needed there but is not in the vocabulary",
         )
         return
     for name, labels in domain.subspaces.items():
         if name not in layout:
             yield _refuse(0, "layout", "a subspace is missing", f"there is no {name}")
         elif missing := sorted(set(labels or ()) - set(layout.subspace(name).labels or ())):
-            yield _refuse(
-                0, "layout", f"{name} has to have a direction for each label", f"there is no {name}[{missing[0]}]"
-            )
+            yield _refuse(0, "layout", f"{name} must have a direction for each label", f"there is no {name}[{missing[0]}]")
     for subspace in layout.subspaces:
         if subspace.name not in domain.subspaces:
-            yield _refuse(0, "layout", "a subspace is none of the construction's", f"there is {subspace.name}")
+            yield _refuse(0, "layout", "a subspace is not part of the construction", f"found {subspace.name}")
     if decoder.bos != BOS:
-        yield _refuse(0, "layout", "the prompt has to end with BOS", f"bos is {decoder.bos!r}")
+        yield _refuse(0, "layout", "the prompt must end with BOS", f"bos is {decoder.bos!r}")
     vocabulary = frozenset(decoder.vocabulary)
     for token in dict.fromkeys((*domain.tokens, *domain.answers)):
         if token not in vocabulary:
-            yield _refuse(0, "layout", "the vocabulary lacks a token that occurs", token)
+            yield _refuse(0, "layout", "the vocabulary lacks a token that can occur", token)
         elif (token in VERDICTS.values()) != (token in decoder.stop):
-            yield _refuse(0, "layout", "the verdicts, and only they, stop a run", f"{token}, stop tokens {decoder.stop}")
+            yield _refuse(0, "layout", "exactly the verdicts must stop a run", f"{token}, stop tokens {decoder.stop}")
 
 
 def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
-    """Yield what is wrong in the embeddings: token t is e_x[t], each feature the direction of its name (Eq. 8.4)."""
+    """Yield what is wrong in the embeddings: token t must be e_x[t], each feature the direction of its name (Eq. 8.4)."""
     names = decoder.layout.directions
     tokens, places = columns(decoder.token_embedding), columns(decoder.position_embedding)
     fed = frozenset(domain.tokens)
@@ -95,13 +93,13 @@ def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
         own = logits.pop(number[answer], bias.get(number[answer], 0))
         rival = max(logits, key=lambda n: logits[n], default=None)
         if rival is not None and logits[rival] >= own:
-            other = f"that of {decoder.vocabulary[rival]} {nearest(logits[rival]):g}"
+            other = f"that of {decoder.vocabulary[rival]} is {nearest(logits[rival]):g}"
             text = f"for e_y[{answer}] its logit is {nearest(own):g}, {other}"
-            yield _refuse(last, "unembedding", f"{answer} is not the one token of maximal logit", text)
+            yield _refuse(last, "unembedding", f"{answer} is not the only token with the largest logit", text)
 
 
 def spread(decoder: Decoder) -> Sums:
-    """Return the largest logit in units of 2^-g: below 2^p in them every logit is exact."""
+    """Return the largest logit in units of 2^-g: if it is below 2^p of them, every logit is exact."""
     matrices = (decoder.unembedding, decoder.unembedding_bias)
     unit = max((Fraction(w).denominator for m in matrices for w in set(m.values.tolist())), default=1)
     total = sum((max(map(abs, map(Fraction, set(m.values.tolist()))), default=Fraction(0)) for m in matrices), Fraction(0))

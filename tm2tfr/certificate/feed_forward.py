@@ -1,6 +1,6 @@
-"""Feed-forward layers, verified exhaustively on the actual matrices, and when floats compute them exactly.
+"""Feed-forward layers, verified exhaustively on the actual matrices, and when their floats are exact.
 
-For each layer the values that its inputs can take are finitely many cases (`domain`), some with one free number in
+For each layer the values that its inputs can take are finitely many cases (`domain`), some with one free number, in
 which everything is piecewise linear (`cases`). A unit that reads anything else is refused.
 
 Floats. Outside layer 2 and the units of layer 1 that read 1/(i+1), all inputs are integers and all weights multiples
@@ -23,7 +23,7 @@ from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
 GROWING = frozenset({"h", "h-", "h_{j*-1}"})
-"""The directions read by feed-forward layers that are bounded by the largest |h|; all others by 1."""
+"""The directions read by feed-forward layers that are bounded by the largest |h|; all others are bounded by 1."""
 
 
 _Kind = tuple[str | None, str | None]
@@ -69,7 +69,7 @@ class FeedForwardProof:
         self.sums: Sums | None = None if found is not None or self._ffn is None else self._sums(self._ffn)
 
     def _refusal(self) -> Refusal | None:
-        """Return the first thing wrong: concrete cases first, since their witnesses say most."""
+        """Return the first fault: concrete cases come first, since their witnesses say most."""
         for check in (self._cases, self._strangers, self._form):
             found = check()
             if found is not None:
@@ -116,7 +116,7 @@ class FeedForwardProof:
         return None
 
     def _seen(self) -> dict[_Kind, list[tuple[str, dict[int, Number]]]]:
-        """Return for each token, or state, the different inputs that it can mean to this layer, each with a token."""
+        """Return, for each token or state, the different inputs that this layer can see for it, each with a token."""
         found: dict[_Kind, dict[tuple[int, ...], tuple[str, dict[int, Number]]]] = {}
         readers = self._neurons.readers
 
@@ -132,9 +132,9 @@ class FeedForwardProof:
             see((None, triple.state), triple.token, named)
         return {kind: list(streams.values()) for kind, streams in found.items()}
 
-    # ── what the cases do not speak of ──────────────────────────────────────────────────────────────────────
+    # ── what the cases do not cover ─────────────────────────────────────────────────────────────────────────
     def _strangers(self) -> Refusal | None:
-        """Refuse a unit that reads a direction that can be non-zero here and that no case varies."""
+        """Refuse a unit that reads a direction that can be non-zero here but that no case varies."""
         if self._ffn is None:
             return None
         spec, silent = Specification(self._domain.machine, "", ()), set[int]()
@@ -147,7 +147,9 @@ class FeedForwardProof:
         for unit, column, value in self._ffn.input.entries():
             if column not in silent and unit in writing:
                 entry = f"it reads {self._layout.directions[column]} with weight {value:g}"
-                return self._refuse(f"unit {self._ffn.units[unit]!r} depends on what this layer must not look at", entry)
+                return self._refuse(
+                    f"unit {self._ffn.units[unit]!r} depends on a direction that this layer must not read", entry
+                )
         return None
 
     def _form(self) -> Refusal | None:
@@ -158,7 +160,7 @@ class FeedForwardProof:
         return None
 
     def _differences(self) -> Refusal | None:
-        """Layer 4: every unit reads c·(h_{j*-1} - h), so that the cases of one h are those of all."""
+        """Layer 4: every unit reads c·(h_{j*-1} - h), so that the cases of one h are those of every h."""
         here, there = self._index["h"], self._index["h_{j*-1}"]
         for n, read in enumerate(self._ffn.input.by_row() if self._ffn else ()):
             if rational(read.get(here, 0.0)) != -rational(read.get(there, 0.0)):
@@ -171,7 +173,7 @@ class FeedForwardProof:
 
         Without biases the layer is positively homogeneous, so that the cases with 1/(i+1) = 1 are those of all i. A
         direction with a single unit is `h` or `h - m` up to a factor, by the cases. In floats a product with a power
-        of two is exact and a unit sums two of them at most: no rounding for h, one for h - m (see `rounding`).
+        of two is exact and a unit sums at most two of them: no rounding for h, one for h - m (see `rounding`).
         """
         ffn = self._ffn
         if ffn is None:
@@ -193,12 +195,12 @@ class FeedForwardProof:
         return None
 
     def _carried(self, case: Case, lines: Mapping[int, list[Number]]) -> Refusal | None:
-        """Layer 1 in floats: the rounded 1/(i+1) must arrive as it is.
+        """Layer 1 in floats: the rounded 1/(i+1) must arrive unchanged.
 
         A unit that reads b/(i+1) and has one more term w (an input or its bias) computes fl(w + fl(b·v)). Where
         w + b·v ≤ 0 for all v in [0, 1], so is the rounded value: rounding is monotone and w is a float. Without such
-        a term and with b a power of two it is b·v, unrounded. Nothing else is provided for. A direction that such a
-        unit writes must get nothing else in the same case.
+        a term and with b a power of two it is b·v, unrounded. The proof covers nothing else. Nothing else may write a
+        direction that such a unit writes in the same case.
         """
         writers: dict[int, list[int]] = {}
         for unit, (a, b) in lines.items():
@@ -242,7 +244,7 @@ class FeedForwardProof:
         return Sums(self._layer, self._name, int(constant * scale), int(slope * scale), where)
 
     def _bounds(self, ffn: FeedForward) -> list[list[Fraction]]:
-        """Return [c, s] for each unit: its sum of absolute values is at most c + s·H, 1/(i+1) in layer 1 apart."""
+        """Return [c, s] for each unit: its sum of absolute values is at most c + s·H, ignoring 1/(i+1) in layer 1."""
         grow = self._columns(*GROWING & self._domain.reads(self._layer) & set(self._layout.directions))
         scaled = self._columns(V) if self._layer == 1 else set[int]()
         bounds = [[abs(Fraction(bias)), Fraction(0)] for bias in self._neurons.bias]
@@ -261,7 +263,7 @@ class FeedForwardProof:
     def _missed(self, missed: Miss) -> Refusal:
         case, row = missed.case, self._layout.directions[missed.row]
         where = f"{case.label}, {case.variable} = {missed.s}" if case.along else case.label
-        text = f"for {where} the layer adds {nearest(missed.found):g}, should add {nearest(missed.wanted):g}"
+        text = f"for {where} the layer adds {nearest(missed.found):g} but should add {nearest(missed.wanted):g}"
         return self._refuse(f"{row} is not what it should be", text)
 
     def _refuse(self, what: str, witness: str) -> Refusal:

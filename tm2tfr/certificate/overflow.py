@@ -1,12 +1,12 @@
 """No number overflows: a bound on everything that an engine computes, from the weights and the largest of its inputs.
 
-In a run of N positions the stream holds what it should (`prove` shows it), of which (N - 1)² is the largest: all |x| are
+In a run of N positions the stream holds what it should (`prove` shows it), and (N - 1)² is the largest value: all |x| are
 at most X = N². Then a row of a matrix gives at most X times the sum of its absolute values, a score the sum of products
 of two of those, a sum of values N of them, and N ≤ X: everything, partial sums included, is at most G·X², where G is the
 largest of the same sums for X = N = 1. Heads and units that write nothing are computed like all others, and an infinite
-score of theirs could turn into no number at all: they count.
+score in one of them could become NaN: they count.
 
-Rounding, a factor of 1 + u for each operation, is far less than the 2^8 that are left below the largest float.
+Rounding, a factor of 1 + u for each operation, is far less than the factor of 2^8 left below the largest float.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 
 Floats = NDArray[np.float64]
 EXPONENT = {"float32": 119, "float64": 1015}
-"""dtype -> k: no number may exceed 2^k, which is 2^-8 times the power of two above the largest."""
+"""dtype -> k: no number may exceed 2^k, which is 2^-8 times the power of two above the largest float."""
 
 
 def overflow(decoder: Decoder, dtype: str) -> Condition:
@@ -39,7 +39,7 @@ def overflow(decoder: Decoder, dtype: str) -> Condition:
 
 
 def _sizes(decoder: Decoder) -> Iterator[Floats]:
-    """Yield the largest numbers of each part for X = N = 1."""
+    """Yield the largest numbers in each part for X = N = 1."""
     yield _rows(decoder.token_embedding)
     yield _rows(decoder.position_embedding)
     for layer in decoder.layers:

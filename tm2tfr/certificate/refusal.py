@@ -1,4 +1,4 @@
-"""Why weights are not certified: the part of the decoder that could not be shown right, and a witness."""
+"""Why weights are not certified: the part of the decoder that could not be proved right, and a witness."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Refusal:
     """One part of the weights that is wrong, or that the proof does not reach.
 
     Args:
-        layer: from 1; 0 is the embedding (and the layout), one more than the last the unembedding.
+        layer: from 1; 0 is the embedding (and the layout), one more than the last is the unembedding.
         layer_name: its name in the decoder.
         part: one of `PARTS`.
-        what: the claim that fails, and the head, unit or direction concerned.
-        witness: the values at which it fails, or the entry that the proof does not cover.
+        what: the claim that fails, with the head, unit or direction.
+        witness: the values at which the claim fails, or the entry that the proof does not cover.
 
     Raises:
         ValueError: for an unknown part, a negative layer, or a refusal without a witness.
@@ -37,7 +37,7 @@ class Refusal:
         if self.layer < 0:
             raise ValueError(f"layer {self.layer} is negative: layers count from 1, 0 is the embedding")
         if not self.witness:
-            raise ValueError(f"{self.what}: a refusal needs a witness: say at which values the claim fails")
+            raise ValueError(f"{self.what}: a refusal needs a witness: add the values at which the claim fails")
 
     def __str__(self) -> str:
         """Return ``layer 4 (read tape), attention: what: witness``."""

@@ -1,4 +1,4 @@
-"""Certificates in words and as JSON: the table of what is certified, or the answer to one question."""
+"""Certificates in words and as JSON: the table of certified lengths, or the answer to one question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Runs:
     """All runs of at most `steps` steps of the machine on inputs of at most `symbols` symbols.
 
     Raises:
-        ValueError: for less than none.
+        ValueError: for a negative number.
     """
 
     steps: int
@@ -24,15 +24,15 @@ class Runs:
 
     def __post_init__(self) -> None:
         if min(self.steps, self.symbols) < 0:
-            raise ValueError(f"runs of {self.steps} steps on {self.symbols} symbols: give 0 or more of each")
+            raise ValueError(f"runs of {self.steps} steps on {self.symbols} symbols: use 0 or more of each")
 
     @property
     def positions(self) -> int:
-        """How many positions such a run has at most: the input, BOS, and one more than its steps."""
+        """The largest number of positions of such a run: the input, BOS, and one more than its steps."""
         return self.symbols + 1 + self.steps + 1
 
     def __str__(self) -> str:
-        """Say it in words, with the positions that it comes to."""
+        """Return the question in words, with the number of positions."""
         inputs = f"every input of at most {counted(self.symbols, 'symbol')}" if self.symbols else "the empty input"
         counts = f"{counted(self.symbols, 'symbol')}, BOS, {counted(self.steps, 'step')} + 1"
         return (
@@ -42,10 +42,10 @@ class Runs:
 
 @dataclass(frozen=True)
 class Report:
-    """What ``certify`` says: `certificates`, one for each engine and dtype, or the one that was asked for.
+    """The report of ``certify``: `certificates`, one for each engine and dtype, or the one that was asked for.
 
     Args:
-        runs: what was asked about, where it was asked about in steps.
+        runs: the runs asked about, if the question was asked in steps.
 
     Raises:
         ValueError: without any certificate.
@@ -56,11 +56,11 @@ class Report:
 
     def __post_init__(self) -> None:
         if not self.certificates:
-            raise ValueError("a report needs a certificate: ask for an engine that there is")
+            raise ValueError("a report needs at least one certificate: name an engine that exists")
 
     @property
     def granted(self) -> bool:
-        """Whether the weights are right and what was asked for is proved."""
+        """Whether the weights are right and the claim asked for is proved."""
         return all(certificate.granted for certificate in self.certificates)
 
     def text(self) -> str:
@@ -80,7 +80,7 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def json(self) -> str:
-        """Return the report as JSON: what is the same for all certificates once, then each of them."""
+        """Return the report as JSON: what all certificates share, once, then each of them."""
         first = self.certificates[0]
         shared = ("machine", "weights", "refusals")
         rows = [{k: v for k, v in c.as_dict().items() if k not in shared} for c in self.certificates]
@@ -100,20 +100,20 @@ def report(
     runs: Runs | None = None,
     max_head: int | None = None,
 ) -> Report:
-    """Return the answer for N = `positions` on one engine (``dense`` if none is named), or without it the table.
+    """Return the answer for N = `positions` on one engine (by default ``dense``), or the table if N is not given.
 
     The table has each engine and dtype, or those named: for H = N, and for H = `max_head` if that is given.
 
     Args:
-        runs: asks for as many positions as these runs have at most.
+        runs: asks for the largest number of positions of these runs.
 
     Raises:
         EngineError: for an unknown engine or dtype.
-        ValueError: for `positions` and `runs`.
+        ValueError: if both `positions` and `runs` are given.
     """
     if runs is not None:
         if positions is not None:
-            raise ValueError("positions and runs are two ways to ask: give one of them")
+            raise ValueError("positions and runs cannot be combined: omit one of them")
         positions = runs.positions
     if positions is not None:
         return Report((proof.certificate(engine or "dense", dtype, positions=positions, max_head=max_head),), runs)
@@ -129,25 +129,25 @@ def _answer(certificate: Certificate) -> list[str]:
         return [f"certified: {certificate.statement}", *_bounds(certificate)]
     head = "" if certificate.max_head is None else f" and |h| ≤ {certificate.max_head:,}"
     wanted = f"at most {certificate.asked:,} positions{head} on {certificate.engine} in {certificate.dtype}"
-    lines = [f"NOT certified: runs with {wanted}", f"certified are at most {certificate.positions:,} positions"]
+    lines = [f"NOT certified: runs with {wanted}", f"at most {certificate.positions:,} positions are certified"]
     lines[1] += "; use a wider dtype, the fast or the exact engine, or state a bound on |h| with --max-head"
     return [*lines, *_bounds(certificate)]
 
 
 def _bounds(certificate: Certificate) -> list[str]:
-    """Return a line for each of the tightest conditions."""
+    """Return one line for each of the tightest conditions."""
     if not certificate.bounds:
         return ["rational numbers are not rounded: there is no bound on positions or head"]
     lines = [f"{'slack':>8}  condition"]
     for bound in certificate.bounds[:5]:
         place = f"layer {bound.layer}, {bound.where}" if bound.layer else bound.where
-        slack = f"{bound.slack:.1%}" if bound.slack >= 0 else "too much"
+        slack = f"{bound.slack:.1%}" if bound.slack >= 0 else "exceeded"
         lines.append(f"{slack:>8}  {place}: {bound.claim}: {bound.formula}")
     return lines
 
 
 def _table(certificates: Sequence[Certificate]) -> list[str]:
-    rows = [("engine", "dtype", "|h|", "largest N", "what binds")]
+    rows = [("engine", "dtype", "|h|", "largest N", "binding condition")]
     for c in certificates:
         head = "≤ N - 1" if c.max_head is None else f"≤ {c.max_head:,}"
         tight = c.bounds[0] if c.bounds else None

@@ -1,7 +1,7 @@
 r"""How far floats carry the proof: one condition on N (positions) and H (largest |h|) for each place that rounds.
 
 Standard model: fl(x ∘ y) = (x ∘ y)(1 + δ) with |δ| ≤ u = 2^-p, rounding monotone, p = 24 for float32 and 53 for
-float64. No overflow: `overflow` is a condition of its own, on all numbers that are computed. No underflow: products with
+float64. No overflow: `overflow` is a separate condition on all computed numbers. No underflow: products with
 1/(i+1) are at least 2^-106 · 2^-32 in float64 and 2^-48 · 2^-32 in float32, factors that are powers of two included
 (`power_of_two` bounds them), all others multiples of the 2^-2g of `feed_forward.Sums`, where 2g ≤ 2p. Powers of two
 commute with rounding, so that every score below is divided by its B. v is 1/(i+1).
@@ -28,14 +28,14 @@ S_t and S_j together, divided by vd², and d² ≥ |d| ≥ 1:
 
     g(t, E) = ((2t + 1)a + (t² + (t + 1)²)b)(1 + u) + u(t² + max(t², 1)) < 1
 
-makes S_t > S_j for all j at once; g grows with t and E, so t = H settles all. It does not depend on N.
+makes S_t > S_j for all j at once; g grows with t and E, so t = H settles every case. It does not depend on N.
 
 **Squares, keys** (layers 3, 4): h, k, h², 2hk, k² and 2hk - k² are integers of absolute value at most 3H²: exact
 while 3H² ≤ 2^p.
 
 **Latest write, different keys** (layer 4). A = 2hk - k² is exact; the tie-break P = fl(ρv̂·j), ρ = T/B ≤ 1 a power
 of two, is at least 0 and below r = ρ(1 + u)². The right key (written cell: A = h²; unwritten: A = h² - 1) gets
-S ≥ A by monotony, any other at most fl(A - 1 + r) ≤ A - 1 + r + u(H² + 1), also by monotony:
+S ≥ A by monotonicity, any other at most fl(A - 1 + r) ≤ A - 1 + r + u(H² + 1), also by monotonicity:
 
     r + u(H² + 1) < 1.
 
@@ -44,12 +44,12 @@ S ≥ A by monotony, any other at most fl(A - 1 + r) ≤ A - 1 + r + u(H² + 1),
 
     2u(H² + r)·N < ρ(1 - u)(1 - 2uN).
 
-The fast engine keeps the latest of equal keys apart, by the sign of the tie-break's query, and needs no such condition,
-where its guard on keys holds at every position (`Proof._kept_apart`); where it can fail the head is scanned.
-Among different keys, and in lookups, it takes the highest of the same rounded scores, or passes over keys that it
-shows to be lower whatever the rounding; so all else holds of it as well.
+The fast engine keeps the latest of equal keys apart, by the sign of the tie-break's query, and needs no such condition
+where its guard on keys holds at every position (`Proof._kept_apart`); where it can fail, the head is scanned.
+Among different keys, and in lookups, it takes the highest of the same rounded scores, or skips keys that it shows to
+be lower whatever the rounding; so everything else holds for it as well.
 
-**Integers elsewhere**: `feed_forward.Sums`. Several keys that tie, or an average of values, do not occur.
+**Integers elsewhere**: `feed_forward.Sums`. Ties between keys, and averages of values, do not occur.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ from tm2tfr.certificate.attention import Lookups, Retrieval
 from tm2tfr.certificate.feed_forward import Sums
 
 DIGITS = {"float32": 24, "float64": 53}
-"""dtype -> p, the binary digits of its significand."""
+"""dtype -> p, the number of binary digits of its significand."""
 LONGEST_FAST = 2**31 - 1
-"""The positions that the fast engine can number."""
+"""The number of positions that the fast engine can number."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Condition:
 
     Args:
         layer, part, where: the layer from 1, its part, and the head, unit or direction.
-        claim: what the condition guarantees; `formula`: what it says.
+        claim: what the condition guarantees; `formula`: the condition itself.
 
     Raises:
         ValueError: for a negative layer.
@@ -105,13 +105,13 @@ def lookup_use(t: int, error: Fraction, u: Fraction) -> Fraction:
 
 
 def different_keys_use(head: int, ratio: Fraction, u: Fraction) -> Fraction:
-    """Return u(H² + 1)/(1 - r); 2 where r ≥ 1."""
+    """Return u(H² + 1)/(1 - r); 2 if r ≥ 1."""
     room = 1 - ratio * (1 + u) ** 2
     return u * (head * head + 1) / room if room > 0 else Fraction(2)
 
 
 def equal_keys_use(positions: int, head: int, ratio: Fraction, u: Fraction) -> Fraction:
-    """Return 2u(H² + r)·N / (ρ(1 - u)(1 - 2uN)); 2 where 2uN ≥ 1."""
+    """Return 2u(H² + r)·N / (ρ(1 - u)(1 - 2uN)); 2 if 2uN ≥ 1."""
     room = ratio * (1 - u) * (1 - 2 * u * positions)
     return 2 * u * (head * head + ratio * (1 + u) ** 2) * positions / room if room > 0 else Fraction(2)
 
@@ -140,9 +140,9 @@ def _places(top: int, u: Fraction, lookups: Lookups, retrieval: Retrieval) -> It
     def before(h: int) -> Fraction:
         return u * ((h + 1) * (1 + u) + h)
 
-    claim = "positions, and the sum of the moves, are exact"
+    claim = "positions and the sum of the moves are exact"
     yield Condition(2, "attention", "sum of moves", claim, f"N ≤ {top:,}", lambda n, _: Fraction(n, top))
-    claim = "the score of position h is the highest of all, as rounded"
+    claim = "the score of position h is the highest after rounding"
     formula = "about 16·H²·u < 1"
     yield Condition(3, "attention", lookups.here, claim, formula, lambda _, h: lookup_use(h, u * h, u), strict=True)
     claim, formula = claim.replace("h is", "h_{i-1} is"), "about 20·H²·u < 1"
@@ -150,13 +150,13 @@ def _places(top: int, u: Fraction, lookups: Lookups, retrieval: Retrieval) -> It
     claim = "squares of head positions and 2hk - k² are exact"
     yield Condition(4, "attention", retrieval.name, claim, f"3·H² ≤ {top:,}", lambda _, h: Fraction(3 * h * h, top))
     ratio, formula = retrieval.ratio, f"u·(H² + 1) < 1 - {retrieval.ratio}"
-    claim = "no tie-break lifts another cell's write to that of the cell"
+    claim = "no tie-break lifts another cell's write to the score of this cell's"
     use = different_keys_use
     yield Condition(4, "attention", retrieval.name, claim, formula, lambda _, h: use(h, ratio, u), strict=True)
 
 
 def _equal_keys(retrieval: Retrieval, u: Fraction) -> Condition:
-    ratio, claim = retrieval.ratio, "of the writes to one cell the latest scores highest, as rounded"
+    ratio, claim = retrieval.ratio, "of the writes to one cell, the latest scores highest after rounding"
     formula = f"2·u·N·(H² + {ratio}) < {ratio}"
     return Condition(
         4, "attention", retrieval.name, claim, formula, lambda n, h: equal_keys_use(n, h, ratio, u), strict=True
@@ -172,7 +172,7 @@ def _sum(sums: Sums, top: int) -> Condition:
 
 
 def largest(found: Sequence[Condition], most: int, head: int | None) -> int:
-    """Return the largest N ≤ `most` for which all hold with H = min(`head`, N - 1); `head` None: H = N - 1.
+    """Return the largest N ≤ `most` for which all conditions hold with H = min(`head`, N - 1); `head` None: H = N - 1.
 
     Each `use` grows with N and with H, so bisection finds it.
     """

@@ -1,4 +1,4 @@
-"""A concrete place where a head that is not what it should be looks elsewhere, found by trying small runs."""
+"""A concrete position at which a wrong head attends elsewhere, found by trying short runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tm2tfr.transformer.weights import Decoder, Head
 Stream = Mapping[str, Number]
 WALKS = ((1,), (1, -1), (1, 1, -1), (1, 1, 0, -1, -1), (0, 1), (1, 1, 1, -1, -1, -1), (-1,), (-1, -1, 1), (1, -1, -1, 1, 0))
 LENGTH = 9
-"""Positions of a run that is tried."""
+"""The number of positions of each run that is tried."""
 
 
 def lookup_witness(decoder: Decoder, domain: Domain, head: Head, target: str) -> str | None:
-    """Return in words a position from which `head` does not attend to `target` alone, if one of the runs has one."""
+    """Return, in words, a position from which `head` does not attend to `target` alone; None if no run has one."""
     names = _held(decoder, domain, 3)
     for told, run in _runs(domain):
         for i in range(len(run)):
@@ -35,7 +35,7 @@ def lookup_witness(decoder: Decoder, domain: Domain, head: Head, target: str) ->
 
 
 def latest_witness(decoder: Decoder, domain: Domain, head: Head) -> str | None:
-    """Return in words a position from which `head` does not attend to the latest write of the cell."""
+    """Return, in words, a position from which `head` does not attend to the latest write; None if no run has one."""
     names = _held(decoder, domain, 4)
     for told, run in _runs(domain):
         for i in range(len(run)):
@@ -55,12 +55,12 @@ def _looked(names: Sequence[str], head: Head, run: Sequence[Stream], right: int)
     if wrong is None:
         return None
     return (
-        f"position {wrong} scores {nearest(scores[wrong]):g}, position {right}, the right one, {nearest(scores[right]):g}"
+        f"position {wrong} scores {nearest(scores[wrong]):g}, the right position {right} scores {nearest(scores[right]):g}"
     )
 
 
 def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:
-    """Return the directions by name, those that are still 0 before `layer` under no name."""
+    """Return the name of each direction, empty for those that are still 0 before `layer`."""
     spec = Specification(domain.machine, "", ())
     held = (spec.holds(s.name, layer - 2, "feed_forward") for s in decoder.layout.subspaces)
     return [d if h else "" for s, h in zip(decoder.layout.subspaces, held, strict=True) for d in s.directions]
@@ -74,7 +74,7 @@ def _applied(matrix: Matrix, names: Sequence[str], stream: Stream) -> dict[int, 
 
 
 def _runs(domain: Domain) -> Iterator[tuple[str, list[Stream]]]:
-    """Yield runs that the streams of a machine like this one could come from: moves in a pattern, any tokens."""
+    """Yield streams as runs of a machine like this one could have them: moves in a repeated pattern, any tokens."""
     triples = domain.triples
     fed = [*domain.sigma, *(triples[:1] and [triples[0].token]), *(t.token for t in triples[1:4])] or ["BOS"]
     for walk, token, early in product(WALKS, fed, (False, True)):
@@ -86,7 +86,7 @@ def _runs(domain: Domain) -> Iterator[tuple[str, list[Stream]]]:
         for i, h in enumerate(places):
             before = places[i - 1] if i else 0
             stretch.append(_stream(domain, i, h, before, token if (i % 2 == 0) == early else fed[0]))
-        yield f"moves {', '.join(f'{m:+d}' for m in walk)} again and again, tokens {token}, {fed[0]}", stretch
+        yield f"repeated moves {', '.join(f'{m:+d}' for m in walk)}, tokens {token}, {fed[0]}", stretch
 
 
 def _stream(domain: Domain, i: int, h: int, before: int, token: str) -> Stream:

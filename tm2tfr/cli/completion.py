@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -47,10 +48,13 @@ def installed(group: click.Group, shell: str) -> Path:
     Raises:
         OutputError: if it cannot be written.
     """
-    from tm2tfr.export.files import write_text
+    from tm2tfr.files import write_text
 
-    home = Path.home()
-    base = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    home = Path.home().absolute()
+    configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    base = (
+        configured if configured.is_absolute() else home / ".config"
+    )  # a relative one is to be ignored, says its standard
     path = base / "fish" / "completions" / "tm2tfr.fish" if shell == "fish" else base / "tm2tfr" / f"completion.{shell}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,9 +64,18 @@ def installed(group: click.Group, shell: str) -> Path:
         ) from error
     write_text(path, script(group, shell))
     if shell in _STARTS:
-        start, line = home / _STARTS[shell], f"source '{path}'"
-        before = start.read_text(encoding="utf-8", errors="surrogateescape") if start.is_file() else ""
-        if line not in before.splitlines():
-            with start.open("a", encoding="utf-8") as file:
-                file.write(f"{'' if before.endswith(chr(10)) or not before else chr(10)}{line}\n")
+        start, line = home / _STARTS[shell], f"source {shlex.quote(str(path))}"
+        try:
+            _append_once(start, line)
+        except OSError as error:
+            what = f"{start}: cannot be changed ({error.strerror or error})"
+            raise OutputError(f"{what}: add this line to it yourself: {line}") from error
     return path
+
+
+def _append_once(start: Path, line: str) -> None:
+    """Append `line` to a file, which is made if it is missing, unless it is there."""
+    before = start.read_text(encoding="utf-8", errors="surrogateescape") if start.exists() else ""
+    if line not in before.splitlines():
+        with start.open("a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(f"{'' if before.endswith(chr(10)) or not before else chr(10)}{line}\n")

@@ -95,10 +95,11 @@ def soften(
     left_boundary: str | None,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
-    from tm2tfr.export.places import check_file
+    from tm2tfr.export.places import check_apart, check_file
 
     check_file(output, reading=[machine])
-    check_file(plot, reading=[machine, output])
+    check_file(plot, reading=[machine])
+    check_apart(output, plot, "--plot")
     if plot is not None:
         from tm2tfr.export import soft_plot
 

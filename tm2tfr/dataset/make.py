@@ -20,7 +20,7 @@ from tm2tfr.dataset.shard import Done, Making, made
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
-from tm2tfr.export.files import WHY, write_bytes, write_text
+from tm2tfr.files import WHY, write_bytes, write_text
 from tm2tfr.machine.formats import native
 
 MACHINES = "machines.jsonl"

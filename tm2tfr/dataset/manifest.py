@@ -16,7 +16,7 @@ from tm2tfr.dataset.shard import Done
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
-from tm2tfr.export.files import write_text
+from tm2tfr.files import write_text
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -1,6 +1,6 @@
 """Ways to run weights. An engine sees matrices and token numbers and nothing else.
 
-Siblings, chosen by name: `Dense` (numpy, float64 or float32), `Exact` (rationals) and `Fast` (compiled,
+They are chosen by name: `Dense` (numpy, float64 or float32), `Exact` (rationals) and `Fast` (compiled,
 float64, searching where the others scan).
 """
 
@@ -15,7 +15,7 @@ ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
 
 
 def engine(name: str = "dense", dtype: str | None = None) -> Engine:
-    """Return the engine called `name`, computing in `dtype` (its default: float64, or rationals for ``exact``).
+    """Return the engine called `name`, computing in `dtype` (by default float64, or rationals for ``exact``).
 
     Raises:
         EngineError: for an unknown engine, or a dtype that it does not compute in.
@@ -32,6 +32,6 @@ def engine(name: str = "dense", dtype: str | None = None) -> Engine:
         from tm2tfr.engines.exact import Exact  # noqa: PLC0415
 
         if dtype not in (None, "rational"):
-            raise EngineError(f"the exact engine computes with rationals, not in {dtype!r}: leave the dtype out")
+            raise EngineError(f"the exact engine computes with rationals, not in {dtype!r}: omit the dtype")
         return Exact()
-    raise EngineError(f"unknown engine {name!r}{did_you_mean(name, ENGINES)}: known are {', '.join(ENGINES)}")
+    raise EngineError(f"unknown engine {name!r}{did_you_mean(name, ENGINES)}: use one of {', '.join(ENGINES)}")

@@ -1,6 +1,6 @@
-"""One generate loop for all engines, and what an engine has to offer.
+"""The generate loop that all engines share, and the interface of an engine.
 
-An engine is handed a `Decoder` and token numbers. It runs the weight matrices and looks at nothing else: not at
+An engine gets a `Decoder` and token numbers. It runs the weight matrices and looks at nothing else: not at
 names, not at provenance, not at a machine.
 """
 
@@ -14,7 +14,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 class Watch(Protocol):
-    """Somebody who wants to see a forward pass from the inside. Layers count from 0."""
+    """An observer of a forward pass from the inside. Layers count from 0."""
 
     def stage(self, layer: int, part: str, residual: Any) -> None:
         """Receive the residual stream after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``.
@@ -35,7 +35,7 @@ class Session(Protocol):
     """(vocabulary,) the logits at the last position."""
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token of maximal logit."""
+        """Run the next position on `token` and return the first token with the largest logit."""
 
 
 class Engine(Protocol):
@@ -43,7 +43,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What the engine is called on the command line."""
+        """The name of the engine on the command line."""
 
     @property
     def dtype(self) -> str:
@@ -54,7 +54,7 @@ class Engine(Protocol):
 
 
 def observable(engine: Engine) -> Engine:
-    """Return the engine whose sessions can be watched in the place of `engine`: itself, if it is not too fast."""
+    """Return the engine whose sessions can be watched in place of those of `engine`: itself, if they can."""
     stand_in: Engine = getattr(engine, "stand_in", engine)
     return stand_in
 
@@ -76,13 +76,13 @@ def generate(
     Ends after the position that answers with a stop token, or after `max_positions` positions.
 
     Raises:
-        EngineError: if the prompt holds something that is not in the vocabulary.
+        EngineError: if the prompt contains something that is not in the vocabulary.
     """
     tokens, numbers = decoder.vocabulary, {token: n for n, token in enumerate(decoder.vocabulary)}
     for i, token in enumerate(prompt):
         if token not in numbers:
             what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: a prompt is made of {', '.join(tokens[:8])}, …")
+            raise EngineError(f"{what}: use {', '.join(tokens[:8])}, …")
     stop = {numbers[token] for token in decoder.stop}
     given = [numbers[token] for token in (*prompt, decoder.bos)]
     session, position, answer = engine.start(decoder), 0, -1

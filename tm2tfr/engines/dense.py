@@ -1,12 +1,12 @@
 """The plain engine: numpy, a KV cache, every earlier position scanned for every head. It judges the others.
 
-Arithmetic, so that it can be reasoned about: every number is of one dtype; all sums run from the first term to the
-last, each product and each sum rounded once (no fused multiply-add): those of a row of a matrix by column, those of
-a score by component, those over attended positions by position; the mean is that sum divided by their number; ties
+Its arithmetic is fixed, so that it can be reasoned about: every number has one dtype; all sums run from the first term
+to the last, each product and each sum rounded once (no fused multiply-add): those of a row of a matrix by column, those
+of a score by component, those over attended positions by position; the mean is that sum divided by their number; ties
 are exact equality of the rounded scores. Under softmax the weights are those of `attention.softmax`, and the sum over
 all positions is of values times weights; a head whose scores are all 0 by construction takes the mean.
-"Dense" is the attention: zeros in the weights are skipped, which changes no value, since weights are finite. What gets
-too large for the dtype is refused, see `overflow`.
+The attention is "dense": zeros in the weights are skipped, which changes no value, since weights are finite. Numbers
+that get too large for the dtype are refused, see `overflow`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Dense:
 
 
 class _Map:
-    """The linear map of a sparse matrix, without the rows that are 0: ``map(x) = (matrix · x)[map.rows]``."""
+    """The linear map of a sparse matrix without its zero rows: ``map(x) = (matrix · x)[map.rows]``."""
 
     def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
         self.rows, self._places = np.unique(matrix.rows, return_inverse=True)
@@ -58,7 +58,7 @@ class _Map:
         self._values = matrix.values.astype(dtype)
 
     def __call__(self, x: Vector) -> Vector:
-        """x: (columns,) → (rows that are not 0,)."""
+        """x: (columns,) → (non-zero rows,)."""
         if not len(self.rows):
             return x[:0]
         products = self._values * x[self._columns]
@@ -70,7 +70,7 @@ class _Map:
 
 
 class _Cache:
-    """A growing array of vectors, one a position: (size, positions), component by component in memory."""
+    """A growing array of vectors, one per position: (size, positions), component by component in memory."""
 
     def __init__(self, size: int, dtype: np.dtype[Any]) -> None:
         self._array = np.zeros((size, 64), dtype=dtype)
@@ -89,12 +89,12 @@ class _Cache:
         return self._array[:, : self._used]
 
     def mean(self, attended: NDArray[np.int64] | None) -> Vector:
-        """Return the mean over the positions `attended`, all where None: (size,)."""
+        """Return the mean over the positions `attended`, all if None: (size,)."""
         values = self._array[:, : self._used] if attended is None else self._array[:, attended]
         number = values.shape[1]
         if number == 1:
             return values[:, 0]
-        # Sums of integers this small are exact in any order, and numpy is faster in its own.
+        # Sums of integers this small are exact in any order, and numpy's own order is faster.
         exact = self._integers and number * self._largest < 2 / np.finfo(values.dtype).eps
         sums = values.sum(axis=1) if exact else np.add.accumulate(values, axis=1)[:, -1]
         mean: Vector = sums / values.dtype.type(number)
@@ -128,11 +128,11 @@ class _Head:
     def __call__(self, x: Vector) -> tuple[Vector, Vector | None, NDArray[np.int64] | None]:
         """Attend from the position whose residual stream is x, (width,).
 
-        Returns what is added to ``x[self.rows]``, the scores and the positions attended to (under softmax those of
-        maximal score); both None where all scores are 0 by construction, so that all positions are attended to.
+        Returns the values to add to ``x[self.rows]``, the scores and the positions attended to (under softmax those with
+        the largest score); both are None if all scores are 0 by construction, so that all positions are attended to.
 
         Raises:
-            EngineError: for scores that are too large for the dtype.
+            EngineError: if a score is too large for the dtype.
         """
         keys = self._keys.append(self._key(x))
         self._values.append(self._value(x))
@@ -180,7 +180,7 @@ class _FeedForward:
         """Add the layer's answer to x, (width,), in place.
 
         Raises:
-            EngineError: for a unit that writes something, and whose sum is too large for the dtype.
+            EngineError: if the sum of a unit that writes something is too large for the dtype.
         """
         hidden = self._hidden.copy()
         hidden[self._input.rows] += self._input(x)
@@ -206,13 +206,13 @@ class DenseSession:
     """A decoder in the middle of a sequence.
 
     Raises:
-        EngineError: for a weight that is too large for `dtype`.
+        EngineError: if a weight is too large for `dtype`.
     """
 
     def __init__(self, decoder: Decoder, dtype: np.dtype[Any]) -> None:
         check_weights(decoder, dtype.name)
         self._decoder, self._dtype = decoder, dtype
-        self._careful = careful = not reach(decoder, dtype.name).everything  # else no number can get too large
+        self._careful = careful = not reach(decoder, dtype.name).everything  # otherwise no number can get too large
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
         self._tokens = _columns(decoder.token_embedding, dtype)
         self._place = _Map(decoder.position_embedding, dtype)
@@ -224,10 +224,10 @@ class DenseSession:
         self.logits: Vector = np.zeros(len(decoder.vocabulary), dtype=dtype)
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token of maximal logit.
+        """Run the next position on `token` and return the first token with the largest logit.
 
         Raises:
-            EngineError: for numbers that are too large for the dtype. The session is of no use then.
+            EngineError: if a number is too large for the dtype. The session cannot be used after that.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             return self._feed(token, watch)
@@ -286,7 +286,7 @@ def _selected(matrix: Matrix, rows: NDArray[np.int64]) -> Matrix:
 
 
 def _columns(matrix: Matrix, dtype: np.dtype[Any]) -> list[tuple[NDArray[np.int64], Vector]]:
-    """Return for each column the rows and values of its entries."""
+    """Return the rows and values of the entries of each column."""
     order = np.argsort(matrix.columns, kind="stable")
     cuts = np.searchsorted(matrix.columns[order], np.arange(1, matrix.shape[1]))
     rows = np.split(matrix.rows[order], cuts)

@@ -1,4 +1,4 @@
-"""The exact engine: rational numbers, no rounding anywhere. Slow, and the last word on what weights mean."""
+"""The exact engine: rational numbers, no rounding anywhere. It is slow, and has the last word on what weights mean."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Exact:
 
 
 def rational(value: float) -> Number:
-    """Return the very number that a float is, as an integer where it is one."""
+    """Return the exact value of a float, as an int if it is an integer."""
     exact = Fraction(value)
     return exact.numerator if exact.denominator == 1 else exact
 
@@ -49,7 +49,7 @@ def _transposed(matrix: Matrix) -> Matrix:
 
 
 def _some_rows(matrix: Matrix) -> dict[int, Row]:
-    """Return the rows with entries: there may be many more without."""
+    """Return the rows that have entries: many more may be empty."""
     rows: dict[int, Row] = {}
     for row, column, value in matrix.entries():
         rows.setdefault(row, []).append((column, rational(value)))
@@ -75,14 +75,14 @@ class _Head:
             raise EngineError(what)
         query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
         output = _some_rows(_transposed(head.output))
-        # A component that is 0 in every query or every key adds 0 to every score; so do values that are not read.
+        # A component that is 0 in every query or every key adds 0 to every score; values that are not read add nothing.
         self._query, self._key = ([table[c] for c in query if c in key] for table in (query, key))
         self._value, self._output = ([table[c] for c in value if c in output] for table in (value, output))
         self._keys: list[list[Number]] = []
         self._values: list[list[Number]] = []
 
     def __call__(self, x: Sequence[Number]) -> tuple[Row, list[Number], list[int]]:
-        """Return what is added to the stream, the scores, and the positions attended to."""
+        """Return the head's output, the scores, and the positions attended to."""
         self._keys.append([_times(row, x) for row in self._key])
         self._values.append([_times(row, x) for row in self._value])
         query = [(c, q) for c, q in enumerate(_times(row, x) for row in self._query) if q]
@@ -118,7 +118,7 @@ class ExactSession:
         self.logits: list[Number] = []
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token of maximal logit."""
+        """Run the next position on `token` and return the first token with the largest logit."""
         x: list[Number] = [0] * self._width
         _add(x, self._tokens[token])
         for feature, column in zip(self._features, self._place, strict=True):

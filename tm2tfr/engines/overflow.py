@@ -1,8 +1,8 @@
 """Numbers that are too large for floats: how an engine refuses them, and weights that cannot lead to any.
 
-An engine of floats refuses a position, with the same words on every engine, where one of these is infinite or not a
-number: a score of a head, what goes into a hidden unit that writes something, the residual stream after a layer, a
-logit. Everything else either goes into one of them or into nothing. The exact engine has no such limit.
+An engine that uses floats refuses a position, in the same words on every engine, if one of these is infinite or NaN: a
+score of a head, the input of a hidden unit that writes something, the residual stream after a layer, a logit.
+Everything else either goes into one of them or is unused. The exact engine has no such limit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 # ── refusing ────────────────────────────────────────────────────────────────────────────────────────────────
 def too_large(where: str, position: int, what: str, dtype: str) -> EngineError:
-    """Return the refusal of a position: `what` at a place of the decoder is no number of `dtype`."""
+    """Return the refusal of a position: `what`, at a place of the decoder, is too large for `dtype`."""
     wider = "--dtype float64 or " if dtype == "float32" else ""
     return EngineError(
         f"{where}, position {position:,}: {what} is too large for {dtype}: use {wider}--engine exact, or smaller weights"
@@ -56,12 +56,12 @@ def check_weights(decoder: Decoder, dtype: str) -> None:
 
 
 def first_infinite(numbers: NDArray[Any], names: Sequence[str]) -> str:
-    """Return the name of the first number that is infinite or none."""
+    """Return the name of the first number that is infinite or NaN."""
     return names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
 
 
 def nearest(number: float | Fraction) -> float:
-    """Return a number as a float, infinite where it is too large for one."""
+    """Return a number as a float, infinite if it is too large for one."""
     try:
         return float(number)
     except OverflowError:
@@ -71,11 +71,11 @@ def nearest(number: float | Fraction) -> float:
 # ── weights that cannot ─────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True)
 class Reach:
-    """What is known of the size of numbers, whatever the tokens, up to 2^31 positions.
+    """What is known about the size of numbers, for any tokens, up to 2^31 positions.
 
     Args:
-        scores: by layer and head, whether no score of the head can be infinite.
-        everything: whether no number at all can be.
+        scores: by layer and head, whether every score of the head is certain to be finite.
+        everything: whether every number is.
     """
 
     scores: tuple[tuple[bool, ...], ...]
@@ -83,7 +83,7 @@ class Reach:
 
 
 def reach(decoder: Decoder, dtype: str = "float64") -> Reach:
-    """Return how far the numbers of `decoder` can get: bounds on absolute values, stage by stage, from the matrices."""
+    """Return which numbers of `decoder` are certain to be finite: absolute values are bounded stage by stage."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _reach(decoder, SAFE[dtype])
 
@@ -109,7 +109,7 @@ def _reach(decoder: Decoder, safe: float) -> Reach:
 
 
 def _of_head(head: Head, x: Floats, safe: float) -> tuple[bool, bool, Floats]:
-    """Return whether scores, and sums of values over all positions, are small, and a bound on what is added."""
+    """Return whether scores, and sums of values over all positions, are small, and a bound on the head's output."""
     query, key, value = (_times(m, x) for m in (head.query, head.key, head.value))
     both = np.intersect1d(head.query.rows, head.key.rows)
     products = query[both] * key[both]
@@ -131,4 +131,4 @@ def _column(matrix: Matrix) -> Floats:
 
 
 def _all_small(numbers: Floats, safe: float) -> bool:
-    return bool((numbers < safe).all())  # of what is not a number this is False
+    return bool((numbers < safe).all())  # False for NaN

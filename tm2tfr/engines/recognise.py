@@ -1,15 +1,15 @@
 """Which attention heads need not scan every earlier position, and the conditions that make that sound.
 
-Everything is decided from the matrices. What depends on values (that a key's second component is the square of
-its first, an integer; that a score is concave) is checked by the engine on the very numbers, at every position;
-where it fails, the engine starts again and scans that head. So a wrong guess here costs time and nothing else.
+Everything is decided from the matrices. Properties of values (that a key's second component is the square of its
+first, an integer; that a score is concave) are checked by the engine on the actual numbers, at every position;
+if one fails, the engine starts again and scans that head. So a wrong guess here costs time and nothing else.
 
 Mean. No component is non-zero in both the query and the key matrix: every score is 0, all positions share the
-attention, and the sum over them is the last sum plus one term.
+attention, and the sum over them is the previous sum plus one term.
 
-Position. Every component of the key is a combination of the position features i and i², with each in one place. The
-score is then γj + δj², with no constant beside it in whose rounding it could get lost; where δ < 0 it is concave in j
-with its real maximum at v = -γ/2δ. Its rounded value can be maximal only near v, and only there is it computed, see
+Position. Every component of the key is a combination of the position features i and i², and each of these occurs once.
+The score is then γj + δj², with no added constant in whose rounding it could get lost; where δ < 0 it is concave in j
+with its real maximum at v = -γ/2δ. Its rounded value can be maximal only near v, and it is only computed there, see
 `fast.attention`.
 
 Latest. The key is (k, k², constants …, one tie-break that is a multiple of i), where k and k² may be anything. Where
@@ -44,13 +44,13 @@ _STRICT = ("1/(i+1)", "1")
 
 @dataclass(frozen=True)
 class Recognition:
-    """What a head is.
+    """The kind of a head.
 
     Args:
-        kind, why: what was recognised, and on what grounds; or why it has to be scanned.
-        components: the components of query and key that count.
-        pure: component -> what it is a combination of, for key components made of position features alone.
-        linear, square, linear_weight, square_weight: position: where i and i² stand, and their coefficients.
+        kind, why: the kind that was recognised, and on what grounds; or why the head must be scanned.
+        components: the components of query and key that matter.
+        pure: component -> its combination of features, for key components made of position features alone.
+        linear, square, linear_weight, square_weight: position: the components of i and i², and their coefficients.
         key, key_square, tie: latest: the components k, k² and the tie-break.
         sign: latest: +1 if the latest position of a key wins, -1 if the earliest.
     """
@@ -70,7 +70,7 @@ class Recognition:
 
 
 def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
-    """Return what each head of each layer is; one whose scores may get too large for floats is scanned."""
+    """Return the kind of each head of each layer; one whose scores may get too large for floats is scanned."""
     known, fits = sources(decoder), reach(decoder).scores
     return tuple(
         tuple(
@@ -82,16 +82,16 @@ def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
 
 
 def _unbounded(head: Head) -> Recognition:
-    """Return a scan: every score has to be computed, to see whether it is finite."""
+    """Return a scan: every score must be computed to see whether it is finite."""
     components = tuple(np.intersect1d(head.query.rows, head.key.rows).tolist())
     return _scan(components, "its scores may get too large for floats")
 
 
 def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> Recognition:
-    """Return what `head` is; classes: (width,) the sources of what it reads."""
+    """Return the kind of `head`; classes: (width,) the sources of what it reads."""
     components = tuple(np.intersect1d(head.query.rows, head.key.rows).tolist())
     if not components:
-        return Recognition("mean", "queries or keys are 0: all positions share the attention, their sum goes along")
+        return Recognition("mean", "queries or keys are 0: all positions share the attention, so a running sum is kept")
     keys = rows_of(head.key)
     pure = {}
     for c in components:
@@ -102,12 +102,14 @@ def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, .
         return _position(components, pure)
     rest = [c for c in components if c not in pure]
     if len(rest) != 2:
-        return _scan(components, f"{len(rest)} components of its key depend on more than the position, not none or two")
+        return _scan(
+            components, f"{len(rest)} components of its key depend on more than the position; expected none or two"
+        )
     return _latest(head, components, pure, (rest[0], rest[1]), combination_of_query(head, known, classes, names))
 
 
 def combination(row: list[tuple[int, float]], known: Sources, classes: Classes, names: tuple[str, ...]) -> Terms | None:
-    """Return a row of a matrix as a combination of position features, None if it reads anything else."""
+    """Return a row of a matrix as a combination of position features; None if it reads anything else."""
     terms = []
     for direction, weight in row:
         if classes[direction] == ZERO:
@@ -119,7 +121,7 @@ def combination(row: list[tuple[int, float]], known: Sources, classes: Classes, 
 
 
 def combination_of_query(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> dict[int, Terms | None]:
-    """Return each component of the query as a combination of position features, None if it reads anything else."""
+    """Return each component of the query as a combination of position features; None if it reads anything else."""
     return {c: combination(row, known, classes, names) for c, row in enumerate(rows_of(head.query))}
 
 
@@ -129,7 +131,7 @@ def _position(components: tuple[int, ...], pure: Mapping[int, Terms]) -> Recogni
         for feature, embedded, weight in terms:
             places.setdefault(feature, []).append((c, embedded * weight))
     if set(places) != {"i", "i^2"} or any(len(places.get(f, ())) != 1 for f in ("i", "i^2")):
-        return _scan(components, "its score is not made of one multiple of j and one of j²")
+        return _scan(components, "its score is not the sum of one multiple of j and one of j²")
     (linear, linear_weight), (square, square_weight) = places["i"][0], places["i^2"][0]
     return Recognition(
         "position",
@@ -152,7 +154,9 @@ def _latest(
 ) -> Recognition:
     moving = [c for c, terms in pure.items() if any(feature != CONSTANT_FEATURE for feature, _, _ in terms)]
     if len(moving) != 1 or [f for f, _, _ in pure[moving[0]]] != ["i"]:
-        return _scan(components, "its key has not one component that is a multiple of the position, a tie-break")
+        return _scan(
+            components, "its key does not have exactly one tie-break, a component that is a multiple of the position"
+        )
     tie = moving[0]
     sign = _sign(query[tie]) * _sign(pure[tie], strict=False)
     if sign == 0:
@@ -171,7 +175,7 @@ def _latest(
 
 
 def _sign(terms: Terms | None, *, strict: bool = True) -> int:
-    """Return +1 or -1 if the combination has that sign at every position (or is 0 at times, unless `strict`)."""
+    """Return +1 or -1 if the combination has that sign at every position (or may be 0, unless `strict`)."""
     if not terms or (strict and not any(feature in _STRICT for feature, _, _ in terms)):
         return 0
     signs = {np.sign(embedded * weight) for _, embedded, weight in terms}

@@ -1,7 +1,7 @@
 """What each direction of the residual stream can depend on, stage by stage, read off the matrices alone.
 
-An abstract interpretation with five values: a direction is always 0; a constant; a function of the token fed; a
-function of the position; or it depends on more. It only ever errs towards "more".
+An abstract interpretation with five values: a direction is always 0; is constant; is a function of the token fed; is a
+function of the position; or depends on more. It only ever errs towards "more".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tm2tfr.transformer.weights import Decoder, FeedForward
 ZERO, CONSTANT, TOKEN, POSITION, MORE = range(5)
 
 Classes = NDArray[np.int8]
-"""(width,) one of the five for each direction."""
+"""(width,) one of the five values for each direction."""
 
 CONSTANT_FEATURE = "1"
 
@@ -27,8 +27,8 @@ class LayerSources:
     """The sources of the directions around one layer.
 
     Args:
-        before: (width,) what its heads read.
-        between: (width,) what its feed-forward part reads.
+        before: (width,) for what its heads read.
+        between: (width,) for what its feed-forward part reads.
         by_token: (hidden,) whether a unit reads only what the token determines.
     """
 
@@ -44,9 +44,9 @@ class Sources:
     Args:
         layers: around each layer.
         after: (width,) after the last layer.
-        features: (width,) the number of the one position feature that a direction holds a multiple of as long as it
-            is CONSTANT or POSITION, and -1 where it holds several.
-        weights: (width,) that multiple.
+        features: (width,) the number of the one position feature of which a direction holds a multiple while it is
+            CONSTANT or POSITION, and -1 if it holds several.
+        weights: (width,) the factor.
     """
 
     layers: tuple[LayerSources, ...]
@@ -56,7 +56,7 @@ class Sources:
 
 
 def sources(decoder: Decoder) -> Sources:
-    """Return what each direction of the stream can depend on at each stage of `decoder`."""
+    """Return the sources of each direction of the stream at each stage of `decoder`."""
     width = decoder.layout.width
     place = decoder.position_embedding
     constant = np.array([name == CONSTANT_FEATURE for name in decoder.features], dtype=bool)[place.columns]
@@ -90,7 +90,7 @@ def _by_token(layer: FeedForward, classes: Classes) -> NDArray[np.bool_]:
 
 
 def _write(layer: FeedForward, by_token: NDArray[np.bool_], now: Classes) -> None:
-    """Change `now` as the layer's writes demand."""
+    """Update `now` for the layer's writes."""
     plain = by_token[layer.output.columns]
     determined = np.concatenate([layer.output.rows[plain], layer.output_bias.rows])
     now[determined] = np.where(now[determined] <= TOKEN, TOKEN, MORE)

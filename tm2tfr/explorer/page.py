@@ -12,7 +12,7 @@ from typing import Any
 
 from tm2tfr.explorer.document import document
 from tm2tfr.explorer.record import Recording
-from tm2tfr.export.files import write_text
+from tm2tfr.files import write_text
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.check import Trace
 

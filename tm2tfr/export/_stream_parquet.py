@@ -1,7 +1,7 @@
 """Rows as Parquet, with PyArrow, which is optional.
 
 Text is dictionary-coded, nothing (⊥) is null; m and h are doubles, because a decoder that goes wrong may have 0.5
-there. A Parquet file can be read by what stands at its end: room for that is kept on the disk from the beginning.
+there. A Parquet file is read from its end: disk space for that is reserved from the beginning.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from tm2tfr.export.stream import RowWriter
 from tm2tfr.trace.rows import COLUMNS, Row
 
 GROUP = 2**17
-"""The rows of a row group, what the memory holds until it is written."""
+"""The rows of a row group, which are kept in memory until it is written."""
 
 _END, _END_OF_GROUP = 2**16, 2**13  # more bytes than the file's end takes, and than a group adds to it
 _NO_RESERVING = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
 class ParquetWriter(RowWriter):
-    """Writes Parquet, a row group at a time. What is killed outright, and not aborted, cannot be read."""
+    """Writes Parquet, one row group at a time. A file whose writer is killed, not aborted, cannot be read."""
 
     def __init__(self, path: Path) -> None:
         try:
             pyarrow: Any = import_module("pyarrow")  # optional, and slow to load
             import_module("pyarrow.parquet")
         except ImportError as error:
-            what = f"{path}: Parquet needs PyArrow, which does not load ({error})"
-            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or write .csv or .jsonl") from error
+            what = f"{path}: Parquet needs PyArrow, which cannot be imported ({error})"
+            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or use .csv or .jsonl") from error
         super().__init__(path)
         self._arrow: Any = pyarrow
         text, numbers = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.float64()
@@ -78,7 +78,7 @@ class ParquetWriter(RowWriter):
             self._write_group(GROUP)
 
     def _write_group(self, most: int) -> None:
-        """Write the first `most` rows that wait; they are dropped if there is no room for them."""
+        """Write the first `most` waiting rows; they are dropped if there is no room for them."""
         waiting, self._waiting = self._waiting, []
         table = self._arrow.concat_tables(waiting).unify_dictionaries().combine_chunks()
         group = table.slice(0, most)
@@ -90,7 +90,7 @@ class ParquetWriter(RowWriter):
             self._waiting = [table.slice(most)]
 
     def _reserve(self, size: int) -> None:
-        """Take so many bytes of the disk, and those for the file's end."""
+        """Reserve `size` bytes on disk, and those for the file's end."""
         room = size + _END + _END_OF_GROUP * self._groups
         descriptor, at = self._file.fileno(), self._file.tell()
         if not hasattr(os, "posix_fallocate"):

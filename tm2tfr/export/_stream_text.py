@@ -26,8 +26,8 @@ _ROWS = 2**13  # of one piece of rows
 class Coded(NamedTuple):
     """A column of text: ``labels[codes[n]]`` in row n, nothing (⊥) where the code is -1.
 
-    codes: (n,) of integers. Keep the same `labels` from call to call: they are encoded once; more may be added at
-    their end in between.
+    codes: (n,) of integers. Keep the same `labels` from call to call: they are encoded once; more may be appended
+    in between.
     """
 
     codes: NDArray[Any]
@@ -50,21 +50,21 @@ class Columns(NamedTuple):
         """Return the columns.
 
         Raises:
-            ShapeError: if they are not of one length, or hold other numbers than integers, or unknown codes.
+            ShapeError: if their lengths differ, or they contain numbers other than integers, or unknown codes.
         """
         each: Iterable[Any] = self
         for name, column in zip(COLUMNS, each, strict=True):
             numbers = column.codes if isinstance(column, Coded) else column
             if numbers.ndim != 1 or len(numbers) != len(self.i):
-                what = f"column {name}: shape {numbers.shape}, the rows are {len(self.i)}"
-                raise ShapeError(f"{what}: give every column as many entries")
+                what = f"column {name}: shape {numbers.shape} for {len(self.i)} rows"
+                raise ShapeError(f"{what}: give every column one entry per row")
             if numbers.dtype.kind not in "iu":
-                raise ShapeError(f"column {name}: {numbers.dtype} numbers: give integers, or use write for such rows")
+                raise ShapeError(f"column {name}: {numbers.dtype} numbers: use integers, or write for such rows")
             if isinstance(column, Coded) and len(numbers):
                 low, high = int(numbers.min()), int(numbers.max())
                 if low < -1 or high >= len(column.labels):
                     what = f"column {name}: codes from {low} to {high} for {len(column.labels)} labels"
-                    raise ShapeError(f"{what}: a code is -1 (nothing) or the index of a label")
+                    raise ShapeError(f"{what}: a code must be -1 (nothing) or the index of a label")
         return self
 
     def part(self, start: int, end: int) -> Columns:
@@ -74,7 +74,7 @@ class Columns(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """A text format: what stands above the rows, before each cell and after the last one; and how a cell is written."""
+    """A text format: the text above the rows, before each cell and after the last one; and how a cell is written."""
 
     header: str
     before: Mapping[str, str]
@@ -139,7 +139,7 @@ class TextEncoder:
             yield len(some), text.getvalue().encode()
 
     def columns(self, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Yield numbers of rows, and their bytes: a matrix of characters a row a line, without its padding."""
+        """Yield numbers of rows, and their bytes: a matrix of characters, one line per row, without its padding."""
         tables = {c: self._table(c, v.labels) for c, v in zip(COLUMNS, columns, strict=True) if isinstance(v, Coded)}
         most = max(1, _BYTES // (sum(table.shape[1] for table in tables.values()) + 64))
         for start in range(0, len(columns.i), most):

@@ -1,7 +1,7 @@
-"""A long run on disk, to go on with later: the engine's state, the simulator's, and whose run it is.
+"""A long run on disk, to be resumed later: the engine's state, the simulator's, and what identifies the run.
 
 A NumPy archive (.npz, uncompressed): the arrays of `LongRun.save`, and ``about``, JSON as bytes, with the weights'
-digest, the machine's, the input word, and how many rows have gone to a file. Written whole or not at all.
+digest, the machine's, the input word, and the number of rows written to a file. Written whole or not at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import CheckpointError
-from tm2tfr.export.files import write_whole
+from tm2tfr.files import write_whole
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder, digest
@@ -31,7 +31,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class About:
-    """Whose run a checkpoint is of, and how many rows had gone to a file."""
+    """What identifies the run of a checkpoint, and the number of rows that it had written to a file."""
 
     weights: str
     machine: str
@@ -40,13 +40,13 @@ class About:
 
     @classmethod
     def of(cls, decoder: Decoder, machine: Machine | None, word: str, rows: int | None = None) -> About:
-        """Return what identifies the run of `decoder` on `word`, compared with `machine`."""
+        """Return the identity of the run of `decoder` on `word`, compared with `machine`."""
         text = "" if machine is None else native.write(machine)
         return cls(weights_digest(decoder), hashlib.sha256(text.encode()).hexdigest(), word, rows)
 
 
 def weights_digest(decoder: Decoder) -> str:
-    """Return the SHA-256 of all that an engine reads of a decoder."""
+    """Return the SHA-256 of everything that an engine reads from a decoder."""
     heads = [[(head.mask, head.weighting) for head in layer.heads] for layer in decoder.layers]
     read = [digest(decoder), decoder.bos, decoder.stop, decoder.features, heads]
     return hashlib.sha256(json.dumps(read).encode()).hexdigest()
@@ -56,7 +56,7 @@ def save(path: Path, of: About, arrays: Arrays) -> None:
     """Write a checkpoint.
 
     Raises:
-        OutputError: if it cannot be written; a checkpoint that was there is as it was.
+        OutputError: if it cannot be written; an existing checkpoint is then unchanged.
     """
     text = json.dumps({"program": PROGRAM, "format": FORMAT, **of.__dict__})
     every = {**arrays, ABOUT: np.frombuffer(text.encode(), dtype=np.uint8)}
@@ -68,51 +68,51 @@ def save(path: Path, of: About, arrays: Arrays) -> None:
 
 
 def load(path: Path) -> tuple[About, dict[str, NDArray[Any]]]:
-    """Return what a checkpoint says of itself, and its arrays.
+    """Return what a checkpoint says about itself, and its arrays.
 
     Raises:
-        CheckpointError: if there is no such file, or it is no checkpoint of this version, or damaged.
+        CheckpointError: if there is no such file, or it is not a checkpoint of this version, or is damaged.
     """
     with _opened(path) as (about, archive):
         return about, {name: archive[name] for name in archive.files if name != ABOUT}
 
 
 def about(path: Path) -> About:
-    """Return what a checkpoint says of itself, without reading its arrays. See `load` for errors."""
+    """Return what a checkpoint says about itself, without reading its arrays. See `load` for errors."""
     with _opened(path) as (said, _):
         return said
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[About, Any]]:
-    """Open a checkpoint, and tell what is wrong with it, also while it is read."""
+    """Open a checkpoint, and report what is wrong with it, also while it is read."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             said = json.loads(archive[ABOUT].tobytes())
             if said["program"] != PROGRAM:
-                raise ValueError("of another program")
+                raise ValueError("from another program")
             if said["format"] != FORMAT:
-                what = f"{path}: a checkpoint in format {said['format']}, this version reads {FORMAT}"
-                raise CheckpointError(f"{what}: go on with the version that wrote it, or start again")
+                what = f"{path}: this checkpoint has format {said['format']}, but this version reads {FORMAT}"
+                raise CheckpointError(f"{what}: resume it with the version that wrote it, or start again")
             yield About(*(said[name] for name in ("weights", "machine", "input", "rows"))), archive
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: there is no such file: start the run with --checkpoint {path}") from error
     except IsADirectoryError as error:
-        raise CheckpointError(f"{path}: it is a folder: give the name of a checkpoint file") from error
+        raise CheckpointError(f"{path}: it is a folder: name a checkpoint file") from error
     except PermissionError as error:
-        raise CheckpointError(f"{path}: no permission to read it: change that, or start again") from error
+        raise CheckpointError(f"{path}: no permission to read it: change its permissions, or start again") from error
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-        what = f"{path}: no checkpoint, or a damaged one"
+        what = f"{path}: it is not a checkpoint, or is damaged"
         raise CheckpointError(f"{what}: start the run again with --checkpoint") from error
 
 
 def refuse_another_run(path: Path, found: About, wanted: About) -> None:
-    """Raise CheckpointError unless a checkpoint is of the run that is to be gone on with."""
+    """Raise CheckpointError unless a checkpoint is from the run that is to be resumed."""
     for what, remedy in (
         ("weights", "name the machine or weight file that it was made with"),
-        ("machine", "compare with what it was compared with before, or with nothing"),
+        ("machine", "compare with the same machine as before, or with nothing"),
         ("input", f"it was made with --input {found.input!r}"),
     ):
         if getattr(found, what) != getattr(wanted, what):
-            other = {"input": "another input", "weights": "other weights"}.get(what, "a comparison with another machine")
-            raise CheckpointError(f"{path}: this checkpoint is of {other}: {remedy}, or start again")
+            other = {"input": "another input", "weights": "other weights"}.get(what, "another machine to compare with")
+            raise CheckpointError(f"{path}: this checkpoint is from a run with {other}: {remedy}, or start again")

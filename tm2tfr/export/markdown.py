@@ -1,4 +1,4 @@
-"""Text of somebody else's in a Markdown page: shown as it is, never obeyed."""
+"""Foreign text in a Markdown page: shown literally, never interpreted."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 import shlex
 
 ESCAPES = {**{sign: f"\\{sign}" for sign in "\\`*_{}[]()<>#!|~$:&"}, "(": "(", ")": ")"}
-"""Signs that mean something to Markdown or HTML, with what shows them as they are."""
+"""Signs that mean something to Markdown or HTML, and how to show them literally."""
 _LEADING = re.compile(r"^([-+=]|\d+(?=[.)]))")
 
 
 def escaped(text: str) -> str:
-    """Return `text` as one line that Markdown shows as it is: breaks and control characters become spaces."""
+    """Return `text` as one line that Markdown shows literally: breaks and control characters become spaces."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return _LEADING.sub(r"\\\1", "".join(ESCAPES.get(sign, sign) for sign in line))
 
 
 def code(text: str) -> str:
-    """Return a line of text as code, between more backticks than it has in a row."""
+    """Return a line of text as code, between more backticks than it has in any row."""
     ticks = "`" * (_longest(text) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"

@@ -1,4 +1,4 @@
-"""A value of a JSON document that knows where it stands, so that a wrong one can be named."""
+"""A value of a JSON document that knows its place, so that an error can name it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number",
 class Node:
     """`value` at the place `at` (``layers[2].name``) of the metadata of `file`.
 
-    Every method raises a `WeightFileError` if the value is not of the kind asked for.
+    Every method raises `WeightFileError` if the value is not of the requested kind.
     """
 
     value: Any
@@ -24,7 +24,7 @@ class Node:
     at: str = ""
 
     def __getitem__(self, key: str) -> Node:
-        """Return what an object has under `key`."""
+        """Return the value of an object under `key`."""
         if key not in self._of(dict):
             raise self.error(f"has no {key!r}")
         return Node(self.value[key], self.file, f"{self.at}.{key}" if self.at else key)
@@ -60,10 +60,10 @@ class Node:
             if choice == text:
                 return choice
         close = did_you_mean(text, choices)
-        raise self.error(f"is {text!r}{close}, which this tm2tfr does not know: known are {', '.join(choices)}")
+        raise self.error(f"should be {' or '.join(choices)}, is {text!r}{close}")
 
     def error(self, what: str) -> WeightFileError:
-        """Return the error that this place `what`."""
+        """Return an error about this place; `what` is its predicate, such as ``should be text``."""
         place = f"{self.at} in the metadata" if self.at else "the metadata"
         return WeightFileError(f"{self.file}: {place} {what}: make the file again with 'tm2tfr compile'")
 

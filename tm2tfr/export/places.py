@@ -1,6 +1,6 @@
-"""Look at where output is to go before the work is done, so that a long run is not lost to a wrong name.
+"""Check where output is to go before the work is done, so that a long run is not lost to a wrong name.
 
-Nothing is written. What can still go wrong afterwards (a disk that fills up) is said by whoever writes.
+Nothing is written. Later failures (a disk that fills up) are reported by the code that writes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tm2tfr.errors import OutputError, listing
-from tm2tfr.export.files import WHY
+from tm2tfr.files import WHY
 
 CLOSE = {".json": ".jsonl", ".ndjson": ".jsonl", ".tsv": ".csv", ".jpg": ".png", ".jpeg": ".png", ".gif": ".png"}
 """Ending -> the one that is probably as good, where a command writes that."""
@@ -25,12 +25,12 @@ def check_file(
     """Raise if a file cannot be written to `path`; None: nothing is to be written.
 
     Args:
-        reading: what the work reads; none of it may be written over.
-        what: what is written, for the message about the ending, such as ``weights``.
+        reading: the files that the work reads; none of them may be overwritten.
+        what: the contents, for the message about the ending, such as ``weights``.
         endings: the endings that such a file may have; none: any.
 
     Raises:
-        OutputError: another ending, no such folder, a folder in its place, no permission, or one of `reading`.
+        OutputError: for another ending, a missing folder, a folder in its place, no permission, or one of `reading`.
     """
     if path is None:
         return
@@ -49,19 +49,19 @@ def check_file(
 
 
 def check_folder(path: Path, *, reading: Iterable[str | Path | None] = (), ours: Sequence[str] = ()) -> None:
-    """Raise if a folder cannot be made at `path`, or filled if it is there.
+    """Raise if a folder cannot be made at `path`, or filled if it exists.
 
     Args:
-        reading: what the work reads; none of it may be written over.
-        ours: names of files, one of which is in a folder that the same work has made before; none: it may hold anything.
+        reading: the files that the work reads; none of them may be overwritten.
+        ours: file names, one of which is in any folder that the same work made before; none: it may contain anything.
 
     Raises:
-        OutputError: a file in its place, no folder for it, no permission, somebody else's files, or one of `reading`.
+        OutputError: for a file in its place, a missing parent folder, no permission, foreign files, or one of `reading`.
     """
     there = _looked_at(path)
     _refuse_same(path, reading)
     if there is not None and not stat.S_ISDIR(there.st_mode):
-        raise OutputError(f"{path}: there is a file of that name: choose another name for the folder")
+        raise OutputError(f"{path}: there is a file with that name: choose another name for the folder")
     _check_parent(path)
     if there is None:
         return
@@ -69,12 +69,12 @@ def check_folder(path: Path, *, reading: Iterable[str | Path | None] = (), ours:
         raise _refused(path, errno.EACCES)
     held = sorted(os.listdir(path))
     if ours and held and not set(ours) & set(held):
-        what = f"{path}: this folder is not empty and was not made by this command, it holds {listing(held, most=3)}"
+        what = f"{path}: this folder is not empty and was not made by this command; it contains {listing(held, most=3)}"
         raise OutputError(f"{what}: choose another name, or remove it")
 
 
 def _looked_at(path: Path) -> os.stat_result | None:
-    """Return what is there, links followed, None if there is nothing."""
+    """Return the status of what is at `path`, following links; None if there is nothing."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -98,8 +98,18 @@ def _check_parent(path: Path) -> None:
 
 
 def _longest_name(folder: Path) -> int:
-    """Return how many bytes a name may have here."""
+    """Return the number of bytes that a name may have here."""
     return os.pathconf(folder, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
+
+
+def check_apart(output: Path | None, other: Path | None, option: str) -> None:
+    """Raise if two outputs of one command are the same file, which need not exist yet; `option`: that of the other one.
+
+    Raises:
+        OutputError: if they are.
+    """
+    if output is not None and other is not None and os.path.realpath(output) == os.path.realpath(other):
+        raise OutputError(f"{output}: --output and {option} name the same file: choose another name for one of them")
 
 
 def _refuse_same(path: Path, reading: Iterable[str | Path | None]) -> None:

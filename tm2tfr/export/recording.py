@@ -1,4 +1,4 @@
-"""A long run carried out to its end: block by block, with checkpoints and with its rows going to a file."""
+"""A long run carried out to its end: block by block, with checkpoints, and with its rows written to a file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.errors import CheckpointError, Interrupted, OutputError
 from tm2tfr.export import checkpoint as checkpoints
 from tm2tfr.export.checkpoint import About
-from tm2tfr.export.files import write_whole
 from tm2tfr.export.stream import Coded, Columns, RowWriter, open_rows
+from tm2tfr.files import write_whole
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.blocks import Labels, RowBlock, as_rows
 from tm2tfr.trace.check import Progress, Trace
@@ -46,13 +46,13 @@ def carry_out(
     """Run `decoder` on `word` with the fast engine, checked against `machine` if there is one.
 
     Args:
-        checkpoint: write the state of the run there every so many seconds and on Ctrl-C.
-        resume: go on from this checkpoint; where `checkpoint` is left out, it is written to as well.
+        checkpoint: write the state of the run there at intervals of `every` seconds and on Ctrl-C.
+        resume: resume this checkpoint; without `checkpoint`, it is also the one that is written.
         out: write the rows to this file, see `tm2tfr.export.stream`.
 
     Raises:
         Interrupted: on Ctrl-C.
-        CheckpointError: if `resume` is no checkpoint of this run.
+        CheckpointError: if `resume` is not a checkpoint of this run.
         OutputError: if the rows or the checkpoint cannot be written.
         InputError, EngineError: see `LongRun`.
     """
@@ -64,12 +64,12 @@ def carry_out(
         checkpoints.refuse_another_run(resume, found, about)
         checkpoint, rows = checkpoint or resume, found.rows
         if rows is not None and out is None:
-            what = f"{resume}: that run writes its rows to a file, {rows:,} of them so far"
-            raise CheckpointError(f"{what}: give the same --output as then as well, or start again without it")
+            what = f"{resume}: this run writes its rows to a file, {rows:,} of them so far"
+            raise CheckpointError(f"{what}: add the same --output as before, or start again without it")
     run = LongRun(decoder, word, machine=machine, max_steps=max_steps, saved=saved)
     if resume is not None and max_steps is not None and not run.done and run.standing.steps > max_steps:
-        what = f"{resume}: that run stands at {run.standing.steps:,} steps already, which is more than {max_steps:,}"
-        raise CheckpointError(f"{what}: give a larger --max-steps")
+        what = f"{resume}: this run has already done {run.standing.steps:,} steps, more than {max_steps:,}"
+        raise CheckpointError(f"{what}: use a larger --max-steps")
     with ExitStack() as stack:
         writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
         recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
@@ -81,12 +81,12 @@ def carry_out(
 
 
 def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
-    """Return the writer of `out`, which goes on after `rows` rows where a run is resumed."""
+    """Return the writer of `out`, which continues after `rows` rows if a run is resumed."""
     if resume is None:
         return open_rows(out)
     if rows is None:
-        what = f"{resume}: that run wrote no rows, so that {out} would begin in its middle"
-        raise CheckpointError(f"{what}: start again with --output, or go on without it")
+        what = f"{resume}: this run wrote no rows before, so {out} would start in the middle of it"
+        raise CheckpointError(f"{what}: start again with --output, or resume without it")
     part = Path(os.path.realpath(out)).with_name(f"{Path(os.path.realpath(out)).name}.part")
     if out.is_file() and not part.exists():  # it was finished, at a limit: its rows are the beginning of the new file
 
@@ -99,32 +99,32 @@ def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
 
 
 def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path | None) -> None:
-    """Raise OutputError where a file would be lost.
+    """Raise OutputError if a file would be lost.
 
-    That is where one file is to be two things, or a checkpoint is to replace something that is not resumed.
+    That is, if one file is to be two things, or a checkpoint is to replace something that is not resumed.
     """
     if out is not None:
         rows = Path(os.path.realpath(out))
         for other in (checkpoint, resume):
             if other is not None and Path(os.path.realpath(other)) in (rows, rows.with_name(f"{rows.name}.part")):
-                raise OutputError(f"{other}: it cannot be the checkpoint and hold the rows: give one of them another name")
+                raise OutputError(f"{other}: the checkpoint and the rows cannot be in one file: rename one of them")
         if out.suffix.lower() == ".parquet" and (checkpoint is not None or resume is not None):
-            what = f"{out}: a Parquet file that was cut off cannot be gone on with, so that a checkpoint is of no use"
-            raise OutputError(f"{what}: write .csv or .jsonl, or leave the checkpoint out")
+            what = f"{out}: a Parquet file that was cut off cannot be resumed, so a checkpoint would be useless"
+            raise OutputError(f"{what}: use .csv or .jsonl, or omit the checkpoint")
     if checkpoint is None or not checkpoint.is_file():
         return
     if resume is not None and Path(os.path.realpath(resume)) == Path(os.path.realpath(checkpoint)):
         return
     try:
         checkpoints.about(checkpoint)
-        remedy = f"go on with it by --resume {checkpoint}, choose another name, or delete it"
+        remedy = f"resume it with --resume {checkpoint}, choose another name, or delete it"
     except CheckpointError:
-        remedy = "it is no checkpoint: choose another name"
-    raise OutputError(f"{checkpoint}: there is such a file already: {remedy}")
+        remedy = "it is not a checkpoint: choose another name"
+    raise OutputError(f"{checkpoint}: this file already exists: {remedy}")
 
 
 class _Recorder:
-    """The loop, and what has to be put down in between."""
+    """The loop, and what is written in between."""
 
     def __init__(
         self,
@@ -168,13 +168,13 @@ class _Recorder:
         checkpoints.save(self._checkpoint, About(**{**self._about.__dict__, "rows": rows}), self._run.save())
 
     def where(self) -> str:
-        """Return where the run stands, for somebody who has interrupted it."""
+        """Return the position of the run, for whoever interrupted it."""
         standing = self._run.standing
         text = f"interrupted at position {standing.positions:,}, after {standing.steps:,} steps"
         if standing.compared:
             text += f"; {standing.compared:,} cells compared, all agree"
         if self._checkpoint is not None:
-            text += f"; go on with --resume {self._checkpoint}"
+            text += f"; resume it with --resume {self._checkpoint}"
             text += f" --output {self._writer.path}" if self._writer is not None else ""
         elif self._writer is not None:
             text += f"; the rows so far are in {self._writer.part}"
@@ -194,9 +194,9 @@ class _Recorder:
 
 @contextmanager
 def _between_blocks() -> Iterator[list[int]]:
-    """Give a list that is not empty once Ctrl-C (or SIGTERM) came, so that a block is finished first; the second counts.
+    """Yield a list that is not empty after Ctrl-C (or SIGTERM), so that the block is finished first; a second one raises.
 
-    In another thread than the main one there is no Ctrl-C, and nothing to put off.
+    Outside the main thread there is no Ctrl-C, and nothing to postpone.
     """
     asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.errors import OutputError, visible
-from tm2tfr.export.files import write_whole
+from tm2tfr.files import write_whole
 from tm2tfr.trace.soft_run import SoftRun
 from tm2tfr.trace.softness import HeadError
 

@@ -1,7 +1,7 @@
-"""Rows written to a file as they come, without holding them: CSV, JSON lines or Parquet, by the file's extension.
+"""Rows written to a file as they come, without keeping them: CSV, JSON lines or Parquet, by the file's extension.
 
-They go to FILE.part, which becomes FILE when all are written; until then a FILE that was there stays as it was.
-What is cut off, by an error, an interrupt or a full disk, leaves a FILE.part that can be read.
+They go to FILE.part, which becomes FILE when all are written; until then an existing FILE is unchanged.
+A run that is cut off, by an error, an interrupt or a full disk, leaves a readable FILE.part.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 
 from tm2tfr.errors import OutputError
 from tm2tfr.export._stream_text import CSV, JSONL, Coded, Columns, Lines, TextEncoder
-from tm2tfr.export.files import WHY
 from tm2tfr.export.tables import format_for
+from tm2tfr.files import WHY
 from tm2tfr.trace.rows import Row
 
 __all__ = ["EXTENSIONS", "Coded", "Columns", "RowWriter", "open_rows"]
@@ -32,27 +32,27 @@ def open_rows(path: str | Path, *, resume_at: int | None = None) -> RowWriter:
     """Open `path` for rows, in the format of its extension; see `RowWriter`.
 
     Args:
-        resume_at: go on after the first `resume_at` rows of the FILE.part of a run that was cut off; rows beyond
+        resume_at: continue after the first `resume_at` rows of the FILE.part of a run that was cut off; rows beyond
             them are dropped. Not for Parquet.
 
     Raises:
         OutputError: for another extension, a place that cannot be written to, a FILE.part of an earlier run that
-            is not to be resumed, one that cannot be, and for Parquet without PyArrow.
+            is not to be resumed or cannot be, and for Parquet without PyArrow.
     """
     path = Path(path)
     if resume_at is not None and resume_at < 0:
-        raise OutputError(f"{path}: it cannot be gone on with after {resume_at} rows: give 0 or more")
+        raise OutputError(f"{path}: it cannot be resumed after {resume_at} rows: use 0 or more")
     if path.suffix.lower() == ".parquet":
         if resume_at is not None:
-            what = f"{path}: a Parquet file that was cut off cannot be gone on with"
-            raise OutputError(f"{what}: start again, or write .csv or .jsonl, which can")
+            what = f"{path}: a Parquet file that was cut off cannot be resumed"
+            raise OutputError(f"{what}: start again, or use .csv or .jsonl")
         from tm2tfr.export._stream_parquet import ParquetWriter  # noqa: PLC0415  (it builds on this module)
 
         return ParquetWriter(path)
     lines = {"csv": CSV, "jsonl": JSONL}.get(format_for(path) or "")
     if lines is None:
-        kind = f"the extension {path.suffix!r}" if path.suffix else "no extension"
-        raise OutputError(f"{path}: {kind} says no format for rows: use one of {', '.join(EXTENSIONS)}")
+        kind = f"{path.suffix!r} is not a format for rows" if path.suffix else "a file for rows needs an extension"
+        raise OutputError(f"{path}: {kind}: use one of {', '.join(EXTENSIONS)}")
     return TextWriter(path, lines, resume_at)
 
 
@@ -61,12 +61,12 @@ class RowWriter:
 
     Attributes:
         path: the file to be.
-        part: the file beside it that is written meanwhile.
-        rows: the rows written so far, those resumed after included.
-        saved: how many of them an `abort` or a full disk would leave in `part`.
+        part: the file beside it that is written in the meantime.
+        rows: the number of rows written so far, including those that were resumed.
+        saved: the number of them that an `abort` or a full disk would leave in `part`.
 
     Raises:
-        OutputError: from every method: where it cannot be written, why, where the rows so far are, what to do.
+        OutputError: from every method: where writing failed, why, where the rows so far are, what to do.
     """
 
     def __init__(self, path: Path, *, resume: bool = False) -> None:
@@ -83,12 +83,12 @@ class RowWriter:
             try:
                 return self.part.open("x+b", buffering=0)
             except FileExistsError as error:
-                what = f"{self.part}: it is what a run that was cut off has left, or one that goes on"
-                raise OutputError(f"{what}: go on with that run, or move the file away or delete it") from error
+                what = f"{self.part}: this file was left by a run that was cut off, or belongs to one that is running"
+                raise OutputError(f"{what}: resume that run, or move or delete the file") from error
         try:
             return self.part.open("r+b", buffering=0)
         except FileNotFoundError as error:
-            raise OutputError(f"{self.part}: there is no such file to go on with: start again") from error
+            raise OutputError(f"{self.part}: there is no such file to resume: start again") from error
 
     # ── for users ───────────────────────────────────────────────────────────────────────────────────────
     def write(self, rows: Sequence[Row]) -> None:
@@ -103,11 +103,11 @@ class RowWriter:
             OutputError: if rows are missing, or there are too many.
         """
         if self.rows != rows:
-            what = f"{self.path}: the run has {rows:,} rows that agree, and {self.rows:,} were written; see {self.part}"
+            what = f"{self.path}: the run has {rows:,} rows that agree, but {self.rows:,} were written; see {self.part}"
             raise OutputError(f"{what}: this is a bug, please report it with the command")
 
     def write_columns(self, columns: Columns) -> None:
-        """Write rows given by column: the same file as from `write`, some millions of rows a second.
+        """Write rows given by column: the same file as from `write`, at millions of rows per second.
 
         Raises:
             OutputError: see the class.
@@ -118,7 +118,7 @@ class RowWriter:
             self._write_columns(columns)
 
     def flush(self) -> None:
-        """Wait until the `saved` rows are on the disk, for a checkpoint that says where to resume."""
+        """Wait until the `saved` rows are on disk, for a checkpoint that records where to resume."""
         with self._writing():
             os.fsync(self._file.fileno())
 
@@ -136,7 +136,7 @@ class RowWriter:
             self._closed = True
 
     def abort(self) -> None:
-        """Stop here: `part` stays, with the rows so far, and `path` is as it was. Without rows nothing stays."""
+        """Stop here: `part` stays, with the rows so far, and `path` is unchanged. Without rows nothing stays."""
         if self._closed:
             return
         self._closed = True
@@ -171,9 +171,9 @@ class RowWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Abort on failure, and tell of it."""
+        """Abort on failure, and report it."""
         if self._closed:
-            raise OutputError(f"{self.path}: no row can be added, the file is closed: open another one")
+            raise OutputError(f"{self.path}: the file is closed, so no row can be added: open another one")
         with self._telling():
             try:
                 yield
@@ -183,13 +183,13 @@ class RowWriter:
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Make of the system's errors an `OutputError`."""
+        """Turn the system's errors into an `OutputError`."""
         try:
             yield
         except UnicodeEncodeError as error:
             sign = error.object[error.start]
             what = f"{sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
-            raise OutputError(f"{self.path}: {what}{self._left()}: take it out") from error
+            raise OutputError(f"{self.path}: {what}{self._left()}: remove it") from error
         except OSError as error:
             why = WHY.get(error.errno or 0)
             what, remedy = why or (error.strerror or str(error), "choose another place")
@@ -215,14 +215,14 @@ def _mode(path: Path) -> int | None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(mode):
-        raise OutputError(f"{path}: it is a pipe or a device: rows are written to a file only, give the name of one")
+        raise OutputError(f"{path}: it is a pipe or a device, but rows need a file: name one")
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return mode
 
 
 class TextWriter(RowWriter):
-    """Writes CSV or JSON lines. Whole rows only: what a failure cuts off in the middle is taken back."""
+    """Writes CSV or JSON lines. Whole rows only: a row that a failure cuts off in the middle is removed."""
 
     def __init__(self, path: Path, lines: Lines, resume_at: int | None) -> None:
         super().__init__(path, resume=resume_at is not None)
@@ -242,11 +242,13 @@ class TextWriter(RowWriter):
         header = lines.header.encode()
         found = self._file.read(len(header))
         if found != header:
-            raise OutputError(f"{self.part}: its first line is not that of a table of rows: start again elsewhere")
+            raise OutputError(
+                f"{self.part}: its first line is not the header of a table of rows: start again with another name"
+            )
         end, complete = _end_of_row(self._file, rows, quotes=lines.quotes)
         if end is None:
-            what = f"{self.part}: it has {complete:,} rows, fewer than the {rows:,} to go on after"
-            raise OutputError(f"{what}: go on after fewer, or start again")
+            what = f"{self.part}: it has {complete:,} rows, fewer than the {rows:,} after which to resume"
+            raise OutputError(f"{what}: resume after fewer, or start again")
         self._end = len(header) + end
         self._file.truncate(self._end)
         self._file.seek(self._end)
@@ -275,7 +277,7 @@ class TextWriter(RowWriter):
 
 
 def _end_of_row(file: IO[bytes], rows: int, *, quotes: bool) -> tuple[int | None, int]:
-    """Return how far from here the first `rows` rows go, None if there are fewer, and how many were seen."""
+    """Return the size of the first `rows` rows from here, None if there are fewer, and the number seen."""
     if rows <= 0:
         return 0, 0
     before, seen, inside = 0, 0, 0

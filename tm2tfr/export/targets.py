@@ -1,4 +1,4 @@
-"""The programs that machines are exported to, by name. A target is a module with three functions, see `Exporter`."""
+"""The programs that machines are exported to, by name. A target is a module with two functions, see `Exporter`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 class Exported(Protocol):
-    """What was written: ``str`` of it is what the command prints, its last line ``wrote FOLDER``."""
+    """A finished export: the command prints its ``str``, whose last line is ``wrote FOLDER``."""
 
     @property
     def folder(self) -> Path:
@@ -38,7 +38,7 @@ class Exporter(Protocol):
         verify: bool,
         **own: Any,
     ) -> Exported:
-        """Write `decoder` to `folder`; `own` are the options that only this target takes, where they are given."""
+        """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given."""
 
     def verified(self, folder: Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
         """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
@@ -49,9 +49,9 @@ class Target:
     """A program that machines are exported to.
 
     Args:
-        format: what `tm2tfr.json` of an export says that it is.
-        module: where `export` and `verified` are; it imports the program itself only when it is run.
-        options: those that it takes beyond the ones that all take.
+        format: the ``format`` in `tm2tfr.json` of an export.
+        module: the module with `export` and `verified`; it imports the program itself only when that is run.
+        options: the options that it takes in addition to those that all take.
     """
 
     name: str
@@ -81,15 +81,15 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
     """Return the target called `name`.
 
     Raises:
-        ExportError: if there is none, or it does not take one of `options`.
+        ExportError: if there is no such target, or it does not take one of `options`.
     """
     if name not in TARGETS:
-        raise ExportError(f"nothing is exported to {name!r}{did_you_mean(name, TARGETS)}: use {' or '.join(TARGETS)}")
+        raise ExportError(f"there is no export to {name!r}{did_you_mean(name, TARGETS)}: use {' or '.join(TARGETS)}")
     for option in options:
         if option not in TARGETS[name].options:
             takers = " or ".join(t.name for t in TARGETS.values() if option in t.options) or "no target"
-            what = f"--to {name} does not take --{option.replace('_', '-')}, which is for --to {takers}"
-            raise ExportError(f"{what}: leave it out")
+            what = f"--to {name} does not take --{option.replace('_', '-')}, which only applies to --to {takers}"
+            raise ExportError(f"{what}: omit it")
     return TARGETS[name]
 
 
@@ -97,10 +97,10 @@ def target_of(folder: str | Path) -> Target:
     """Return the target that the directory `folder` was exported to.
 
     Raises:
-        ExportError: if it is no export, or one that this version does not know.
+        ExportError: if it is not an export, or one that this version does not know.
     """
     said = document(folder)["format"]
     for known in TARGETS.values():
         if known.format == said:
             return known
-    raise ExportError(f"{folder}: an export of format {said!r}, which this version does not know: make it again")
+    raise ExportError(f"{folder}: this export has format {said!r}, which this version does not know: export it again")

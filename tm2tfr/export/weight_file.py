@@ -1,13 +1,13 @@
 r"""A decoder as one ``.safetensors`` file, which is all that is needed to run it.
 
-Every weight matrix is a float64 tensor called by its path, ``layers.3.heads.0.query``. One with more than
+Every weight matrix is a float64 tensor named by its path, ``layers.3.heads.0.query``. One with more than
 `DENSE` entries is three tensors instead, ``….rows`` and ``….columns`` (int64) and ``….values`` (float64), in the
 order of the rows and then the columns. Everything else is one JSON object, the entry ``tm2tfr`` of the file's
 metadata (a single entry, because safetensors writes several in any order).
 
-Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII;
-then for each tensor, by name, of a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
-little-endian. It tells a damaged file from a whole one; it is no signature.
+Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
+followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
+little-endian. It tells a damaged file from an intact one; it is not a signature.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ShapeError, WeightFileError, listing
-from tm2tfr.export.files import write_bytes
 from tm2tfr.export.node import Node
+from tm2tfr.files import write_bytes
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
@@ -37,8 +37,8 @@ DENSE = 2**20
 
 _KEY = "tm2tfr"
 _LARGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
-_LARGEST_SIDE = 2**24  # rows or columns: engines make a vector as long, whatever the matrix holds
-_EMPTY = 2**21  # components of all heads together, whatever is in them
+_LARGEST_SIDE = 2**24  # rows or columns: engines make a vector of that length, however sparse the matrix
+_EMPTY = 2**21  # components of all heads together, whatever they contain
 _FLOAT, _INT = np.dtype("<f8"), np.dtype("<i8")
 _DTYPES = (_FLOAT, _INT)
 _AGAIN = "make it again with 'tm2tfr compile'"
@@ -69,11 +69,11 @@ def load(path: str | Path) -> Decoder:
     except (OSError, ValueError, MemoryError) as error:
         number = error.errno if isinstance(error, OSError) else None
         if number == errno.EISDIR:
-            raise WeightFileError(f"{path}: it is a folder: give the weight file in it") from error
+            raise WeightFileError(f"{path}: it is a folder: name the weight file in it") from error
         if number in (errno.EACCES, errno.EPERM):
             raise WeightFileError(f"{path}: no permission to read it: change its permissions") from error
         why = (error.strerror if isinstance(error, OSError) else None) or str(error) or "out of memory"
-        raise WeightFileError(f"{str(path)!r}: it cannot be read ({why}): give a weight file") from error
+        raise WeightFileError(f"{str(path)!r}: it cannot be read ({why}): use a weight file") from error
     return loads(data, file=str(path))
 
 
@@ -87,7 +87,7 @@ def dumps(decoder: Decoder) -> bytes:
     sparse: dict[str, list[int]] = {}
     for path, matrix in matrices(decoder).items():
         if max(matrix.shape) > _LARGEST_SIDE:
-            raise WeightFileError(f"{path}: shape {matrix.shape}: a weight file takes up to 2^24 rows or columns")
+            raise WeightFileError(f"{path}: shape {matrix.shape}: a weight file can have at most 2^24 rows or columns")
         if matrix.shape[0] * matrix.shape[1] <= DENSE:
             tensors[path] = matrix.dense(_FLOAT)
             continue
@@ -98,17 +98,17 @@ def dumps(decoder: Decoder) -> bytes:
     try:
         _refuse_empty_sizes(decoder)
     except ShapeError as error:
-        raise WeightFileError(f"{error}: leave out components that are 0") from error
+        raise WeightFileError(f"{error}: remove components that are 0") from error
     document = _document(decoder, sparse)
     document["digest"] = _digest(document, tensors)
     return safetensors.save(tensors, {_KEY: json.dumps(document)})
 
 
 def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
-    """Return the decoder of a weight file's contents; `file` is what errors call it.
+    """Return the decoder of a weight file's contents; `file` is its name in errors.
 
     Raises:
-        WeightFileError: the data is truncated, damaged, of another program or version, or no decoder.
+        WeightFileError: if the data is truncated, damaged, from another program or version, or not a decoder.
     """
     document, tensors = _metadata(data, file), _tensors(data, file)
     try:
@@ -125,16 +125,16 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
 
 
 def _refuse_empty_sizes(decoder: Decoder) -> None:
-    """Raise ShapeError if the heads are to be much larger than what is in them.
+    """Raise ShapeError if the heads are much larger than their contents.
 
-    Directions, tokens and units are listed by name, so that a file is as large as they are many. The sizes d_k and d_v
+    Directions, tokens and units are listed by name, so that a file grows with their number. The sizes d_k and d_v
     of the heads are numbers: a small file could ask an engine for vectors of any length, all of them 0.
     """
     asked = sum(head.query.shape[0] + head.value.shape[0] for layer in decoder.layers for head in layer.heads)
     most = max(_EMPTY, decoder.nonzero)
     if asked > most:
         what = f"its heads have {asked:,} components (d_k and d_v) for {decoder.nonzero:,} entries that are not 0"
-        raise ShapeError(f"{what}, and up to {most:,} are read")
+        raise ShapeError(f"{what}, but at most {most:,} are allowed")
 
 
 def _digest(document: Mapping[str, Any], tensors: Tensors) -> str:
@@ -154,7 +154,7 @@ def _metadata(data: bytes, file: str) -> Node:
     if not data:
         raise WeightFileError(f"{file}: it is empty: {_AGAIN}")
     if data[8:9] != b"{":
-        raise WeightFileError(f"{file}: not a safetensors file: give a file made by 'tm2tfr compile'")
+        raise WeightFileError(f"{file}: it is not a safetensors file: use a file made by 'tm2tfr compile'")
     size = int.from_bytes(data[:8], "little")
     if size > _LARGEST_HEADER:
         raise WeightFileError(f"{file}: its header claims to be {size} bytes long, so it is damaged: {_AGAIN}")
@@ -165,15 +165,15 @@ def _metadata(data: bytes, file: str) -> Node:
     text = extra.get(_KEY) if isinstance(extra, dict) else None
     if not isinstance(text, str):
         raise WeightFileError(
-            f"{file}: a safetensors file of another program (its metadata has no {_KEY!r}): "
-            "give a file made by 'tm2tfr compile'"
+            f"{file}: this safetensors file is from another program (its metadata has no {_KEY!r}): "
+            "use a file made by 'tm2tfr compile'"
         )
     document = Node(_parsed(text, file), file)
     document["format"].choice([FORMAT])
     version = document["version"].text()
     if version != VERSION:
         raise WeightFileError(
-            f"{file}: a weight file of version {version!r}, and this tm2tfr reads version {VERSION!r}: "
+            f"{file}: this weight file has version {version!r}, but this tm2tfr reads version {VERSION!r}: "
             "make it again with this tm2tfr, or load it with the one that made it"
         )
     return document
@@ -191,17 +191,17 @@ def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
     try:
         tensors = safetensors.load(data)
     except (SafetensorError, KeyError, ValueError) as error:  # a KeyError for a dtype that numpy does not have
-        raise WeightFileError(f"{file}: damaged or truncated ({error}): {_AGAIN}") from error
+        raise WeightFileError(f"{file}: it is damaged or truncated ({error}): {_AGAIN}") from error
     for name, tensor in tensors.items():
         if tensor.dtype not in _DTYPES:
-            raise WeightFileError(f"{file}: the tensor {name!r} is of dtype {tensor.dtype}: {_AGAIN}")
+            raise WeightFileError(f"{file}: the tensor {name!r} has the dtype {tensor.dtype}: {_AGAIN}")
         if tensor.ndim != 1 and not (tensor.ndim == 2 and max(tensor.shape) <= _LARGEST_SIDE):
-            raise WeightFileError(f"{file}: the tensor {name!r} is of shape {tensor.shape}: {_AGAIN}")
+            raise WeightFileError(f"{file}: the tensor {name!r} has the shape {tensor.shape}: {_AGAIN}")
     return tensors
 
 
 class _Store:
-    """The tensors of a file, to be taken out one matrix after the other."""
+    """The tensors of a file, taken out one matrix after the other."""
 
     def __init__(self, tensors: Tensors, sparse: Node) -> None:
         self._tensors, self._sparse, self._shapes = dict(tensors), sparse, set(sparse.keys)
@@ -212,7 +212,7 @@ class _Store:
 
     @property
     def unused(self) -> list[str]:
-        """The names not asked for."""
+        """The names that were not asked for."""
         return sorted({*self._tensors, *self._shapes})
 
     def _matrix(self, path: str) -> Matrix:
@@ -235,7 +235,7 @@ class _Store:
         return tensor
 
 
-# ── what a decoder is beside its matrices ───────────────────────────────────────────────────────────────────
+# ── the rest of a decoder ───────────────────────────────────────────────────────────────────────────────────
 def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, Any]:
     """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
     return {

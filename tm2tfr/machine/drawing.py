@@ -8,10 +8,8 @@ DOT and Mermaid are text; the rest is drawn by Graphviz's program ``dot``.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from html import escape
 from math import ceil
 from pathlib import Path
@@ -20,8 +18,8 @@ from typing import Any, Literal, get_args
 
 import graphviz
 
-from tm2tfr import leftovers
 from tm2tfr.errors import OutputError, visible
+from tm2tfr.files import write_bytes
 from tm2tfr.machine.graph import to_graph
 from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Outcome
 
@@ -141,21 +139,7 @@ def save(machine: Machine, path: str | Path) -> None:
             content = render(machine, suffix[1:])  # type: ignore[arg-type]
         case _:
             raise OutputError(f"{path}: {suffix!r} is not a drawing format: use one of {', '.join(EXTENSIONS)}")
-    _write_whole(Path(path), content)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    target = Path(os.path.realpath(path))  # write through a link, as open() would
-    part = leftovers.beside(target)
-    try:
-        part.write_bytes(content)
-        os.replace(part, target)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise OutputError(f"{path}: cannot be written ({why}): choose an existing folder that you can write to") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
+    write_bytes(path, content)
 
 
 def html(machine: Machine) -> str:

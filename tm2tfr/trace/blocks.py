@@ -1,7 +1,7 @@
-"""Rows of the chapter's table by the column, many positions at a time: what the simulator says, as numbers.
+"""Rows of the chapter's table by column, many positions at a time: the simulator's rows, as numbers.
 
-The same rows as `reference_rows`, for runs of millions of steps. Cells are codes: the place of a label among those
-of its subspace (of a token in the vocabulary), -1 for ⊥.
+The same rows as `reference_rows`, for runs of millions of steps. Cells are codes: the index of a label among those
+of its subspace (of a token in the vocabulary), or -1 for ⊥.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]
 UNKNOWN = -3
-"""The code of what the decoder has no label for: equal to nothing that it can say."""
+"""The code of anything for which the decoder has no label: equal to nothing that it can answer."""
 
 
 class RowBlock(NamedTuple):
@@ -48,7 +48,7 @@ class RowBlock(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """What the codes of each column stand for."""
+    """The labels that the codes of each column stand for."""
 
     x: tuple[str, ...]
     q: tuple[str, ...]
@@ -96,7 +96,9 @@ class ReferenceBlocks:
         self._verdicts = _verdicts(machine, tokens)
         ends = [tokens.get(token, UNKNOWN) for token in VERDICT_TOKENS.values()]
         self._ends = np.isin(np.arange(UNKNOWN, len(tokens)), ends)  # by token - UNKNOWN
-        self._shown = _codes(list(tokens), labels.x)  # by token: what x is, which need not stand in the vocabulary's order
+        self._shown = _codes(
+            list(tokens), labels.x
+        )  # by token: the code of x, which need not follow the vocabulary's order
         self._tokens, self._limit = tokens, max_steps
         self._begin(word)
 
@@ -115,7 +117,7 @@ class ReferenceBlocks:
         self._position = 0
         self._next = 0  # the configuration to come
         self._ended = False
-        self._cut: dict[str, NDArray[Any]] | None = None  # the simulation before the look at where the limit is
+        self._cut: dict[str, NDArray[Any]] | None = None  # the simulation before it looks at the step at the limit
         self._head = self._opening()
 
     def take(self, n: int) -> RowBlock:
@@ -133,19 +135,19 @@ class ReferenceBlocks:
         return rows
 
     def result(self) -> Result:
-        """Go on to the end, or to the limit, and return what came of the run."""
+        """Run to the end, or to the limit, and return the result."""
         return self.simulation.result()
 
     # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
     def save(self) -> dict[str, NDArray[Any]]:
-        """Return what the constructor takes as `saved`, with `resumed` to follow."""
+        """Return what the constructor takes as `saved`; call `resumed` after it."""
         last = (-9, 0, 0) if self._last is None else self._last
-        ended = self._ended and self._cut is None  # what only the limit has ended can go on with a higher one
+        ended = self._ended and self._cut is None  # a run that only the limit has ended can continue with a higher one
         simulation = self.simulation.save() if self._cut is None else self._cut
         return {**simulation, "rows": np.array([self._position, *last, ended], dtype=np.int64)}
 
     def resumed(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Go on where the blocks that were saved stood."""
+        """Continue where the saved blocks ended."""
         position, token, symbol, move, ended = saved["rows"].tolist()
         self._position, self._ended = position, bool(ended)
         self._next = max(0, position - len(self._word) - 1)
@@ -210,11 +212,11 @@ class ReferenceBlocks:
         )
 
     def _seen(self, tokens: Codes) -> Codes:
-        """Return what x is where these tokens are fed."""
+        """Return the codes of x if these tokens are fed."""
         return np.where(tokens < 0, UNKNOWN, self._shown[np.maximum(tokens, 0)]).astype(np.int32)
 
     def _allowed(self, n: int) -> int:
-        """Return how many configurations may be looked at now; the one at the limit only by itself."""
+        """Return the number of configurations that may be looked at now; the one at the limit only by itself."""
         following = self._next
         if self._limit is None or following + n <= self._limit:
             return n
@@ -224,7 +226,7 @@ class ReferenceBlocks:
         return 1
 
     def _answers(self, block: Block, move: NDArray[np.int32]) -> Codes:
-        """Return the token that is due after each configuration."""
+        """Return the right token after each configuration."""
         machine = self._machine
         stops = block.to < 0
         to, written = np.where(stops, 0, block.to), np.where(stops, 0, block.written)
@@ -238,7 +240,7 @@ class ReferenceBlocks:
 
 
 def _after(first: int, values: NDArray[np.int32], n: int) -> Codes:
-    """Return (n,) values, each one later than it stands, the first in front."""
+    """Return (n,) values, each moved one place later, with `first` in front."""
     return np.concatenate([[first], values[: max(0, n - 1)]])[:n].astype(np.int32)
 
 

@@ -22,7 +22,7 @@ from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
 
 Progress = Callable[[int, int], None]
-"""Called now and then with the number of positions and of the machine's steps done."""
+"""Called from time to time with the number of positions done and of the machine's steps."""
 
 
 Sink = Callable[[Sequence[Row]], None]
@@ -33,7 +33,7 @@ Sink = Callable[[Sequence[Row]], None]
 class Divergence:
     """The first cell that differs: at `position`, in `column`; and the whole rows.
 
-    Where every cell agrees and the decoder does not stop where it should, `column` is ``stop`` and `position` the last.
+    If every cell agrees but the decoder does not stop where it should, `column` is ``stop`` and `position` the last.
     """
 
     position: int
@@ -60,23 +60,23 @@ class Divergence:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """A run of a decoder, and what the comparison with the simulator gave.
+    """A run of a decoder, and the result of comparing it with the simulator.
 
     Args:
         machine: the machine's name, or that of the weights.
         input: the word.
-        engine, dtype: what ran the weights.
+        engine, dtype: those that ran the weights.
         rows: the decoder's rows, in order; empty if they were not kept.
-        tokens: positions processed.
+        tokens: the number of positions processed.
         answer: the decoder's verdict as an outcome; ``limit`` if it gave none.
-        T: the intermediate steps of Definition 8.1; None without a verdict.
-        result: what the simulator says; None if the run was not checked.
+        T: the number of intermediate steps of Definition 8.1; None without a verdict.
+        result: the simulator's result; None if the run was not checked.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.
         reach: the largest |h| on the way, as far as the decoder is right.
-        soft, temperature: whether the attention is soft, and at what temperature, if the weights say so.
-        scanned: a line for each head that the fast engine did not recognise, and had to scan.
+        soft, temperature: whether the attention is soft, and its temperature, if the weights record it.
+        scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
     """
 
@@ -100,22 +100,22 @@ class Trace:
 
     @property
     def checked(self) -> bool:
-        """Whether there was a simulator to compare with."""
+        """Whether the run was compared with a simulator."""
         return self.result is not None
 
     @property
     def agrees(self) -> bool:
-        """Whether every cell compared was the same, and some were compared."""
+        """Whether some cells were compared and all of them agree."""
         return self.result is not None and self.divergence is None and self.compared > 0
 
     @property
     def agreed(self) -> int:
-        """How many rows there are before the first difference; without a check, how many there are."""
+        """The number of rows before the first difference; without a check, the number of rows."""
         gap = self.divergence
         return self.tokens if gap is None or gap.column == STOP else gap.position
 
     def _repr_html_(self) -> str:
-        """Return the chapter's table with what the check says, for notebooks."""
+        """Return the chapter's table with the result of the check, for notebooks."""
         from tm2tfr.trace.html import summary  # noqa: PLC0415
 
         return summary(self)
@@ -159,15 +159,15 @@ def check(
 ) -> Trace:
     """Run `decoder` on `word` and compare x, q, b, m, h, a and y at every position with the simulator's.
 
-    Under softmax x and y, which are tokens, are compared as they are, the others as `tm2tfr.trace.rows` rounds them.
+    Under softmax x and y, which are tokens, are compared exactly, the others as `tm2tfr.trace.rows` rounds them.
 
-    Stops at the first difference; with `keep_rows` it goes on to the decoder's own end, so that the consequence
+    Stops at the first difference; with `keep_rows` it continues until the decoder halts, so that the consequences
     can be seen, and keeps the rows. Stop tokens that are not the machine's verdicts are a difference, too.
 
     Args:
-        max_steps: at most so many steps of the machine; None: until it halts. With `keep_rows`, give a limit:
-            a decoder that has gone wrong need not come to an end.
-        sink: is given every row that agrees, some at a time.
+        max_steps: stop after this many steps of the machine; None: run until it halts. With `keep_rows`, set a limit:
+            a decoder that has gone wrong need not halt.
+        sink: receives every row that agrees, in batches.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -198,7 +198,7 @@ def run(
     progress: Progress | None = None,
     sink: Sink | None = None,
 ) -> Trace:
-    """Run `decoder` on `word` from its weights alone, with nothing to compare with; see `check`.
+    """Run `decoder` on `word` from its weights alone, without a comparison; see `check`.
 
     Raises:
         EngineError: if the decoder's vocabulary lacks one of the word's symbols.
@@ -210,7 +210,7 @@ def run(
 
 
 def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | None) -> None:
-    """Go through the rows, telling of the progress and handing rows that agree to `sink`."""
+    """Go through the rows, reporting progress and passing rows that agree to `sink`."""
     waiting: list[Row] = []
     for n, row in enumerate(pairs):
         if progress and n % 64 == 63:
@@ -237,7 +237,7 @@ class _Pairs:
         self.differs: tuple[Row | None, Row | None] | None = None
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield the decoder's rows: to the end of the simulator's if they agree, else see `check`."""
+        """Yield the decoder's rows: to the end of the simulator's if they agree, otherwise see `check`."""
         going = self._expected is not None
         while True:
             want = next(self._expected, None) if self._expected else None
@@ -262,7 +262,7 @@ class _Pairs:
                 return
 
     def _next(self) -> Row | None:
-        """Return the decoder's next row; after a difference, a position that the engine refuses is the end."""
+        """Return the decoder's next row; after a difference, a position that the engine refuses ends the run."""
         try:
             return next(self._found, None)
         except EngineError:
@@ -280,7 +280,7 @@ def _trace(
     truth: Result | None,
     gap: Divergence | None,
 ) -> Trace:
-    said = pairs.last.y if pairs.last and pairs.tokens > len(word) else ""  # what is answered to the prompt ends nothing
+    said = pairs.last.y if pairs.last and pairs.tokens > len(word) else ""  # an answer to the prompt does not end a run
     answer = OUTCOME_OF_TOKEN.get(said, "limit")
     return Trace(
         machine=name,
@@ -302,7 +302,7 @@ def _trace(
 
 
 def _positions(word: str, max_steps: int | None) -> int | None:
-    """Return how many positions a run of `max_steps` steps can need: prompt, BOS, and one more than the steps."""
+    """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps."""
     return None if max_steps is None else len(word) + max_steps + 2
 
 

@@ -1,7 +1,7 @@
 """A run of any length: blocks of the fast engine against blocks of the compiled simulator, cell by cell.
 
-The same comparison as `check`, of x, q, b, m, h, a and y at every position, without holding the rows. A run can be
-stopped between two blocks, saved, and gone on with.
+The same comparison as `check`, of x, q, b, m, h, a and y at every position, without keeping the rows. A run can be
+stopped between two blocks, saved, and resumed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tm2tfr.trace.specification import Specification, known
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
-"""Positions at a time: what can be waited for after Ctrl-C."""
+"""The number of positions at a time: few enough to wait for after Ctrl-C."""
 FIRST_BLOCK = 2**10
 CAUSE_WITHIN = 20_000
-"""The cause of a divergence is looked for up to this position: the dense engine has to get there."""
+"""The cause of a divergence is looked for up to this position: the dense engine must run that far."""
 
 Arrays = Mapping[str, NDArray[Any]]
 Sink = Callable[[RowBlock], None]
@@ -40,7 +40,7 @@ Sink = Callable[[RowBlock], None]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a run stands: positions done, steps of the machine done, cells compared, the largest |h| so far."""
+    """The progress of a run: positions done, steps of the machine done, cells compared, the largest |h| so far."""
 
     positions: int
     steps: int
@@ -52,8 +52,8 @@ class LongRun:
     """A run of `decoder` on `word`, checked against `machine` if there is one.
 
     Args:
-        max_steps: at most so many steps of the machine; None: until it halts.
-        saved: what `save` returned; the run goes on there.
+        max_steps: stop after this many steps of the machine; None: run until it halts.
+        saved: what `save` returned; the run is resumed there.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -87,7 +87,7 @@ class LongRun:
             self._done = bool(done)
 
     def restart(self, word: str) -> None:
-        """Begin a run on another word, with what was worked out from the weights and the machine for the one before.
+        """Start a run on another word, reusing what was computed from the weights and the machine for the last one.
 
         Raises:
             InputError, EngineError: as for a new run.
@@ -104,12 +104,12 @@ class LongRun:
         self._limit = None if self._max_steps is None else len(word) + self._max_steps + 2
         self._compared = self._reach = 0
         self._answer, self._done = -1, False
-        self._over = True  # whether a run that is done is done for good, whatever the limit
+        self._over = True  # whether a run that is done stays done, whatever the limit
         self._divergence: Divergence | None = None
 
     @property
     def standing(self) -> Standing:
-        """Where the run stands."""
+        """The progress of the run."""
         positions = self._session.position
         return Standing(positions, max(0, positions - len(self._word) - 1), self._compared, self._reach)
 
@@ -124,7 +124,7 @@ class LongRun:
         return self._divergence is not None
 
     def report(self) -> list[str]:
-        """Return a line for each head: how the engine finds what it attends to."""
+        """Return one line for each head: how the engine finds the positions it attends to."""
         return self._session.report()
 
     def advance(self, sink: Sink | None = None) -> None:
@@ -138,7 +138,7 @@ class LongRun:
         expected: RowBlock | None = None
         if self._reference is not None:
             expected = self._reference.take(most)
-            most = expected.size  # where the simulator is at its end, so is a decoder that agrees with it
+            most = expected.size  # if the simulator has ended, so has a decoder that agrees with it
         chunk = self._session.extend(most)
         found = self._found(chunk)
         agreed = found.size
@@ -190,7 +190,7 @@ class LongRun:
         )
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """Return all that is needed to go on: the engine's state and the simulator's."""
+        """Return all that is needed to resume: the engine's state and the simulator's."""
         run = [self._compared, self._reach, self._answer, int(self._done and self._over)]
         saved = {"run": np.array(run, dtype=np.int64)}
         saved |= {f"engine.{name}": array for name, array in self._session.save().items()}
@@ -214,7 +214,7 @@ class LongRun:
         return RowBlock(np.arange(chunk.start, chunk.start + n), x, q, b, m, h, a, chunk.answers)
 
     def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
-        """Return the difference at place `at` of the block, with its cause."""
+        """Return the difference at index `at` of the block, with its cause."""
         vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
         reference = self._reference_rows(position) if position <= CAUSE_WITHIN else []
         in_codes = as_rows(expected.part(at, at + 1), self.labels, vocabulary)
@@ -262,7 +262,7 @@ class LongRun:
 
 
 def _session(decoder: Decoder, word: str) -> FastSession:
-    """Return a session on the prompt `word`, that reads q, b, a, m and h off the stream, and x if need be."""
+    """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
     prompt = _prompt(decoder, word)
     places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
     labels = [(place.start, place.stop) for place in places]
@@ -273,17 +273,17 @@ def _session(decoder: Decoder, word: str) -> FastSession:
 
 
 def _prompt(decoder: Decoder, word: str) -> list[int]:
-    """Return the tokens of ``word · BOS`` by their numbers."""
+    """Return the numbers of the tokens ``word · BOS``."""
     numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
     for i, token in enumerate(word):
         if token not in numbers:
             what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: a prompt is made of {', '.join(decoder.vocabulary[:8])}, …")
+            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
     return [numbers[token] for token in (*word, decoder.bos)]
 
 
 def _shows_its_token(decoder: Decoder) -> bool:
-    """Return whether e_x is the token's one-hot vector after the last layer: embedded as such, written to by nothing."""
+    """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
     place = decoder.layout["e_x"]
     embedding = decoder.token_embedding
     inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
@@ -299,7 +299,7 @@ def _shows_its_token(decoder: Decoder) -> bool:
 
 
 def _first_difference(found: RowBlock, expected: RowBlock) -> int:
-    """Return the place of the first row that differs, or the number of rows expected."""
+    """Return the index of the first row that differs, or the number of rows expected."""
     n = min(found.size, expected.size)
     differs = np.zeros(n, dtype=bool)
     for name in CHECKED:

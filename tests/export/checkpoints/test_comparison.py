@@ -61,7 +61,7 @@ def test_as_many_positions_as_there_are() -> None:
     assert (run("1" * 7, positions=8).tokens[-1], run("1" * 7, positions=8).difference) == ("BOS", None)
     with pytest.raises(
         ExportError,
-        match=r"the word has 8 symbols, .* than 8 positions: give a shorter one, or export with --positions 9 or more",
+        match=r"the word has 8 symbols, .* than 8 positions: use a shorter one, or export with --positions 9 or more",
     ):
         run("1" * 8, positions=8)
 

@@ -26,11 +26,15 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
 
 def test_what_another_kind_of_export_has_is_not_removed(tmp_path: Path) -> None:
     written(tmp_path / "x", ONE)
-    with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds 'a': choose another"):
+    with pytest.raises(
+        OutputError, match=r"x: this directory is not an export of this kind; it contains 'a': choose another"
+    ):
         written(tmp_path / "x", TWO)
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "a").write_text("mine", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"y: this directory is not an export, it holds 'a': choose another name, or rem"):
+    with pytest.raises(
+        OutputError, match=r"y: this directory is not an export; it contains 'a': choose another name, or rem"
+    ):
         written(tmp_path / "y", ONE)
     assert (held(tmp_path / "x"), held(tmp_path / "y")) == ({NAMES: "1", "a": "1"}, {"a": "mine"})
 

@@ -69,8 +69,8 @@ def test_where_nothing_fits() -> None:
         assert str(caught.value) == (
             "m: 1 position with |h| ≤ 0 does not fit into float64 (layer 1, units: 2 < 1): use another machine"
         )
-    with pytest.raises(ExportError, match=r": use leave --stock out$"):
-        fitting([NEVER], "m", None, None, "float64", ways=["leave --stock out"])
+    with pytest.raises(ExportError, match=r": use omit --stock$"):
+        fitting([NEVER], "m", None, None, "float64", ways=["omit --stock"])
 
 
 def test_one_wrong_weight_is_refused_where_all_attention_is_right() -> None:
@@ -80,7 +80,7 @@ def test_one_wrong_weight_is_refused_where_all_attention_is_right() -> None:
     proof = prove(replaced(DECODER, {path: matrix.with_entry(row, column, -value)}), CHAPTER)
     assert proof.lookups is not None
     assert proof.retrieval is not None
-    with pytest.raises(ExportError, match="chapter: these weights could not be shown to be right, see tm2tfr certify: "):
+    with pytest.raises(ExportError, match="chapter: these weights could not be proved right, see tm2tfr certify: "):
         proved(proof)
 
 

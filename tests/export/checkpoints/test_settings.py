@@ -72,7 +72,7 @@ def test_what_a_program_leaves_out_may_be_missing() -> None:
 
 def test_of_long_texts_the_place_is_said_where_they_differ() -> None:
     assert list(configured("f", {"a": LONG.replace("64", "63")}, {"a": LONG})) == [
-        "f: a is another from character 45 on: ' at most 63 positions, this is right', "
+        "f: a differs from character 45 on: it is ' at most 63 positions, this is right', "
         "should be ' at most 64 positions, this is right'"
     ]
 
@@ -82,7 +82,7 @@ def test_files_that_are_missing_damaged_or_not_what_they_should_be(tmp_path: Pat
     (tmp_path / "a.json").write_text('{"x": 1}', encoding="utf-8")
     (tmp_path / "b.json").write_text('{"x": 1, "x": 1}', encoding="utf-8")
     assert list(differences(tmp_path, right, optional="d.json")) == [
-        "b.json: damaged (the key 'x' stands there twice)",
+        "b.json: damaged (the key 'x' occurs twice)",
         "c.json: missing",
     ]
     asked: list[str] = []
@@ -94,7 +94,7 @@ def test_files_that_are_missing_damaged_or_not_what_they_should_be(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' stands there twice"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' occurs twice"),
         ('{"a": NaN}', "NaN is not a number in JSON"),
         ('{"a": -Infinity}', "-Infinity is not a number in JSON"),
         ("[" * 200_000, "nested too deeply"),
@@ -111,11 +111,11 @@ def test_only_plain_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("[1]", encoding="utf-8")
     (tmp_path / "link").symlink_to("x")
     check_plain(tmp_path / "link", 3)
-    with pytest.raises(ValueError, match="link has 3 bytes, and 2 are allowed"):
+    with pytest.raises(ValueError, match="link has 3 bytes, but at most 2 are allowed"):
         check_plain(tmp_path / "link", 2)
     with pytest.raises(ValueError, match="is not a plain file"):
         check_plain(tmp_path, MOST_TEXT)
-    with pytest.raises(ValueError, match="x holds no JSON object"):
+    with pytest.raises(ValueError, match="x does not contain a JSON object"):
         mapping(tmp_path / "x")
     with pytest.raises(FileNotFoundError):
         mapping(tmp_path / "y")
@@ -137,14 +137,14 @@ def test_what_may_stand_beside_an_export(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     for name in (".git", "b.json", "x.md"):
         (tmp_path / name).mkdir()
-    rest = "is not a file of such an export, and may change what is run: remove it"
+    rest = "does not belong to such an export and may change what is run: remove it"
     assert list(strangers(tmp_path, {"a.json", "b.json", "c.json"})) == [
         rf"'\n': {rest}",
         "b.json: is not a plain file",
         f"torch.py: {rest}",
         "x.md: is not a plain file",
     ]
-    with pytest.raises(ExportError, match="none: cannot be looked into"):
+    with pytest.raises(ExportError, match="none: cannot be listed"):
         list(strangers(tmp_path / "none", set()))
 
 
@@ -154,7 +154,7 @@ def test_where_an_export_may_come_from() -> None:
     assert list(inherited("f", {**own, "machine": f"# another text\n{own['machine']}"}, DECODER)) == []
     assert list(inherited("f", {}, DECODER)) == []
     assert list(inherited("f", {"x\n": "y", "left_boundary": "none", "machine": "x"}, DECODER)) == [
-        r"f: provenance.'x\n' is nothing that an export says",
+        r"f: provenance.'x\n' is not part of an export",
         "f: provenance.left_boundary is 'none', should be 'repaired'",
-        "f: the machine that travels with it is another",
+        "f: the machine stored with it is a different one",
     ]

@@ -26,7 +26,7 @@ H = DECODER.layout.index("h")
         ({}, []),
         ({"b": np.array([-0.0, 0, 0])}, []),
         ({"a": None}, ["a: missing"]),
-        ({"c": np.zeros(1)}, ["c: is not the machine’s"]),
+        ({"c": np.zeros(1)}, ["c: does not belong to the machine"]),
         ({"b": np.zeros((3, 1))}, ["b: has shape (3, 1), should have (3,)"]),
         ({"b": np.zeros(3, np.float32)}, ["b: its numbers are float32, should be float64"]),
         ({"a": np.array([[1, 2], [0, np.nan]])}, ["a[1, 1] is nan, should be 4: entry (1, 1) of a"]),
@@ -108,7 +108,7 @@ def test_a_checkpoint_is_run_only_if_nothing_but_its_weights_may_be_wrong() -> N
     never = AssertionError("this was run")
     strange = verdict(beside=["torch.py: …"], trial=never)
     assert (strange.same, strange.run, strange.weights) == (False, None, ("torch.py: …",))
-    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(strange)
+    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(strange)
     for found in ({"a": RIGHT["a"]}, {**RIGHT, "b": np.zeros((3, 1))}, {**RIGHT, "b": np.zeros(3, np.float32)}):
         other = verdict(found, trial=never)
         assert (other.same, other.run, len(other.weights)) == (False, None, 1)
@@ -121,20 +121,20 @@ def test_what_was_loaded_otherwise_than_it_stands_there_is_not_right() -> None:
     loaded = {"a": RIGHT["a"].copy(), "c": np.zeros(1)}
     loaded["a"][0, 1] = np.nan
     assert list(unloaded(loaded, RIGHT, "x.safetensors")) == [
-        "a: is loaded otherwise than it stands in x.safetensors",
+        "a: was not loaded as it is stored in x.safetensors",
         "b: not loaded",
-        "c: loaded, and not in x.safetensors",
+        "c: loaded, but not in x.safetensors",
     ]
     assert list(unloaded({"a": loaded["a"]}, {"a": loaded["a"]}, "x")) == []
     assert list(unloaded({"b": np.zeros(3, np.float32)}, {"b": np.zeros(3)}, "x")) == [
-        "b: is loaded otherwise than it stands in x"
+        "b: was not loaded as it is stored in x"
     ]
 
 
 def test_a_run_that_fails_is_no_internal_error() -> None:
     wrong = {**RIGHT, "b": np.ones(3)}
     for error, words in ((IndexError("out of range"), "IndexError: out of range"), (ExportError("too long"), "too long")):
-        assert f"run: none, since it cannot be: {words}" in str(verdict(wrong, trial=error))
+        assert f"run: none, since it cannot be run: {words}" in str(verdict(wrong, trial=error))
         with pytest.raises(ExportError, match=words):
             verdict(trial=error)
     with pytest.raises(InputError, match="no symbol"):

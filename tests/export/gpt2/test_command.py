@@ -19,12 +19,13 @@ def test_export_without_verification(tmp_path: Path) -> None:
     assert (tmp_path / "x" / "model.safetensors").stat().st_size > 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
         (["--positions", "0"], "--positions"),
-        (["--left-boundary", "chapter"], "these weights could not be shown to be right"),
+        (["--left-boundary", "chapter"], "these weights could not be proved right"),
         (["--to", "llama"], "llama"),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: P
     ("symbols", "words"),
     [
         ("1x", "after the word, with or without\nspaces between its symbols."),
-        ("BOS", "after the word. Put spaces\nbetween its symbols where they would spell another token."),
+        ("BOS", "after the word. Put spaces\nbetween its symbols if they would spell another token."),
         ("BOS ", "after the word."),
         ("1 ", "after the word."),
     ],
@@ -127,14 +127,14 @@ def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     exported(translated(GPT2.decoder, Recipe(positions=16, max_head=15)), MACHINE, folder)
     assert load(folder).recipe.positions == 16
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind, it holds 'notes.txt'"):
+    with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind; it contains 'notes.txt'"):
         exported(GPT2, MACHINE, folder)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"not an export, it holds 'config.json': choose another name, or remove it"):
+    with pytest.raises(OutputError, match=r"not an export; it contains 'config.json': choose another name, or remove it"):
         exported(GPT2, MACHINE, tmp_path / "model")
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(OutputError, match="there is a file of that name: choose another name for the directory"):
+    with pytest.raises(OutputError, match="there is a file with that name: choose another name for the directory"):
         exported(GPT2, MACHINE, tmp_path / "file")
     with pytest.raises(OutputError, match="there is no folder .*none: make it first"):
         exported(GPT2, MACHINE, tmp_path / "none" / "x")
@@ -187,7 +187,7 @@ def damaged(folder: Path, change: dict[str, Any]) -> None:
 
 
 def test_reading_what_is_no_export(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"none: config.json cannot be read: give a directory made by 'tm2tfr export"):
+    with pytest.raises(ExportError, match=r"none: config.json cannot be read: use a directory made by 'tm2tfr export"):
         load(tmp_path / "none")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="its configuration does not say that it is an export of a machine"):
@@ -203,14 +203,16 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="its tensors are neither float32 nor float64"):
         load(folder)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ExportError, match="x: model.safetensors cannot be read: give a directory made by"):
+    with pytest.raises(ExportError, match="x: model.safetensors cannot be read: use a directory made by"):
         load(folder)
     damaged(folder, {"recipe": {"positions": "many", "max_head": 1}})
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
         load(folder)
     damaged(folder, {"format": "tm2tfr-lens", "recipe": {"positions": 32, "max_head": 31}})
-    with pytest.raises(ExportError, match="an export of format 'tm2tfr-lens', not 'tm2tfr-gpt2': give a directory made by"):
+    with pytest.raises(
+        ExportError, match="this export has format 'tm2tfr-lens', not 'tm2tfr-gpt2': use a directory made by"
+    ):
         load(folder)
     damaged(folder, {"format": "tm2tfr-gpt2", "version": "9"})
-    with pytest.raises(ExportError, match="an export of version '9', not '2': make it again"):
+    with pytest.raises(ExportError, match="this export has version '9', not '2': export it again"):
         load(folder)

@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_refused_with_what_would() -> None:
     assert fitted(decoder, machine, positions=3000, max_head=1404, dtype="float32").max_head == 1404
     with pytest.raises(ExportError, match="do not fit into float32"):
         fitted(decoder, machine, positions=3000, max_head=1405, dtype="float32")
-    with pytest.raises(ExportError, match=r"float32 with GPT-2's own epsilon and GELU .*or leave --stock out"):
+    with pytest.raises(ExportError, match=r"float32 with GPT-2's own epsilon and GELU .*or omit --stock"):
         fitted(decoder, machine, positions=200, dtype="float32", stock=True)
 
 
@@ -101,7 +101,7 @@ def test_without_a_wish_it_is_1024_or_what_fits() -> None:
 
 def test_weights_that_are_not_proved_right_are_refused() -> None:
     machine = load("left-edge")
-    with pytest.raises(ExportError, match="not be shown to be right, see tm2tfr certify: layout: a move left at"):
+    with pytest.raises(ExportError, match="not be proved right, see tm2tfr certify: layout: a move left at"):
         fitted(compile_machine(machine, left_boundary="chapter"), machine)
     with pytest.raises(ExportError, match="in float64 or float32, not in 'float16'"):
         fitted(compile_machine(machine), machine, dtype="float16")
@@ -152,5 +152,5 @@ def test_a_head_that_is_not_the_latest_write_is_not_rewritten(
     head = changed.layers[3].heads[0]
     assert len(sharpened(changed, head, 5, 16).components) == 3
     assert fetched(changed.layers[2].heads[0], changed) == carried(changed.layers[2].heads[0], changed.layout.directions)
-    with pytest.raises(ExportError, match="there is not one such head which alone gets h and"):
+    with pytest.raises(ExportError, match="there is not exactly one such head that gets h and"):
         Errors(changed, "float32", stock=False)

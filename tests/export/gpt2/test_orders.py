@@ -27,11 +27,13 @@ def exported(machine: Machine, positions: int, head: int | None, dtype: str, sto
     return translated(decoder, recipe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "fused"), EACH)
 def test_far_cells_that_are_written_again_and_again(order: str, fused: bool) -> None:
     assert wrong(exported(rewriter(), 400, 190, "float32"), rewriter(), "1" * 189, kernel=Ordered(order, fused)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "fused"), EACH)
 def test_with_gpt2s_own_epsilon_and_gelu_in_float32(order: str, fused: bool) -> None:
     """At 128 positions, as many as fit."""
@@ -40,12 +42,14 @@ def test_with_gpt2s_own_epsilon_and_gelu_in_float32(order: str, fused: bool) -> 
     assert wrong(exported(runner(), 128, None, "float32", True), runner(), "", kernel=kernel) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["backward", "random", "positive first"])
 @pytest.mark.parametrize("stock", [False, True])
 def test_in_float64(order: str, stock: bool) -> None:
     assert wrong(exported(rewriter(), 400, 190, "float64", stock), rewriter(), "1" * 189, kernel=Ordered(order)) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(machines_with_inputs(), st.sampled_from(EACH), st.sampled_from([("float32", False), ("float32", True)]))
 def test_random_machines(case: tuple[Machine, str], kernel: tuple[str, bool], recipe: tuple[str, bool]) -> None:

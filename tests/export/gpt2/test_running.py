@@ -40,6 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["power-of-two", "busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 @pytest.mark.parametrize(("dtype", "stock"), [("float64", False), ("float32", False), ("float64", True)])
 def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_path: Path) -> None:
@@ -49,6 +50,7 @@ def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_pa
     assert "all the simulator's" in str(found)
 
 
+@pytest.mark.slow
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
@@ -267,7 +269,7 @@ def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkey
     right = Running.tensors
     monkeypatch.setattr(Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
     verdict = verify_checkpoint(folder, word="11")
-    said = "lm_head.weight: is loaded otherwise than it stands in model.safetensors"
+    said = "lm_head.weight: was not loaded as it is stored in model.safetensors"
     assert (verdict.same, verdict.weights) == (False, (said,))
 
 
@@ -288,15 +290,15 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
 def test_another_machine(folder: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
     assert not verdict.same
-    assert verdict.weights[0] == "config.json: the machine that travels with it is another"
+    assert verdict.weights[0] == "config.json: the machine stored with it is a different one"
     assert "config.json: vocab_size is 18, should be 14" in verdict.weights
-    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
+    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
 
 
 def test_words_that_cannot_be_run(folder: Path) -> None:
     with pytest.raises(InputError, match="'2' is not in the input alphabet"):
         verify_checkpoint(folder, word="12")
-    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: give"):
+    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: use"):
         verify_checkpoint(folder, word="1" * 64)
 
 

@@ -124,7 +124,7 @@ def test_one_changed_weight_is_seen() -> None:
 def test_weights_that_gpt2_has_no_place_for_are_refused() -> None:
     decoder = compile_machine(load("chapter"))
     bias = Matrix.from_entries(decoder.unembedding_bias.shape, {(0, 0): 1.0})
-    with pytest.raises(ExportError, match="unembedding bias, for which GPT-2 has no place"):
+    with pytest.raises(ExportError, match="unembedding bias, which GPT-2 does not have: remove it"):
         translated(replaced(decoder, {"unembedding_bias": bias}), Recipe(positions=9, max_head=8))
     assert "unembedding_bias" in matrices(decoder)
 
@@ -163,7 +163,9 @@ def test_the_constants_of_a_recipe() -> None:
 
 
 def test_a_machine_that_is_too_large_is_refused() -> None:
-    with pytest.raises(ExportError, match=r"dimensions and [\d,.]+ GiB of weights, and 2 GiB are allowed: export fewer"):
+    with pytest.raises(
+        ExportError, match=r"dimensions and [\d,.]+ GiB of weights, but at most 2 GiB are allowed: export fewer"
+    ):
         translated(compile_machine(large(200)), Recipe(positions=9, max_head=8))
     with pytest.raises(ExportError, match="export fewer positions, or a smaller machine"):
         translated(compile_machine(load("chapter")), Recipe(positions=10**7, max_head=8))
@@ -172,7 +174,7 @@ def test_a_machine_that_is_too_large_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"positions": 0, "max_head": 0}, "0 positions with |h| ≤ 0: give at least 1 position"),
+        ({"positions": 0, "max_head": 0}, "0 positions with |h| ≤ 0: use at least 1 position"),
         ({"positions": 5, "max_head": 5}, "a bound on |h| from 0 to one less"),
         ({"positions": 5, "max_head": 4, "dtype": "float16"}, "in float64 or float32, not in 'float16'"),
     ],

@@ -104,6 +104,7 @@ def test_every_weight_is_one_of_the_gpt2s() -> None:
         assert all(theirs[other][at] for other, at in origins)
 
 
+@pytest.mark.slow
 def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", None)
     with pytest.raises(ExportError, match=r"needs TransformerLens .*: pip install 'tm2tfr\[lens\]'$"):
@@ -115,7 +116,7 @@ def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.Mo
     [
         (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
         (["--positions", "20000"], "6 causal masks of more than 2 GiB in all: use --positions 18918, or --to gpt2"),
-        (["--stock"], "--to lens does not take --stock, which is for --to gpt2: leave it out"),
+        (["--stock"], "--to lens does not take --stock, which only applies to --to gpt2: omit it"),
     ],
 )
 def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_path: Path) -> None:
@@ -125,6 +126,7 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 
 
 # ── with it ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @there
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("name", "word"), WORDS)
@@ -148,6 +150,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     assert compared(model, done.native.gpt2.vocabulary, machine, "1" * 699, 1600).difference is None
 
 
+@pytest.mark.slow
 @there
 @pytest.mark.parametrize("name", ["busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 def test_exports_are_verified(name: str, tmp_path: Path) -> None:
@@ -253,7 +256,7 @@ def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
 @there
 def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path) -> None:
     verdict = verify_checkpoint(folder, machine="parity", word="1")
-    assert verdict.weights[0] == "lens.json: the machine that travels with it is another"
+    assert verdict.weights[0] == "lens.json: the machine stored with it is a different one"
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
     config = json.loads((copy / "lens.json").read_text(encoding="utf-8"))
     (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}), encoding="utf-8")
@@ -279,7 +282,7 @@ def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None
     (copy / "lens.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
         Running(copy)
-    with pytest.raises(ExportError, match="does not say that it is an export of a machine: give .* --to lens'"):
+    with pytest.raises(ExportError, match="does not say that it is an export of a machine: use .* --to lens'"):
         verify_checkpoint(copy)
 
 

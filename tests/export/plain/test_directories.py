@@ -100,7 +100,7 @@ def test_named_directions_are_where_a_probe_looks_for_them(name: str, folders: d
     [
         ("11 --attention softmax --temperature 1", None),
         ("", "BOS (q0,_,0) REJ\n"),
-        ("12", "'2' is no token: a word is made of those before BOS in the vocabulary"),
+        ("12", "'2' is not a symbol: use the tokens before BOS in the vocabulary"),
     ],
 )
 def test_model_py_prints_the_run(
@@ -182,7 +182,7 @@ def test_softmax_is_at_the_temperature_that_is_recommended(folders: dict[str, Pa
     running = loaded("torch", folders["torch"]).model  # type: ignore[attr-defined]
     heads = [head for layer in running.layers.values() for head in layer.heads]
     assert [head.temperature for head in heads] == [None] * 4
-    with pytest.raises(ValueError, match="attention is average-hard or softmax, not 'hard'"):
+    with pytest.raises(ValueError, match="attention must be average-hard or softmax, not 'hard'"):
         load_model(folders["torch"], "hard")
 
 
@@ -224,8 +224,8 @@ def test_what_fits_is_what_is_certified() -> None:
     [
         (["--positions", "4000", "--dtype", "float32"], "use --positions 161, or --max-head 32, or --dtype float64"),
         (["--positions", "200000"], "do not fit into float64 (layer 4, latest write: 2·u·N·(H² + 1/2) < 1/2): use"),
-        (["--left-boundary", "chapter"], "these weights could not be shown to be right, see tm2tfr certify: layout: "),
-        (["--stock"], "does not take --stock, which is for --to gpt2: leave it out"),
+        (["--left-boundary", "chapter"], "these weights could not be proved right, see tm2tfr certify: layout: "),
+        (["--stock"], "does not take --stock, which only applies to --to gpt2: omit it"),
     ],
 )
 @pytest.mark.parametrize("to", ["torch", "onnx"])
@@ -237,14 +237,16 @@ def test_what_does_not_fit_exits_with_2(to: str, arguments: list[str], words: st
 
 def test_a_machine_that_is_too_large_is_refused() -> None:
     machine = large(800)
-    with pytest.raises(ExportError, match=r"its matrices would have [\d.]+ GiB with their zeros, and 2 GiB are allowed"):
+    with pytest.raises(
+        ExportError, match=r"its matrices would have [\d.]+ GiB with their zeros, but at most 2 GiB are allowed"
+    ):
         fitted(compile_machine(machine), machine)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"positions": 0, "max_head": 0}, "0 positions with |h| ≤ 0: give at least 1 position"),
+        ({"positions": 0, "max_head": 0}, "0 positions with |h| ≤ 0: use at least 1 position"),
         ({"positions": 5, "max_head": 5}, "a bound on |h| from 0 to one less"),
         ({"positions": 5, "max_head": 4, "dtype": "float16"}, "in float64 or float32, not in 'float16'"),
     ],
@@ -262,15 +264,15 @@ def test_a_recipe_checks_itself(options: dict[str, Any], words: str) -> None:
 def test_more_positions_than_certified_are_refused(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     model = loaded(name, folders[name])
     assert len(model.answers([0] * 64)) == 64
-    with pytest.raises(ExportError, match="65 positions, and these weights are for 64" if name == "torch" else "out of "):
+    with pytest.raises(ExportError, match="65 positions, but these weights are for 64" if name == "torch" else "out of "):
         model.answers([0] * 65)
-    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: give"):
+    with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: use"):
         verify_checkpoint(folders[name], word="1" * 64)
     if name == "torch":
         export_to("torch", "never-halts", tmp_path / "x", positions=20)
         done = python("model.py", folder=tmp_path / "x")
         assert (done.returncode, len(done.stdout.split())) == (1, 21)
-        assert done.stderr.strip() == "21 positions, and these weights are for 20"
+        assert done.stderr.strip() == "21 positions, but these weights are for 20"
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -286,7 +288,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(name: str, tmp_path: Pat
     export_to(name, "chapter", tmp_path / "x", positions=64, verify=False)
     export_to(name, "chapter", tmp_path / "x", positions=32, verify=False)
     assert json.loads((tmp_path / "x" / "tm2tfr.json").read_text(encoding="utf-8"))["recipe"]["positions"] == 32
-    with pytest.raises(OutputError, match="this directory is not an export of this kind, it holds"):
+    with pytest.raises(OutputError, match="this directory is not an export of this kind; it contains"):
         export_to("gpt2", "chapter", tmp_path / "x", positions=32, verify=False)
 
 
@@ -383,9 +385,9 @@ def test_where_a_run_goes_wrong(name: str, folders: dict[str, Path], tmp_path: P
 def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     verdict = verify_checkpoint(folders[name], machine="parity", word="1")
     assert not verdict.same
-    assert verdict.weights[0] == "tm2tfr.json: the machine that travels with it is another"
+    assert verdict.weights[0] == "tm2tfr.json: the machine stored with it is a different one"
     assert any(line.startswith("tm2tfr.json: vocabulary has 16 elements, should have ") for line in verdict.weights)
-    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
+    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
     folder = copied(folders[name], tmp_path / "x")
     rewritten(folder, "tm2tfr.json", lambda names: names["recipe"].update(positions=10**8, max_head=10**8 - 1))
     verdict = verify_checkpoint(folder, word="1")
@@ -393,7 +395,7 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
     assert "run: none, since no export has this recipe" in str(verdict)
     rewritten(folder, "tm2tfr.json", lambda names: names["recipe"].update(positions=63, max_head=62))
     verdict = verify_checkpoint(folder, word="1")
-    assert verdict.weights[0].startswith("tm2tfr.json: certified is another from character 45 on: ")
+    assert verdict.weights[0].startswith("tm2tfr.json: certified differs from character 45 on: ")
     if name == "onnx":
         assert "model.onnx: its constant 'position_features' is not for 63 positions" in verdict.weights
     for recipe in ({"positions": 20.5}, {"positions": 20, "max_head": 3.5}):
@@ -401,7 +403,7 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
         with pytest.raises(ExportError, match=r"damaged \(TypeError: 'float' object cannot be interpreted as an integer"):
             verify_checkpoint(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="9"))
-    with pytest.raises(ExportError, match="an export of version '9', not '1': make it again"):
+    with pytest.raises(ExportError, match="this export has version '9', not '1': export it again"):
         verify_checkpoint(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", recipe={}))
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
@@ -431,10 +433,10 @@ def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None
     onnx.save(model, folder / "model.onnx")
     verdict = verify_checkpoint(folder, word="11")
     assert verdict.weights == (
-        "model.onnx: its graph is another from 'layers.4.heads.0.best' on",
+        "model.onnx: its graph differs from 'layers.4.heads.0.best' on",
         "model.onnx: the names in its metadata are not the machine's",
     )
-    assert "run: none, since only a checkpoint whose files and settings are right is run" in str(verdict)
+    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
     del model.graph.node[-1]
     onnx.save(model, folder / "model.onnx")
     assert verify_checkpoint(folder, word="11").weights[0] == verdict.weights[0]
@@ -443,7 +445,7 @@ def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None
     last = model.graph.node[-1]
     model.graph.node.append(onnx.helper.make_node("Identity", [last.output[0]], ["further"], name="further"))
     onnx.save(model, folder / "model.onnx")
-    assert verify_checkpoint(folder, word="11").weights == ("model.onnx: its graph is another from 'the end' on",)
+    assert verify_checkpoint(folder, word="11").weights == ("model.onnx: its graph differs from 'the end' on",)
     folder = copied(folders["onnx"], tmp_path / "y")
     changed("onnx", folder, "position_features", factor=2.0)
     assert verify_checkpoint(folder, word="11").weights == (
@@ -537,7 +539,7 @@ def test_damaged_and_missing_files(name: str, folders: dict[str, Path], tmp_path
     with pytest.raises(ExportError, match="cannot load it .*: export it again"):
         loaded(name, folder)
     file.unlink()
-    with pytest.raises(ExportError, match=f"{file.name} cannot be read: give a directory made by 'tm2tfr export'"):
+    with pytest.raises(ExportError, match=f"{file.name} cannot be read: use a directory made by 'tm2tfr export'"):
         verify_checkpoint(folder, word="1")
 
 
@@ -590,6 +592,6 @@ def test_a_run_that_is_cut_off_is_said_to_be(name: str, tmp_path: Path) -> None:
     )
     verdict = verify_checkpoint(tmp_path / "x")
     assert verdict.same
-    assert "20 positions, teacher-forced and generated: the simulator's tokens; the run goes on, and there is no" in str(
+    assert "20 positions, teacher-forced and generated: the simulator's tokens; the run continues beyond the last" in str(
         verdict
     )

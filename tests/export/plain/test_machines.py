@@ -51,6 +51,7 @@ def test_exact_to_1024_positions_in_float32_as_far_as_heads_may_go(program: str,
     exact(program, load(name), LONG[name], tmp_path / "x", 1024, made=500, dtype="float32", max_head=63)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 def test_at_the_very_limits_of_float32(program: str, tmp_path: Path) -> None:
     exact(program, runner(), "", tmp_path / "x", 161, dtype="float32")
@@ -58,6 +59,7 @@ def test_at_the_very_limits_of_float32(program: str, tmp_path: Path) -> None:
     exact(program, rewriter(), "1" * 59, tmp_path / "x", 1023, made=400, dtype="float32", max_head=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_machine_verifies_itself(program: str, name: str, tmp_path: Path) -> None:
@@ -67,6 +69,7 @@ def test_every_shipped_machine_verifies_itself(program: str, name: str, tmp_path
         assert " tokens, all the simulator's" in said[2]
 
 
+@pytest.mark.slow
 @needs_torch
 def test_10_000_positions_in_torch(tmp_path: Path) -> None:
     machine = load("busy-beaver-5")
@@ -124,6 +127,7 @@ def test_one_broken_weight_gives_the_dense_engines_wrong_tokens(program: str, pa
     assert answers_of(program, broken)(fed) == wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("name", ["chapter", "busy-beaver-4", "palindromes"])
 def test_random_sabotage_gives_the_dense_engines_wrong_tokens(program: str, name: str) -> None:
@@ -208,6 +212,7 @@ class Stages:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["busy-beaver-5", "chapter"])

@@ -63,6 +63,7 @@ def answers(machine: Machine, tokens: list[str], dtype: str, kernel: Ordered) ->
     return [decoder.vocabulary[best] for best in applied("unembedding", x, "unembedding_bias").argmax(axis=1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "fused"), EACH)
 def test_at_the_limits_of_float32(order: str, fused: bool) -> None:
     for machine, word, positions, head in (

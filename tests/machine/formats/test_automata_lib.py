@@ -57,6 +57,7 @@ def ours(machine: Machine, word: str) -> tuple[str, int, str]:
     return outcome, found.steps, found.tape.strip(machine.blank)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(case=machines_with_inputs())
 def test_automata_libs_simulator_and_ours_agree(case: tuple[Machine, str]) -> None:

@@ -147,6 +147,7 @@ def is_machine(text: bytes) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_a_damaged_document_is_a_machine_or_an_error(seed: int, record_property: Callable[[str, object], None]) -> None:
     slowest, machines, count = (0.0, b""), 0, DOCUMENTS // BATCHES

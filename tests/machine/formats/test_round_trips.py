@@ -116,6 +116,7 @@ def awkward(draw: st.DrawFn) -> tuple[Machine, str]:
     return new, "".join(names[a] for a in word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [*WRITTEN, "automata-lib"])
 @given(case=awkward())
 def test_a_machine_with_awkward_names_comes_back(format: str, case: tuple[Machine, str]) -> None:

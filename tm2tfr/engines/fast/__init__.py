@@ -30,16 +30,16 @@ class Fast:
 
     @property
     def stand_in(self) -> Dense:
-        """The engine of the same arithmetic that can be watched from the inside."""
+        """The engine with the same arithmetic that can be watched from the inside."""
         return Dense()
 
     def start(
         self, decoder: Decoder, *, labels: tuple[tuple[int, int], ...] = (), numbers: tuple[int, ...] = ()
     ) -> FastSession:
-        """Return a fresh session at position 0; labels, numbers: what its `extend` reads, see there.
+        """Return a fresh session at position 0; labels, numbers: what its `extend` reads, see `FastSession`.
 
         Raises:
-            EngineError: if Numba is not installed, or does not load.
+            EngineError: if Numba is not installed, or cannot be imported.
         """
         if not available():
             raise EngineError(MISSING)

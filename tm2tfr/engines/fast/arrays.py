@@ -1,4 +1,4 @@
-"""The arrays of a plan, and how they are made of lists; see `plan`."""
+"""The arrays of a plan, and how they are made from lists; see `plan`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Tail(NamedTuple):
 
 
 class Probes(NamedTuple):
-    """What is read off the stream after the last layer: labels of one-hot directions, and numbers."""
+    """The values read off the stream after the last layer: labels of one-hot directions, and numbers."""
 
     label_start: Ints
     label_stop: Ints
@@ -140,7 +140,7 @@ def rows(table: Iterable[Sequence[tuple[int, float]]]) -> Rows:
 
 
 def by_column(matrix: Matrix) -> Rows:
-    """Return for each column of `matrix` its (row, value)."""
+    """Return the (row, value) pairs of each column of `matrix`."""
     order = np.lexsort((matrix.rows, matrix.columns))
     start = np.searchsorted(matrix.columns[order], np.arange(matrix.shape[1] + 1)).astype(np.int64)
     return Rows(start, matrix.rows[order], matrix.values[order])
@@ -160,7 +160,7 @@ def ints(values: Iterable[int]) -> Ints:
 
 
 def token_values(held: Sequence[dict[int, float]], row: Entries) -> Floats:
-    """Return ``row · x`` for every token, x being what the token determines: (vocabulary,)."""
+    """Return ``row · x`` for every token, where x is what the token determines: (vocabulary,)."""
     weights, found = dict(row), []
     for x in held:
         total = 0.0

@@ -7,15 +7,15 @@ J differ by at least |δ|(D² - 1/4); so j cannot win, nor tie, if D² - 1/4 > 1
 is true of every D with D² > 1/2 + 128u(|v| + 2)². Only the j within that distance are scored. Where the distance is
 below 3/4, as long as |v| < 2·10⁶, and v is within 1/4 of J, J is alone and no score is computed.
 Where the keys have constant components too, of size C in all, n terms in all, a score is rounded by at most
-(n + 4)u(|δ|(2|v|j + j²) + C): they add C/|δ| to what is compared with D², and for many terms all of that grows.
+(n + 4)u(|δ|(2|v|j + j²) + C): they add C/|δ| to the bound on D², and with many terms all of it grows.
 If v lies outside [0, i], J is an end and the difference is |δ|d(d + 2|J - v|) at distance d from J: even more, and
 with v ≤ 0 or v ≥ 2i more than any rounding, so that J is alone.
 
-Latest heads. Only one position of each k takes part. With k the key nearest to v that there is, another key k' can
+Latest heads. Only one position of each k takes part. With k the existing key nearest to v, another key k' can
 win only if (k' - v)² ≤ (k - v)² + (T + 2E)/|δ|, with T the range of the tie-break and E the rounding of a score,
 8u times the sum of the sizes of its terms. Only those keys are scored.
 
-All of this takes roundings to be relative, which they are not below 2^-1022: so |δ| ≥ 10^-250 is demanded of both kinds.
+All of this assumes relative rounding, which does not hold below 2^-1022: so |δ| ≥ 10^-250 is required for both kinds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tm2tfr.engines.fast.state import (
 
 @compiled
 def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
-    """Compute queries and what the guards need, changing no state: this can be done again."""
+    """Compute queries and what the guards need, changing no state: this can be repeated."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
         kind = h.kind[g]
@@ -75,7 +75,7 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
 
 @compiled
 def _enter(s: Any, best: Any, number: Any, place: Any, score: Any) -> Any:
-    """Enter a place with its score into `winners`, alone if it beats them all; return the best score, their number."""
+    """Enter a place with its score into `winners`, alone if it beats them all; return the best score and their number."""
     if score > best:
         best, number = score, 0
     if score == best:
@@ -145,7 +145,7 @@ def _group_score(h: Any, s: Any, g: Any, k: Any) -> Any:
 
 @compiled
 def _nearest_key(s: Any, slot: Any, v: Any) -> Any:
-    """Return the key nearest to v that there is."""
+    """Return the existing key nearest to v."""
     low, high, zero = s.span[slot, 0], s.span[slot, 1], s.span[slot, 2]
     if v <= low:
         return low
@@ -222,7 +222,7 @@ def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
 
 @compiled
 def _store(h: Any, s: Any, g: Any, token: Any, i: Any) -> Any:
-    """Add this position to what the head can attend to."""
+    """Add this position to those that the head can attend to."""
     kind = h.kind[g]
     keep = True
     at = 0

@@ -1,4 +1,4 @@
-"""The heads of a decoder rearranged for the kernel, see `plan`."""
+"""The heads of a decoder, rearranged for the kernel; see `plan`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def collect(
     kinds: Sequence[Sequence[Recognition]],
     held: Sequence[Sequence[dict[int, float]]],
 ) -> Heads:
-    """Return all heads of `decoder`; held: what each token determines, by layer."""
+    """Return all heads of `decoder`; held: the values that each token determines, by layer."""
     lists = _Lists()
     for n, (layer, found) in enumerate(zip(decoder.layers, kinds, strict=True)):
         for head, recognition in zip(layer.heads, found, strict=True):
@@ -93,7 +93,7 @@ _MAKERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("query", "key", "value_row", "output_terms"), rows),
     **dict.fromkeys(("key_terms", "value_terms"), terms_of),
 }
-"""Column of `Heads` -> what makes it of a list; `ints` for the others."""
+"""Column of `Heads` -> the function that makes it from a list; `ints` for the others."""
 
 
 def _add(lists: _Lists, head: Head, found: Recognition) -> None:

@@ -1,7 +1,7 @@
 """The forward pass, compiled with Numba: one position after the other, from the arrays of `plan` alone.
 
 Arithmetic is the dense engine's in float64, operation by operation (sums left to right, no fused multiply-add),
-with one difference, which is the point of a head of kind ``latest``: among positions of one key the tie-break is
+with one difference, which is the point of heads of kind ``latest``: among positions with one key the tie-break is
 compared exactly, by its sign, where rounded sums can tie.
 """
 
@@ -54,10 +54,10 @@ def advance(
 ) -> Any:
     """Run up to `limit` positions and return DONE, STOPPED after a stop token, GROW or GUARD (call again after it).
 
-    Or OVERFLOW, before a position that the dense engine refuses: the arrays are of no use then.
+    Or OVERFLOW, before a position that the dense engine refuses: the arrays cannot be used after that.
 
     Args:
-        given: tokens fed at the first positions, whatever the answers are.
+        given: tokens fed at the first positions, whatever the answers.
         answers, codes, numbers: (limit,), (limit, labels), (limit, numbers): filled from `control[COUNT]` on.
         whole: leave the stream of the last position in `x` and its logits in `logits`.
     """

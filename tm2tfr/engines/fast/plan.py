@@ -1,10 +1,10 @@
-"""Weights rearranged for the kernel: what a token determines is tabulated, what is left is listed row by row.
+"""Weights rearranged for the kernel: whatever a token determines is tabulated, the rest is listed row by row.
 
 Nothing is approximated and no order of summation is changed, so that the kernel's numbers are the dense engine's:
-a table holds what the dense engine would have computed, with the same floating-point operations.
+a table contains what the dense engine would have computed, with the same floating-point operations.
 
 The last layers, those after the last attention, are the *tail*: a pure function of the token and of the
-directions that they read. The kernel keeps its answers by exactly that key.
+directions that they read. The kernel caches its answers under exactly that key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
 LONG = 8
-"""A row with more token directions than this gets a table by token for their sum."""
+"""If a row has more token directions than this, their sum is tabulated by token."""
 
 
 def plan(
@@ -49,8 +49,8 @@ def plan(
     """Return `decoder` rearranged.
 
     Args:
-        kinds: what each head of each layer is taken for.
-        labels, numbers: probes: slices (start, stop) to read as one-hot vectors, directions to read as numbers.
+        kinds: the kind recognised for each head of each layer.
+        labels, numbers: the probes: slices (start, stop) to read as one-hot vectors, directions to read as numbers.
     """
     known = sources(decoder)
     with_heads = [n for n, layer in enumerate(decoder.layers) if layer.heads]
@@ -120,7 +120,7 @@ class _Tables:
             for unit in sorted(sums):
                 hidden = bias.get(unit, 0.0) + sums[unit]
                 if not isfinite(hidden):
-                    hidden = nan  # -inf too has to be seen in the stream: the dense engine refuses it
+                    hidden = nan  # -inf must show up in the stream as well: the dense engine refuses it
                 for row, weight in writes[unit] if not hidden <= 0 else ():
                     added[row] = added.get(row, 0.0) + weight * hidden
             new = {row: held.get(row, 0.0) + value for row, value in added.items()}
@@ -135,7 +135,7 @@ def _added(held: dict[int, float], more: dict[int, float]) -> dict[int, float]:
 
 
 def _constants(decoder: Decoder, known: Sources) -> dict[int, float]:
-    """Return the directions that hold a constant from the embedding on, with their values."""
+    """Return the directions that are constant from the embedding on, with their values."""
     place = decoder.position_embedding
     held: dict[int, float] = {}
     for row, _, value in place.entries():

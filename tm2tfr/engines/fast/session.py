@@ -1,4 +1,4 @@
-"""A decoder in the middle of a sequence, in the hands of the compiled kernel: its arrays, and how they grow."""
+"""A decoder in the middle of a sequence, run by the compiled kernel: its arrays, and how they grow."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 2**31 - 1
 MEMO = 2**16
-"""How many answers of the tail are kept."""
+"""The number of the tail's answers that are kept."""
 SPECIALISE_AFTER = 500_000
-"""From this position on straight-line code is worth its compilation, of about a second."""
+"""From this position on, straight-line code is worth compiling, which takes about a second."""
 MOST_PATIENCE = 2**20
-"""How many positions the kernel runs at most before the straight-line code, which did not get far, is tried again."""
+"""The most positions that the kernel runs before straight-line code that did not get far is tried again."""
 TOLD_BY_DENSE = 20_000
-"""Up to this position the dense engine says what is refused: it has to get there."""
+"""Up to this position the dense engine explains a refusal: it must run that far."""
 NO_SPAN = (2**40, -(2**40))
 """The smallest and the largest key of a head that has none yet."""
 REASONS = {
     k.NOT_SQUARE: "a key is not an integer (below a billion) and its square",
-    k.NOT_CONCAVE: "a score is not concave, or has its maximum beyond all keys",
+    k.NOT_CONCAVE: "a score is not concave, or its maximum lies beyond all keys",
 }
 
 Arrays = dict[str, NDArray[Any]]
@@ -46,8 +46,8 @@ class Chunk:
 
     Args:
         tokens, answers: (n,) the tokens fed and answered.
-        codes: (n, labels) for each one-hot probe the place of its 1, -1 for the zero vector, -2 for anything else.
-        numbers: (n, numbers) the number probes.
+        codes: (n, labels) the place of the 1 of each one-hot probe, -1 for the zero vector, -2 for anything else.
+        numbers: (n, numbers) the values of the number probes.
         stopped: whether the last answer is a stop token.
     """
 
@@ -63,7 +63,7 @@ class FastSession:
     """The session; see `tm2tfr.engines.fast` for what it does.
 
     Args:
-        labels, numbers: what `extend` reads off the stream after the last layer: slices, directions.
+        labels, numbers: the slices and directions that `extend` reads off the stream after the last layer.
     """
 
     def __init__(self, decoder: Decoder, *, labels: Sequence[tuple[int, int]] = (), numbers: Sequence[int] = ()) -> None:
@@ -80,9 +80,9 @@ class FastSession:
         self._control = np.zeros(len(k.PLACES), dtype=np.int64)
         self._stopped = False
         self._plain = reach(decoder).everything
-        """Whether no number can get too large for floats: the straight-line code does not look."""
+        """Whether no number can get too large for floats: the straight-line code does not check."""
         self._short: Short | Literal[False] | None = None
-        """The straight-line code of the plan and its table, False where there can be none, None before it is written."""
+        """The straight-line code of the plan and its table; False if there can be none, None before it is written."""
         self.hurried = 0
         """The number of positions that the straight-line code has run, since the session was built."""
         self._build()
@@ -97,16 +97,16 @@ class FastSession:
 
     @property
     def refused(self) -> bool:
-        """Whether the next position is one that is refused, because a number in it is too large."""
+        """Whether the next position is refused because a number in it is too large."""
         return bool(self._state.overflow[0])
 
     @property
     def recognised(self) -> tuple[tuple[Recognition, ...], ...]:
-        """What each head of each layer is taken for, up to now."""
+        """The kind of each head of each layer, as far as is known by now."""
         return self._found
 
     def report(self) -> list[str]:
-        """Return a line for each head: what it was recognised as, or why it is scanned."""
+        """Return one line for each head: its kind, or why it is scanned."""
         return [
             f"layer {n}, head {head.name!r}: {found.kind}: {found.why}"
             for n, (layer, kinds) in enumerate(zip(self._decoder.layers, self._found, strict=True), start=1)
@@ -114,23 +114,23 @@ class FastSession:
         ]
 
     def prompt(self, tokens: Sequence[int]) -> None:
-        """Say which tokens `extend` feeds at the first positions; after them it feeds its own answers.
+        """Set the tokens that `extend` feeds at the first positions; after them it feeds its own answers.
 
         Raises:
-            EngineError: for a number that is no token's.
+            EngineError: for a number that is not a token.
         """
         self._check(tokens)
         self._given = np.array(tokens, dtype=np.int32)
 
     def restart(self) -> None:
-        """Go back to position 0, without a prompt, and keep what was worked out from the weights alone.
+        """Go back to position 0, without a prompt, and keep what was computed from the weights alone.
 
-        That is the plan, its straight-line code, and the tail's answers, which are a function of their key: what is
-        computed from here on is what a new session computes.
+        That is the plan, its straight-line code, and the tail's answers, which are a function of their key: from here
+        on the session computes what a new one would.
         """
         self._stopped = False
         self._given = np.zeros(0, dtype=np.int32)
-        if self._found is not self._recognised:  # a head had to be scanned: that belongs to the run before
+        if self._found is not self._recognised:  # a head had to be scanned: that belongs to the previous run
             self._found = self._recognised
             self._build()
             return
@@ -145,11 +145,11 @@ class FastSession:
         state.overflow[0] = 0
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token of maximal logit.
+        """Run the next position on `token` and return the first token with the largest logit.
 
         Raises:
-            EngineError: for a number that is no token's; for numbers that are too large for floats, in the words of the
-                dense engine; with a `watch`: the kernel cannot be looked into.
+            EngineError: for a number that is not a token; for numbers that are too large for floats, in the words of the
+                dense engine; with a `watch`: the kernel cannot be watched.
         """
         self._check((token,))
         if watch is not None:
@@ -165,7 +165,7 @@ class FastSession:
         return int(chunk.answers[0])
 
     def extend(self, most: int) -> Chunk:
-        """Run at most `most` positions and return them: none after a stop token, none from a refused one on.
+        """Run at most `most` positions and return them: none after a stop token, and none from a refused position on.
 
         Raises:
             EngineError: if the very next position is refused, see `feed`.
@@ -191,7 +191,7 @@ class FastSession:
         size = len(self._decoder.vocabulary)
         for token in tokens:
             if not 0 <= token < size:
-                raise EngineError(f"there is no token number {token}: the vocabulary has {size} tokens, from 0")
+                raise EngineError(f"there is no token number {token}: use 0 to {size - 1}")
 
     # ── arrays ──────────────────────────────────────────────────────────────────────────────────────────────
     def _run(self, most: int, *, whole: bool) -> Chunk:
@@ -216,7 +216,7 @@ class FastSession:
             status = advance(self._plan, self._state, control, self._given, answers, codes, numbers, limit, whole)
             if status == k.GROW:
                 self._widen(int(control[k.WANTED]))
-                self._room(start + most)  # it may have begun to scan, with new arrays
+                self._room(start + most)  # it may have started to scan, with new arrays
             elif status == k.GUARD:
                 self._scan_instead(int(control[k.HEAD]), REASONS[int(control[k.REASON])])
                 self._room(start + most)
@@ -228,7 +228,7 @@ class FastSession:
         return Chunk(start, tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
 
     def _specialise(self) -> bool:
-        """Return whether there is straight-line code for the next position; it is written once a run gets long."""
+        """Return whether there is straight-line code for the next position; it is written once a run is long."""
         if not self._plain or self.position < max(SPECIALISE_AFTER, len(self._given)):
             return False
         if self._short is None:
@@ -305,7 +305,7 @@ class FastSession:
         )
 
     def _room(self, positions: int) -> None:
-        """Make room for so many positions."""
+        """Make room for this many positions."""
         state, had = self._state, len(self._state.tokens)
         if positions <= had:
             return
@@ -317,12 +317,12 @@ class FastSession:
         self._state = state._replace(**changed)
 
     def _widen(self, wanted: int) -> None:
-        """Make room for the key `wanted`; where keys are spread too thinly for that, scan."""
+        """Make room for the key `wanted`; if the keys are too sparse for that, scan."""
         state, head = self._state, int(self._control[k.HEAD])
         span = state.span[int(self._plan.heads.slot[head])]
         low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)
         if high - low > 64 * (self.position + 1024):
-            self._scan_instead(head, "its keys are spread too thinly")
+            self._scan_instead(head, "its keys are too sparse")
             return
         margin = max(1024, (high - low) // 2)
         slots, had = state.group_position.shape
@@ -341,7 +341,7 @@ class FastSession:
         self._state = state._replace(group_position=position, group_token=token, group_value=value, winners=winners)
 
     def _scan_instead(self, head: int, why: str) -> None:
-        """Start again with this head scanned, and go on to where the session is."""
+        """Start again with this head scanned, and run up to the session's position."""
         position, count, following = (int(self._control[n]) for n in (k.POSITION, k.COUNT, k.NEXT))
         given, tokens = self._given, self._state.tokens[:position].copy()
         why = f"{why}, at position {position}"
@@ -354,7 +354,7 @@ class FastSession:
 
     # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
     def save(self) -> Arrays:
-        """Return all that is needed to go on later: copies, which a later `extend` leaves alone."""
+        """Return all that is needed to resume later: copies, which a later `extend` does not change."""
         state, n = self._state, self.position
         scanned = [f.kind == "scan" for layer in self._found for f in layer]
         arrays: Arrays = {
@@ -372,8 +372,8 @@ class FastSession:
         return {**copies, "stopped": np.array(self._stopped), "scanned": np.array(scanned, dtype=bool)}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `save` returned, for the same decoder and probes."""
-        self._found = recognise(self._decoder)  # a head that is scanned by now may not have been then
+        """Resume from what `save` returned, for the same decoder and probes."""
+        self._found = recognise(self._decoder)  # a head that is scanned now may not have been then
         flat = [f for layer in self._found for f in layer]
         for head, (found, scanned) in enumerate(zip(flat, saved["scanned"].tolist(), strict=True)):
             if scanned and found.kind != "scan":

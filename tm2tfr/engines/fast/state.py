@@ -1,4 +1,4 @@
-"""What the compiled parts share: the decorator, the arrays that change, and sums over rows."""
+"""Shared by the compiled parts: the decorator, the arrays that change, and sums over rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 config: Any = numba_config
 U = 2.0**-53
 TINY = 1e-250
-"""A coefficient of j² or k² below this is left to a scan: products near the smallest floats round by more than U says."""
+"""With a coefficient of j² or k² below this a head is scanned: products near the smallest floats round by more than U."""
 DONE, STOPPED, GROW, GUARD, OVERFLOW = range(5)
 POSITION, NEXT, RESUME, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS = PLACES = range(9)
 """The places of the control array."""
@@ -31,7 +31,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _options() -> dict[str, Any]:
-    """Return how Numba is to compile: into the callers, without wrappers for Python and C that nobody calls.
+    """Return the options for Numba: compile into the callers, without wrappers for Python and C that nobody calls.
 
     The kernel allocates nothing, so that it needs none of Numba's reference counts, which cost ten times the rest.
     These options are not part of Numba's public interface; a version without them gets a slower kernel.
@@ -62,7 +62,7 @@ def entry(function: _F) -> _F:
 
 
 def compiled_once(function: _F) -> _F:
-    """Compile a function that is called from Python; its code is not kept."""
+    """Compile a function that is called from Python, without keeping its code."""
     options = {name: value for name, value in _OPTIONS.items() if "wrapper" not in name}
     done: _F = njit(error_model="numpy", **options)(function)
     return done
@@ -76,10 +76,10 @@ def _jit(function: _F, options: dict[str, Any]) -> _F:
 
 @contextmanager
 def _kept() -> Iterator[bool]:
-    """Have Numba keep compiled code in a folder named after the digest of this package's sources; give whether it can.
+    """Have Numba keep compiled code in a folder named after the digest of this package's sources; yield whether it can.
 
-    Left to itself Numba looks at the file of the outermost function only, and would go on with the old code of
-    those that are compiled into it.
+    By itself Numba looks only at the file of the outermost function, and would keep using the old code of those
+    that are compiled into it.
     """
     folder = _folder()
     before, config.CACHE_DIR = config.CACHE_DIR, "" if folder is None else str(folder)
@@ -91,7 +91,7 @@ def _kept() -> Iterator[bool]:
 
 @cache
 def _folder() -> Path | None:
-    """Return where compiled code goes: NUMBA_CACHE_DIR, beside the sources, or the user's cache; None if nowhere."""
+    """Return the folder for compiled code: in NUMBA_CACHE_DIR, beside the sources, or in the user's cache; None if none."""
     here, total = Path(__file__).parent, hashlib.sha256()
     for path in sorted(here.glob("*.py")):
         total.update(path.read_bytes())
@@ -140,7 +140,7 @@ class State(NamedTuple):
     memo_codes: NDArray[np.int32]
     memo_numbers: NDArray[np.float64]
     stop: NDArray[np.bool_]
-    overflow: NDArray[np.int64]  # (1,): 1 once a number was infinite that the dense engine would refuse
+    overflow: NDArray[np.int64]  # (1,): 1 once a number was infinite and the dense engine would refuse it
 
 
 @compiled

@@ -1,13 +1,13 @@
 """One plan as straight-line Python, which Numba compiles: the kernel without its loops over the plan's arrays.
 
 `written` turns the arrays of a `Plan`, and nothing else, into the text of one function: a row of weights becomes a sum
-with the weights in it, a direction that the token determines a column of a table. The function runs positions as
-`kernel.advance` does, operation by operation, as long as they are plain: the tail's answer is in the memo, every head
+with the weights in it, a direction that the token determines becomes a column of a table. The function runs positions
+as `kernel.advance` does, operation by operation, as long as they are plain: the tail's answer is in the memo, every head
 attends to one position that needs no comparison of scores, nothing has to grow, no guard fails. At any other position
-it stops, before that position has changed anything that matters (what a head stores is stored again with the same
-numbers), and `advance` runs the position instead. So this code decides nothing: it is the short way through.
+it stops before that position has changed anything that matters (a head would store the same numbers again), and
+`advance` runs the position instead. So this code decides nothing: it is a shortcut.
 
-Additions of literal zeros are left out, as are products with 1; neither changes a number.
+Additions of literal zeros and products with 1 are omitted; neither changes a number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Floats, Pl
 from tm2tfr.engines.fast.tail import find
 
 MOST_LINES = 1500
-"""A longer function would take Numba too long; such a plan is left to the kernel."""
+"""Numba would take too long to compile a longer function; such a plan is left to the kernel."""
 MEAN, PLACE, LATEST, SCAN = range(4)
 _ZERO, _ONE = "0.0", "1.0"
 _POINT = ("f0", "1.0", "f2", "f3")
@@ -30,13 +30,13 @@ _POINT = ("f0", "1.0", "f2", "f3")
 
 
 def written(plan: Plan) -> tuple[str, Floats] | None:
-    """Return (text of the function ``run``, its table by token), None where the plan is not for this."""
+    """Return (text of the function ``run``, its table by token); None if the plan does not allow it."""
     heads = plan.heads
     if SCAN in heads.kind.tolist() or not len(heads.kind):
         return None
     for g in np.flatnonzero(heads.kind == PLACE).tolist():
         ends = heads.key_terms.start[[int(heads.component[g]), int(heads.component[g + 1])]]
-        if ends[1] - ends[0] != 2:  # constants on top of γj + δj²: the kernel has to compute scores
+        if ends[1] - ends[0] != 2:  # constants besides γj + δj²: the kernel must compute scores
             return None
     writer = _Writer(plan)
     text = writer.function()
@@ -52,7 +52,7 @@ def compiled(text: str) -> Callable[..., Any]:
 
 
 class _Writer:
-    """The lines of the function while they grow, with what is known of the stream at that point."""
+    """The lines of the function while they grow, with what is known about the stream at that point."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.lines, self.indent = plan, list[str](), 8
@@ -78,7 +78,7 @@ class _Writer:
         self.add(f"if {condition}:", "    break")
 
     def read(self, direction: int) -> str:
-        """Return what a direction holds now."""
+        """Return the expression of a direction's current value."""
         if direction in self._moved:
             return self._moved[direction]
         return self.by_token(np.array([held.get(direction, 0.0) for held in self._held]))
@@ -100,7 +100,7 @@ class _Writer:
         return np.array(columns, dtype=np.float64).reshape(len(columns), self._vocabulary).T.copy()
 
     def total(self, terms: Iterable[tuple[str, float]], start: str = _ZERO) -> str:
-        """Return the sum of (expression, weight) from left to right, which is never -0.0 if no expression is."""
+        """Return the sum of (expression, weight) from left to right; it is never -0.0 if no expression is."""
         text = start
         for value, weight in terms:
             if _ZERO in (value, product := _product(weight, value)):
@@ -168,7 +168,7 @@ class _Writer:
         return bool(heads.kind[g] == MEAN and heads.value_kind[n] == STORED)
 
     def _query(self, g: int) -> dict[int, str]:
-        """Compute the query of a head, and check what `attention.prepare` checks: component -> variable."""
+        """Compute a head's query, and check what `attention.prepare` checks; return component -> variable."""
         h = self.plan.heads
         query = {c: self.let(self.row(h.query, c)) for c in range(int(h.component[g]), int(h.component[g + 1]))}
         linear, square = int(h.linear[g]), int(h.square[g])
@@ -188,7 +188,7 @@ class _Writer:
         return query
 
     def _attend(self, g: int, query: dict[int, str]) -> dict[int, str]:
-        """Store this position, find the one attended to, return what is read there: value component -> expression."""
+        """Store this position, find the one attended to, and return its values: value component -> expression."""
         h = self.plan.heads
         values = range(int(h.value[g]), int(h.value[g + 1]))
         rows = {n: self.let(self.row(h.value_row, n)) for n in values if h.value_kind[n] == STORED}

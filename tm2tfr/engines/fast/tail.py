@@ -1,4 +1,4 @@
-"""The layers after the last attention, compiled: run on the active directions only, or remembered."""
+"""The layers after the last attention, compiled: run on the active directions only, or answered from a memo."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _activate(s: Any, number: Any, direction: Any) -> Any:
 
 @compiled
 def _touch(s: Any, number: Any, unit: Any) -> Any:
-    """Add a unit to those whose sum is not empty, once in a layer."""
+    """Add a unit to those whose sum is not empty, once per layer."""
     if s.mark[unit] == s.stamp[0]:
         return number
     s.mark[unit], s.hidden[unit], s.touched[number] = s.stamp[0], 0.0, unit
@@ -41,7 +41,7 @@ def _touch(s: Any, number: Any, unit: Any) -> Any:
 
 @compiled
 def _units(tail: Any, s: Any, layer: Any, number: Any) -> Any:
-    """Sum up what a layer's units read from the active directions, and return how many units there are to look at."""
+    """Sum up what a layer's units read from the active directions, and return the number of units touched."""
     s.stamp[0] += 1
     touched = 0
     for a in range(number):
@@ -60,7 +60,7 @@ def _units(tail: Any, s: Any, layer: Any, number: Any) -> Any:
 
 @compiled
 def _rows(tail: Any, s: Any, layer: Any, touched: Any, number: Any) -> Any:
-    """Add what a layer writes to the stream, and return the number of active directions."""
+    """Add the layer's output to the stream, and return the number of active directions."""
     for t in range(touched):
         u = s.touched[t]
         value = tail.bias[u] + s.hidden[u]
@@ -115,7 +115,7 @@ def run_tail(tail: Any, s: Any, token: Any) -> Any:
 
 @compiled
 def _label(x: Any, start: Any, stop: Any) -> Any:
-    """Return the place of the 1 in a one-hot vector, -1 if it is 0, -2 if it is anything else."""
+    """Return the place of the 1 in a one-hot vector; -1 for the zero vector, -2 for anything else."""
     found = -1
     for c in range(start, stop):
         if x[c] != 0.0:

@@ -1,4 +1,4 @@
-"""A model in another program beside the simulator: given the simulator's tokens, and on its own."""
+"""A model in another program, compared with the simulator: given the simulator's tokens, and on its own."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.reference import reference_rows
 
 WITHOUT = "export without running it: --no-verify"
-"""What `export` can do if the program that it exports to is missing; there is no such way to verify a checkpoint."""
+"""What to do if the program that `export` is for is missing; a checkpoint cannot be verified without it."""
 
 
 class Model(Protocol):
     """A model loaded from a directory by the program that it is for. Tokens are numbers here."""
 
     longest_generated: int
-    """Positions up to which a run is generated too, which takes a pass a token; beyond, it is teacher-forced only."""
+    """A run is also generated up to this position, with one pass per token; beyond it is only teacher-forced."""
 
     @property
     def versions(self) -> str:
@@ -33,13 +33,13 @@ class Model(Protocol):
         """Return the tokens of `word` and BOS, as the program's own tokenizer has them."""
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token of maximal logit at every position of a given sequence."""
+        """Return the token with the largest logit at every position of a given sequence."""
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
-        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+        """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of an export beside the simulator's.
+    """A run of an export, compared with the simulator's.
 
     Args:
-        tokens: the simulator's tokens, one a position; `answers`: what follows each.
-        generated: how many positions of it were generated as well.
-        difference: the first; None if there is none.
-        cut: whether the machine goes on beyond these positions.
+        tokens: the simulator's tokens, one per position; `answers`: what follows each.
+        generated: the number of positions that were generated as well.
+        difference: the first difference; None if there is none.
+        cut: whether the machine runs on beyond these positions.
     """
 
     word: str
@@ -91,7 +91,7 @@ def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: st
     machine.check_input(word)
     if len(word) >= positions:
         what = f"the word has {len(word):,} symbols, which with BOS is more than {positions:,} positions"
-        raise ExportError(f"{what}: give a shorter one, or export with --positions {len(word) + 1} or more")
+        raise ExportError(f"{what}: use a shorter one, or export with --positions {len(word) + 1} or more")
     rows = list(islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions + 1))
     cut, rows = len(rows) > positions, rows[:positions]
     tokens, answers = [str(row.x) for row in rows], [row.y for row in rows]
@@ -120,7 +120,7 @@ def first_difference(
 
 
 def words(machine: Machine, positions: int) -> list[str]:
-    """Return the words that an export is tried on: the machine's own and its examples', as far as they fit."""
+    """Return the words that an export is tried on: the machine's own and its examples', if they fit."""
     own = [] if machine.input is None else [machine.input]
     found = dict.fromkeys([*own, *(example.input for example in machine.examples)])
     return [word for word in found if len(word) < positions] or [""]
@@ -141,7 +141,7 @@ def tried(model: Model, vocabulary: Sequence[str], machine: Machine, positions: 
 
 
 def told(runs: Sequence[Run], versions: str) -> str:
-    """Return in a line how an export was verified, or that it was not."""
+    """Return one line that says how an export was verified, or that it was not."""
     if not runs:
         return "not verified: see tm2tfr verify-checkpoint"
     many, tokens = counted(len(runs), "run"), counted(sum(len(run.tokens) for run in runs), "token")

@@ -1,4 +1,4 @@
-"""An export as a directory: written whole or not at all, and known again by what it says it is."""
+"""An export as a directory: written whole or not at all, and recognised by what it says about itself."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.export.checkpoints.reading import mapping, texts, why
 from tm2tfr.export.checkpoints.settings import shown
-from tm2tfr.export.files import WHY
+from tm2tfr.files import WHY
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder, digest
 
 NAMES = "tm2tfr.json"
-"""The file with the names of everything, by which an export is known; ``format`` in it says for which program."""
+"""The file with the names of everything, by which an export is recognised; its ``format`` says for which program."""
 KEY = "tm2tfr"
-"""The entry of a ``config.json`` that says the same, where a program has written its own files over ours."""
+"""The entry of a ``config.json`` that says the same, in case a program has overwritten our files with its own."""
 README = "README.md"
 """The model card, for people: it may say anything, or be missing."""
 HARMLESS = frozenset({".git", ".gitattributes", ".gitignore", ".cache", ".DS_Store", "LICENSE"})
-"""What may stand in an export beside its files, and any ``.md``: no program loads it."""
+"""What an export may contain besides its files and any ``.md``: no program loads it."""
 Look = Callable[[Path], None]
-"""Looks at a directory before it gets its name, and raises if it is not good."""
+"""Checks a directory before it gets its name, and raises if it is wrong."""
 
 
 def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look | None = None) -> Path:
@@ -36,10 +36,10 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
 
     Args:
         files: name -> contents; one of them is called `NAMES`.
-        look: is shown the finished directory before it is put into its place.
+        look: checks the finished directory before it is moved into place.
 
     Raises:
-        OutputError: if it cannot be written, or is a directory with anything else in it.
+        OutputError: if it cannot be written, or is a directory that contains anything else.
     """
     folder = Path(folder)
     target = Path(os.path.realpath(folder))
@@ -63,13 +63,13 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
 
 
 def document(folder: str | Path) -> dict[str, Any]:
-    """Return what an export says of itself: its ``format``, its ``provenance``, and more.
+    """Return what an export says about itself: its ``format``, its ``provenance``, and more.
 
     Raises:
-        ExportError: if `folder` is no export, or damaged.
+        ExportError: if `folder` is not an export, or is damaged.
     """
     folder = Path(folder)
-    again = "give a directory made by 'tm2tfr export'"
+    again = "use a directory made by 'tm2tfr export'"
     try:
         if (folder / NAMES).exists():
             found = mapping(folder / NAMES)
@@ -86,10 +86,10 @@ def document(folder: str | Path) -> dict[str, Any]:
 
 
 def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
-    """Yield what stands in an export and does not belong there: beside `names`, only what no program loads may.
+    """Yield what is in an export and does not belong there: besides `names`, only what no program loads may be.
 
-    A module called like one that the program imports, another file of weights, an adapter, a template, code: whatever
-    a program looks for by its name, it takes for a part of the model.
+    A module with the name of one that the program imports, another file of weights, an adapter, a template, code: a
+    program takes whatever it looks for by name for a part of the model.
 
     Raises:
         ExportError: if the directory cannot be read.
@@ -97,27 +97,27 @@ def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
-        raise ExportError(f"{folder}: cannot be looked into ({error.strerror}): give a directory that can") from error
+        raise ExportError(f"{folder}: cannot be listed ({error.strerror}): use a readable directory") from error
     for entry in entries:
         file = entry.name in names or entry.suffix == ".md"
         if file and not entry.is_file():
             yield f"{shown(entry.name)}: is not a plain file"
         elif not file and entry.name not in HARMLESS:
-            yield f"{shown(entry.name)}: is not a file of such an export, and may change what is run: remove it"
+            yield f"{shown(entry.name)}: does not belong to such an export and may change what is run: remove it"
 
 
 def inherited(file: str, provenance: Mapping[str, str], decoder: Decoder) -> Iterator[str]:
-    """Yield what an export says of where it comes from that cannot be: names may be others, the machine may not.
+    """Yield what cannot be true of an export's stated origin: names may differ, the machine may not.
 
     Args:
-        file: where it is said; decoder: what the machine is compiled to.
+        file: the file that states it; decoder: what the machine is compiled to.
     """
     own = decoder.provenance
     for name, said in provenance.items():
         if name not in own:
-            yield f"{file}: provenance.{shown(name)} is nothing that an export says"
+            yield f"{file}: provenance.{shown(name)} is not part of an export"
         elif name == "machine" and said != own[name] and not _compiles_to(said, decoder):
-            yield f"{file}: the machine that travels with it is another"
+            yield f"{file}: the machine stored with it is a different one"
         elif name not in ("machine", "name", KEY) and said != own[name]:
             yield f"{file}: provenance.{name} is {said[:60]!r}, should be {own[name]!r}"
 
@@ -130,16 +130,16 @@ def _compiles_to(text: str, decoder: Decoder) -> bool:
 
 
 def _refuse_foreign(folder: Path, files: Collection[str]) -> None:
-    """Raise OutputError if `folder` is there and is not an earlier export, or an empty directory."""
+    """Raise OutputError if `folder` exists and is neither an earlier export nor an empty directory."""
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise OutputError(f"{folder}: there is a file of that name: choose another name for the directory")
+        raise OutputError(f"{folder}: there is a file with that name: choose another name for the directory")
     held = sorted(entry.name for entry in folder.iterdir())
     other = [name for name in held if name not in files]
     if other or (held and NAMES not in held):
         kind = "an export of this kind" if NAMES in held else "an export"
-        what = f"{folder}: this directory is not {kind}, it holds {listing(other or held, most=3)}"
+        what = f"{folder}: this directory is not {kind}; it contains {listing(other or held, most=3)}"
         raise OutputError(f"{what}: choose another name, or remove it")
 
 

@@ -1,4 +1,4 @@
-"""How many positions an export is for: those that are asked for, if they fit, else what would."""
+"""The number of positions of an export: as many as are asked for, if they fit; otherwise how many would."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tm2tfr.certificate.rounding import DIGITS, Condition, largest
 from tm2tfr.errors import ExportError, counted, visible
 
 USUAL = 1024
-"""The positions of an export where nothing is said, if they fit."""
+"""The default number of positions of an export, if they fit."""
 
 
 def check_bounds(positions: int, max_head: int) -> None:
@@ -19,17 +19,17 @@ def check_bounds(positions: int, max_head: int) -> None:
 
     Raises:
         TypeError: for numbers that are not whole.
-        ExportError: for numbers that are too small, or a bound that no run of so many positions needs.
+        ExportError: for numbers that are too small, or a bound that no run of that many positions needs.
     """
     for number in (positions, max_head):
         index(number)
     if positions < 1 or not 0 <= max_head < positions:
         what = f"{positions} positions with |h| ≤ {max_head}"
-        raise ExportError(f"{what}: give at least 1 position, and a bound on |h| from 0 to one less")
+        raise ExportError(f"{what}: use at least 1 position, and a bound on |h| from 0 to one less")
 
 
 def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
-    """Return what is proved of the heads.
+    """Return what is proved about the heads.
 
     Raises:
         ExportError: if the weights are not proved right in exact arithmetic.
@@ -37,7 +37,7 @@ def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
     if proof.refusals or proof.lookups is None or proof.retrieval is None:
         why = f": {proof.refusals[0]}" if proof.refusals else ""
         raise ExportError(
-            f"{visible(proof.machine.name)}: these weights could not be shown to be right, see tm2tfr certify{why}"
+            f"{visible(proof.machine.name)}: these weights could not be proved right, see tm2tfr certify{why}"
         )
     return proof.lookups, proof.retrieval
 
@@ -52,14 +52,14 @@ def fitting(
     kind: str = "",
     ways: Sequence[str] = (),
 ) -> tuple[int, int]:
-    """Return N and H for what is asked for; where N is not said the usual one, or as many as fit.
+    """Return N and H as requested; by default the usual N, or as many as fit.
 
     Args:
-        found: the conditions; name: the machine's.
-        kind, ways: what else narrows them, and what to do about it, for the refusal.
+        found: the conditions; name: the machine's name.
+        kind, ways: what else restricts them, and what to do about it, for the refusal.
 
     Raises:
-        ExportError: if it does not fit, with what would.
+        ExportError: if the request does not fit; it says what would.
     """
     most = largest(found, 2 ** DIGITS[dtype], max_head)
     wanted = min(USUAL, max(most, 1)) if positions is None else positions
@@ -78,7 +78,7 @@ def fitting(
 
 
 def statement(positions: int, max_head: int, dtype: str) -> str:
-    """Return what the bounds on rounding say of an export, in words."""
+    """Return what the bounds on rounding guarantee for an export, in words."""
     head = "" if max_head >= positions - 1 else f" and |h| ≤ {max_head:,}"
     what = f"for every input and every run with at most {counted(positions, 'position')}{head}"
     return f"{what}, greedy generation in {dtype} gives exactly the machine's run"

@@ -1,4 +1,4 @@
-"""The files of an export, read without trust: plain files, of a size that fits, and JSON in which nothing stands twice."""
+"""The files of an export, read without trust: plain files of a limited size, and JSON in which no key occurs twice."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from safetensors import numpy as safetensors
 from safetensors import safe_open
 
 MOST_TEXT = 2**28
-"""The bytes that a JSON file of an export may have."""
+"""The largest size of a JSON file of an export, in bytes."""
 MOST_TENSORS = 2**31 + 2**27
-"""The bytes that a file of tensors may have: the weights, for which every target has this limit, and their names."""
+"""The largest size of a file of tensors, in bytes: the weights, for which every target has this limit, and their names."""
 METADATA = {"format": "pt"}
-"""What a file of tensors says of itself; `transformers` reads the tensors by it."""
+"""The metadata of a file of tensors; `transformers` needs it to read them."""
 
 
 def check_plain(path: Path, most: int) -> None:
@@ -32,7 +32,7 @@ def check_plain(path: Path, most: int) -> None:
     if not path.is_file():  # a pipe would be waited for, a device might never end
         raise ValueError(f"{path.name} is not a plain file")
     if size > most:
-        raise ValueError(f"{path.name} has {size:,} bytes, and {most:,} are allowed")
+        raise ValueError(f"{path.name} has {size:,} bytes, but at most {most:,} are allowed")
 
 
 def content(path: Path, most: int = MOST_TEXT) -> bytes:
@@ -42,10 +42,10 @@ def content(path: Path, most: int = MOST_TEXT) -> bytes:
 
 
 def parsed_text(text: str) -> Any:
-    """Return the value that a text in JSON says, as every reader of JSON has to understand it.
+    """Return the value of a text in JSON, as every reader of JSON must understand it.
 
     Raises:
-        ValueError: if it is not JSON, or can be understood in two ways: a key twice in one object, a NaN.
+        ValueError: if it is not JSON, or is ambiguous: a key twice in one object, a NaN.
     """
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
@@ -57,16 +57,16 @@ def mapping(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file in UTF-8. See `check_plain` and `parsed_text` for errors."""
     found = parsed_text(content(path).decode("utf-8"))
     if not isinstance(found, dict):
-        raise ValueError(f"{path.name} holds no JSON object")
+        raise ValueError(f"{path.name} does not contain a JSON object")
     return found
 
 
 def tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Return the tensors in a file by their names, and what the file says of itself.
+    """Return the tensors in a file by name, and the file's metadata.
 
     Raises:
         OSError: if it cannot be read.
-        ValueError: if it is damaged, too large, or holds numbers that are neither float32 nor float64.
+        ValueError: if it is damaged, too large, or contains numbers that are neither float32 nor float64.
     """
     check_plain(path, MOST_TENSORS)
     try:
@@ -83,15 +83,15 @@ def tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
 
 
 def why(error: Exception) -> str:
-    """Return what is wrong with a file: the kind of the error too, where it is not one of this module's."""
+    """Return what is wrong with a file, with the kind of error if it is not one of this module's."""
     return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
 def texts(document: Mapping[str, Any], name: str) -> dict[str, str]:
-    """Return the entry `name` of a document, which has to map texts to texts.
+    """Return the entry `name` of a document, which must map texts to texts.
 
     Raises:
-        KeyError, TypeError: if there is none, or it is something else.
+        KeyError, TypeError: if it is missing, or is something else.
     """
     found = document[name]
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
@@ -100,7 +100,7 @@ def texts(document: Mapping[str, Any], name: str) -> dict[str, str]:
 
 
 def whole(recipe: Mapping[str, Any], *names: str) -> None:
-    """Check that what a recipe says under `names` are whole numbers, and no truth values, which Python takes for such.
+    """Check that the entries `names` of a recipe are whole numbers, and not booleans, which are integers in Python.
 
     Raises:
         TypeError: if one of them is something else.
@@ -114,7 +114,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the key {twice!r} stands there twice")
+        raise ValueError(f"the key {twice!r} occurs twice")
     return found
 
 

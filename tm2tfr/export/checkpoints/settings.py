@@ -1,7 +1,7 @@
-"""The settings of an export beside those that the recipe writes: only what is known to be right is right.
+"""The settings of an export, compared with those that the recipe writes: only what is known to be right is right.
 
-A setting that nobody has heard of may decide what is loaded or how a run goes, so it is no use to list the bad ones.
-Every value has to be the one that was written, or one that the program itself writes when it saves the same model again.
+An unknown setting may decide what is loaded or how a run goes, so it is useless to list the bad ones.
+Every value must be the one that was written, or one that the program itself writes when it saves the same model again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tm2tfr.errors import counted
 from tm2tfr.export.checkpoints.reading import mapping
 
 ANY = frozenset({"transformers_version", "is_local", "local_files_only", "_name_or_path", "name_or_path"})
-"""What a program writes of itself and of the place, and never reads again from there: of any value, where it writes it."""
+"""What a program writes about itself and the place, and never reads back: any value is right."""
 
 
 class _Missing:
@@ -30,7 +30,7 @@ _short.maxlevel, _short.maxdict, _short.maxlist, _short.maxstring, _short.maxoth
 
 
 def same(found: Any, right: Any) -> bool:
-    """Return whether two values of JSON are the same, also in kind: 1, 1.0, True and "1" are four values."""
+    """Return whether two JSON values are the same, also in kind: 1, 1.0, True and "1" are four values."""
     if type(found) is not type(right):
         return False
     if isinstance(right, dict):
@@ -43,11 +43,11 @@ def same(found: Any, right: Any) -> bool:
 def configured(
     file: str, found: Mapping[str, Any], *forms: Mapping[str, Any], neutral: Mapping[str, Any] | None = None
 ) -> Iterator[str]:
-    """Yield the settings, in `file`, that are not the recipe's: others, missing ones, further ones.
+    """Yield the settings in `file` that are not the recipe's: different, missing or additional ones.
 
     Args:
-        forms: what the file may hold: as it was written, and as the program saves it again.
-        neutral: settings that say no more than what holds where they are left out.
+        forms: what the file may contain: as it was written, and as the program saves it again.
+        neutral: settings that only repeat the default.
     """
     for name in sorted({*found, *(name for form in forms for name in form)}):
         have, wanted = found.get(name, MISSING), [form.get(name, MISSING) for form in forms]
@@ -68,11 +68,11 @@ def differences(
     optional: str = "",
     again: Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]] | None = None,
 ) -> Iterator[str]:
-    """Yield what in the JSON files of an export is not as it was written.
+    """Yield everything in the JSON files of an export that is not as it was written.
 
     Args:
-        right: what each file was written with; optional: the one that may be missing.
-        again: of a file, what the program saves it as, and the settings that say nothing; asked only where it matters.
+        right: the contents with which each file was written; optional: the file that may be missing.
+        again: from a file to what the program saves it as, and its neutral settings; only called if it matters.
     """
     for file, value in right.items():
         try:
@@ -91,7 +91,7 @@ def differences(
 
 
 def shown(name: str) -> str:
-    """Return a name for a message: as it is, or quoted if it is long or not plain."""
+    """Return a name for a message: unchanged, or quoted if it is long or not plain."""
     return name if name.isascii() and name.isprintable() and 0 < len(name) <= 80 else repr(name[:80])
 
 
@@ -111,11 +111,11 @@ def _first(found: Any, right: Any, path: str) -> str:
     if isinstance(found, str) and isinstance(right, str) and max(len(found), len(right)) > _short.maxstring:
         at = next((n for n, (a, b) in enumerate(zip(found, right, strict=False)) if a != b), min(len(found), len(right)))
         have, want = (f"{text[max(0, at - 10) : at + 30]!r}" for text in (found, right))
-        return f"{path} is another from character {at + 1:,} on: {have}, should be {want}"
+        return f"{path} differs from character {at + 1:,} on: it is {have}, should be {want}"
     return f"{path} is {_said(found)}, should be {_said(right)}"
 
 
 def _said(value: Any) -> str:
-    """Return a value on one line, its middle left out if it is long."""
+    """Return a value on one line, shortened if it is long."""
     text = repr(value) if isinstance(value, str) and len(value) <= 60 else _short.repr(value)
     return text if len(text) <= 160 else f"{text[:157]}…"

@@ -18,7 +18,7 @@ from tm2tfr.transformer.weights import Decoder
 Array = NDArray[Any]
 _SHOWN = 3
 _COMPARED = 512
-"""Positions beyond the first wrong token are not looked at for the cause, nor, without one, those beyond this."""
+"""The cause is looked for up to the first wrong token or, without one, up to this position."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Verdict:
     """What was found out about a checkpoint.
 
     Args:
-        weights: what differs between its files, settings or weights and the machine's, most telling first.
+        weights: the differences between its files, settings or weights and the machine's, most telling first.
         run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
         cause: where in the residual stream the run first goes wrong; empty if nowhere.
-        tensors: how many were compared; versions: what ran it.
+        tensors: the number of tensors compared; versions: what ran it.
     """
 
     machine: str
@@ -53,7 +53,7 @@ class Verdict:
         if self.run is None:
             lines.append(f"run: none, {self.unrun}")
         elif self.run.difference is None:
-            run, rest = self.run, "; the run goes on, and there is no position for it" if self.run.cut else ""
+            run, rest = self.run, "; the run continues beyond the last position" if self.run.cut else ""
             positions = counted(len(run.tokens), "position")
             lines.append(f"run: {run.word!r}, {positions}, {run.how}: the simulator's tokens{rest}")
         else:
@@ -66,10 +66,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of loading a checkpoint and running it.
+    """The outcome of loading a checkpoint and running it.
 
     Args:
-        unlike: what was loaded otherwise than it stands in the files; the rest: see `Verdict`.
+        unlike: what was not loaded as it is stored in the files; the rest: see `Verdict`.
     """
 
     unlike: tuple[str, ...]
@@ -86,10 +86,10 @@ def judged(
     described: Callable[[str, Sequence[int]], str],
     tried: Callable[[], Trial],
 ) -> Verdict:
-    """Return the verdict on a checkpoint. It is run if nothing but its weights may be wrong.
+    """Return the verdict on a checkpoint. It is only run if nothing but its weights may be wrong.
 
-    What decides how it is loaded and run has to be right before it is: else a run would only show what the
-    settings make of this word, and they may ask for anything, more memory than there is, or code.
+    Whatever decides how it is loaded and run must be right first: otherwise a run would only show what the
+    settings do with this word, and they may ask for anything: more memory than there is, or code.
 
     Args:
         beside: what differs beside its tensors; found, right, described: see `differing`.
@@ -101,7 +101,7 @@ def judged(
     weights = [*beside, *differing(found, right, described)]
     unrun, same = "", found.keys() == right.keys()
     if beside:
-        unrun = "since only a checkpoint whose files and settings are right is run"
+        unrun = "since a checkpoint is only run if its files and settings are right"
     elif not same or any((found[n].shape, found[n].dtype) != (right[n].shape, right[n].dtype) for n in right):
         unrun = "since its tensors have other names, shapes or dtypes"
     else:
@@ -111,43 +111,43 @@ def judged(
         except ExportError as error:
             if not weights:
                 raise
-            unrun = f"since it cannot be: {error}"
+            unrun = f"since it cannot be run: {error}"
         except Tm2tfrError:
             raise
-        except Exception as error:  # the program of somebody else, on weights that may hold anything
+        except Exception as error:  # a foreign program, on weights that may hold anything
             if not weights:
                 raise ExportError(f"this checkpoint cannot be run ({first_line(error)}): export it again") from error
-            unrun = f"since it cannot be: {first_line(error)}"
+            unrun = f"since it cannot be run: {first_line(error)}"
     return Verdict(machine, tuple(weights), None, "", len(right), "", unrun)
 
 
 def refused(machine: str, file: str, recipe: ExportError) -> Verdict:
-    """Return the verdict on a checkpoint whose `recipe`, in `file`, is refused for the machine: nobody has granted it."""
+    """Return the verdict on a checkpoint whose `recipe`, in `file`, is refused for the machine: no export has it."""
     return Verdict(machine, (f"{file}: its recipe: {recipe}",), None, "", 0, "", "since no export has this recipe")
 
 
 def unloaded(loaded: Mapping[str, Array], stored: Mapping[str, Array], file: str) -> Iterator[str]:
-    """Yield each tensor that a program has loaded otherwise than it stands in `file`."""
+    """Yield each tensor that a program has not loaded as it is stored in `file`."""
     for name in sorted({*loaded, *stored}):
         have, want = loaded.get(name), stored.get(name)
         if have is None or want is None:
-            yield f"{shown(name)}: {'not loaded' if have is None else f'loaded, and not in {file}'}"
+            yield f"{shown(name)}: {'not loaded' if have is None else f'loaded, but not in {file}'}"
         elif have.dtype != want.dtype or not np.array_equal(have, want, equal_nan=True):
-            yield f"{shown(name)}: is loaded otherwise than it stands in {file}"
+            yield f"{shown(name)}: was not loaded as it is stored in {file}"
 
 
 def differing(
     found: Mapping[str, Array], right: Mapping[str, Array], described: Callable[[str, Sequence[int]], str]
 ) -> Iterator[str]:
-    """Yield each weight that is another, tensor by tensor; of many in one tensor the first, and their number.
+    """Yield each weight that differs, tensor by tensor; of many in one tensor the first, and their number.
 
     Args:
-        described: says in words what the entry of a tensor at some place does.
+        described: returns in words what the entry of a tensor at some place does.
     """
     for name in sorted({*right, *found}):
         have, want = found.get(name), right.get(name)
         if have is None or want is None:
-            yield f"{shown(name)}: {'missing' if have is None else 'is not the machine’s'}"
+            yield f"{shown(name)}: {'missing' if have is None else 'does not belong to the machine'}"
         elif have.shape != want.shape:
             yield f"{name}: has shape {have.shape}, should have {want.shape}"
         elif have.dtype != want.dtype:  # float32 may hold the same weights, but computes less exactly
@@ -162,7 +162,7 @@ def differing(
 
 
 class _Stages:
-    """Keeps the stream of the plain engine before the first layer and after each."""
+    """Keeps the dense engine's stream before the first layer and after each."""
 
     def __init__(self) -> None:
         self.kept: list[Array] = []
@@ -176,7 +176,7 @@ class _Stages:
 
 
 def cause(model: Model, decoder: Decoder, vocabulary: Sequence[str], run: Run, read: Callable[[Array], Array]) -> str:
-    """Return the first direction, by position and then by layer, that is not what the plain engine has there.
+    """Return the first direction, by position and then by layer, whose value is not the dense engine's.
 
     Args:
         read: from a model's stream, (its width,), to the values of the decoder's directions, (width,).

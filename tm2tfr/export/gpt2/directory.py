@@ -33,16 +33,16 @@ def exported(gpt2: Gpt2, machine: Machine, folder: str | Path, *, look: Look | N
 
 
 def statement(recipe: Recipe) -> str:
-    """Return what the bounds of `limits` say of an export."""
+    """Return what the bounds of `limits` guarantee for an export."""
     return said(recipe.positions, recipe.max_head, recipe.dtype)
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is read from an export: its configuration, its recipe, where it says it comes from, its tensors.
+    """The contents of an export: its configuration, its recipe, its stated origin, its tensors.
 
-    `metadata` is what the file of the tensors says of itself.
+    `metadata` is that of the file of tensors.
     """
 
     folder: Path
@@ -57,22 +57,24 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
     """Read an export to GPT-2, or to another program by way of GPT-2.
 
     Args:
-        format: what it is; `configuration`: the file of its settings.
+        format: the expected format; `configuration`: the file of its settings.
 
     Raises:
-        ExportError: if `folder` is no export, or damaged.
+        ExportError: if `folder` is not an export, or is damaged.
     """
     folder = Path(folder)
-    again = f"give a directory made by 'tm2tfr export --to {format.removeprefix('tm2tfr-')}'"
+    again = f"use a directory made by 'tm2tfr export --to {format.removeprefix('tm2tfr-')}'"
     try:
         settings = mapping(folder / configuration)
         if KEY not in settings:
             raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
         document = settings[KEY]
         if document["format"] != format:
-            raise ExportError(f"{folder}: an export of format {document['format']!r}, not {format!r}: {again}")
+            raise ExportError(f"{folder}: this export has format {document['format']!r}, not {format!r}: {again}")
         if document["version"] != VERSION:
-            raise ExportError(f"{folder}: an export of version {document['version']!r}, not {VERSION!r}: make it again")
+            raise ExportError(
+                f"{folder}: this export has version {document['version']!r}, not {VERSION!r}: export it again"
+            )
         recipe = Recipe(**document["recipe"])
         whole(document["recipe"], "positions", "max_head")
         provenance = texts(document, "provenance")

@@ -34,7 +34,7 @@ def dumped(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def config(gpt2: Gpt2) -> dict[str, Any]:
-    """Return what `transformers` builds the model from."""
+    """Return the configuration from which `transformers` builds the model."""
     special = _numbers(gpt2)
     return {
         "architectures": ["GPT2LMHeadModel"],
@@ -47,7 +47,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "n_inner": gpt2.inner,
         "activation_function": gpt2.recipe.activation,
         "layer_norm_epsilon": gpt2.recipe.epsilon,
-        "scale_attn_weights": False,  # else PyTorch may take a root of it that is no power of two, and round
+        "scale_attn_weights": False,  # otherwise PyTorch may use a root that is not a power of two, and round
         "scale_attn_by_inverse_layer_idx": False,
         "reorder_and_upcast_attn": False,
         "tie_word_embeddings": False,
@@ -64,7 +64,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def origin(gpt2: Gpt2, format: str = FORMAT) -> dict[str, Any]:
-    """Return what an export is of, and by which recipe; in the configuration it survives ``save_pretrained``."""
+    """Return the origin of an export and its recipe; in the configuration it survives ``save_pretrained``."""
     recipe = gpt2.recipe
     chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype, "stock": recipe.stock}
     own = {"format": format, "version": VERSION, "tm2tfr": __version__}
@@ -72,7 +72,7 @@ def origin(gpt2: Gpt2, format: str = FORMAT) -> dict[str, Any]:
 
 
 def generation(gpt2: Gpt2) -> dict[str, Any]:
-    """Return how to generate: greedily, until a verdict or the last position."""
+    """Return the settings for generation: greedily, until a verdict or the last position."""
     special = _numbers(gpt2)
     return {
         "do_sample": False,
@@ -109,7 +109,7 @@ def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
-    """Return what `transformers` is told of the tokenizer."""
+    """Return the tokenizer's settings for `transformers`."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": gpt2.decoder.bos,
@@ -123,7 +123,7 @@ def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and what the export is of."""
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     index = {name: n for n, name in enumerate(gpt2.directions)}
     return {
         **origin(gpt2),
@@ -189,14 +189,14 @@ run = model.generate(**tokenizer({word!r}, return_tensors="pt"))
 print(tokenizer.decode(run[0]))
 ```
 
-{assurance(gpt2, machine, statement, "a longer run ends there, a longer prompt is an error")}
+{assurance(gpt2, machine, statement, "a longer run ends there, and a longer prompt is an error")}
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. The
 stream holds every value twice, as x and -x: the value of a direction is scale Â· (x[index] - x[mirror]) / 2.
 
 | | |
 |---|---|
-| layers, heads a layer, width | {len(gpt2.decoder.layers)}, {gpt2.heads}, {gpt2.width} |
+| layers, heads per layer, width | {len(gpt2.decoder.layers)}, {gpt2.heads}, {gpt2.width} |
 | positions | {gpt2.recipe.positions:,} |
 | numbers | {gpt2.recipe.dtype} |
 | activation, layer norm epsilon | {gpt2.recipe.activation}, {gpt2.recipe.epsilon:g} |
@@ -204,21 +204,21 @@ stream holds every value twice, as x and -x: the value of a direction is scale Â
 
 
 def introduction(gpt2: Gpt2, machine: Machine) -> str:
-    """Return the paragraphs of a model card that say what the model is, and how it is given a word."""
+    """Return the paragraphs of a model card that say what the model is, and how to give it a word."""
     symbols = {token for token in gpt2.vocabulary if len(token) == 1}
     between = ", with or without\nspaces between its symbols."
     if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
-        between = ". Put spaces\nbetween its symbols where they would spell another token."
+        between = ". Put spaces\nbetween its symbols if they would spell another token."
     told = f"The tokenizer puts `{gpt2.decoder.bos}`, which starts the run, after the word"
     return f"{card.introduction(gpt2.decoder, machine, 'an input word')} {told}{'.' if ' ' in symbols else between}"
 
 
 def assurance(gpt2: Gpt2, machine: Machine, statement: str, beyond: str) -> str:
-    """Return the paragraphs of a model card that say how far the model is right, what is `beyond`, and how to check it."""
+    """Return the paragraphs of a model card that say how far the model is right, what lies `beyond`, and how to check."""
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
-That follows from a proof of the weights in exact arithmetic and bounds on what floating point adds, in
-`tm2tfr/export/gpt2/limits.py`. The bounds hold in whatever order a kernel adds up, with and without fused multiply-add;
+That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
+`tm2tfr/export/gpt2/limits.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
 each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
-Load it in {gpt2.recipe.dtype}, as its configuration says: for fewer digits nothing was shown.
+Load it in {gpt2.recipe.dtype}, as its configuration says: nothing is proved for fewer digits.
 
 {card.checking(machine)}"""

@@ -1,4 +1,4 @@
-"""The whole export: does it fit, translate, write, run, and only then give it its name."""
+"""The whole export: check that it fits, translate, write, run, and only then give it its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tm2tfr.transformer.weights import Decoder
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and how it ran: `runs` is empty and `versions` too if it was not verified."""
+    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
 
     folder: Path
     gpt2: Gpt2

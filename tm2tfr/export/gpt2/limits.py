@@ -142,13 +142,13 @@ class Errors:
 def _compared(decoder: Decoder) -> Compared:
     found = compared(decoder)
     if found is None:
-        what = "this export rewrites the head that finds the latest write, and there is not one such head"
-        raise ExportError(f"{what} which alone gets h and h_{{i-1}} from lookups: compile the machine again")
+        what = "this export rewrites the head that finds the latest write, but there is not exactly one such head"
+        raise ExportError(f"{what} that gets h and h_{{i-1}} from lookups alone: compile the machine again")
     return found
 
 
 def _writers(decoder: Decoder) -> int:
-    """Return F: how many hidden units of the last layer can add something to a logit at once."""
+    """Return F: the number of hidden units of the last layer that can add something to a logit at once."""
     layer, layout = decoder.layers[-1].feed_forward, decoder.layout
     rows = layer.output.by_row() if layer is not None else []
     known = sum(layout.subspace(name).width for name in ("e_q", "e_a"))
@@ -204,12 +204,12 @@ def fitted(
     dtype: str = "float64",
     stock: bool = False,
 ) -> Recipe:
-    """Return the recipe for what is asked for; the usual number of positions, or as many as fit, where it is not said.
+    """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
-        ExportError: if it does not fit, with what would; or if `decoder` could not be shown to be `machine`.
+        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
     """
     found = conditions(prove(decoder, machine), dtype, stock=stock)
-    kind, ways = (" with GPT-2's own epsilon and GELU", ["leave --stock out"]) if stock else ("", [])
+    kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
     wanted, head = fitting(found, machine.name, positions, max_head, dtype, kind=kind, ways=ways)
     return Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)

@@ -1,4 +1,4 @@
-"""What is chosen for an export, and the constants that follow from it. All of them but gamma are powers of two."""
+"""The choices for an export, and the constants that follow from them. All of them but gamma are powers of two."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Recipe:
 
     Args:
         positions: N, the rows of the position table.
-        max_head: H, the largest |h| that the weights have to serve; at most N - 1, which always holds.
+        max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
         dtype: ``float64`` or ``float32``.
-        stock: use GPT-2's own epsilon and GELU; else a layer norm that is the identity, and ReLU.
+        stock: use GPT-2's own epsilon and GELU; otherwise a layer norm that is the identity, and ReLU.
 
     Raises:
         ExportError: for an unknown dtype, or numbers that are too small.

@@ -1,4 +1,4 @@
-"""What `transformers` makes of the right files, to compare with what it makes of those that are there."""
+"""What `transformers` loads from the right files, to compare with what it loads from the actual ones."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tm2tfr.export.checkpoints.settings import ANY
 from tm2tfr.export.gpt2.running import required
 
 _PLACES = {"init_kwargs", "name_or_path", "_tokenizer", "vocab_file", "init_inputs"}
-"""What a tokenizer holds of where it comes from, and what is compared in another form."""
+"""Attributes of a tokenizer that say where it comes from, or that are compared in another form."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The right configuration, settings of generation and tokenizer, loaded, and what comes of saving them again.
+    """The right configuration, generation settings and tokenizer, as loaded and as saved again.
 
     Args:
         texts: the files that they are loaded from, by name: as they are exported.
@@ -30,7 +30,7 @@ class Reference:
 
     @cached_property
     def _made(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-        """Return what is loaded, the files that it is saved to, and what a class of settings has where nothing is said."""
+        """Return the loaded objects, the files that they are saved to, and the defaults of each class of settings."""
         _, transformers = required()
         loaders = {
             "config.json": transformers.AutoConfig,
@@ -50,7 +50,7 @@ class Reference:
                 for each in found.values():
                     each.save_pretrained(str(folder / "saved"))
             except Exception as error:
-                what = f"transformers {transformers.__version__} cannot load the right settings ({first_line(error)})"
+                what = f"transformers {transformers.__version__} cannot load the correct settings ({first_line(error)})"
                 raise ExportError(f"{what}: use another version of it") from error
             saved = {path.name: mapping(path) for path in (folder / "saved").glob("*.json")}
         kinds = {name: type(each) for name, each in found.items() if name != "tokenizer_config.json"}
@@ -58,18 +58,18 @@ class Reference:
 
     @property
     def saved(self) -> dict[str, dict[str, Any]]:
-        """The files that come of saving the right model again, by name: JSON all of them."""
+        """The files written by saving the right model again, by name: all are JSON."""
         return self._made[1]
 
     @property
     def neutral(self) -> dict[str, dict[str, Any]]:
-        """By file, the settings as they are where nothing is said."""
+        """The default settings, by file."""
         return self._made[2]
 
     def unlike(self, given: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what of the loaded objects, by the files that they come from, is not as it is of the right files.
+        """Return the parts of the loaded objects, by file, that are not as loaded from the right files.
 
-        They have to be as they were loaded: a tokenizer changes when it is used.
+        They must be unused: a tokenizer changes when it is used.
         """
         return tuple(self._unlike(given))
 
@@ -82,7 +82,7 @@ class Reference:
 
 
 def _state(loaded: Any) -> dict[str, str]:
-    """Return all that a loaded object holds, as text."""
+    """Return the whole state of a loaded object, as text."""
     kind = {"class": f"{type(loaded).__module__}.{type(loaded).__qualname__}"}
     if not hasattr(loaded, "get_vocab"):
         held = loaded.to_dict()

@@ -18,7 +18,7 @@ from tm2tfr.errors import ExportError, first_line
 from tm2tfr.export.checkpoints.card import typed
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
-"""How everything is loaded: nothing is fetched, and no code that came with a checkpoint is run, nor is anybody asked."""
+"""How everything is loaded: nothing is downloaded, no code that came with a checkpoint is run, and nobody is asked."""
 
 
 def required(otherwise: str = "") -> tuple[Any, Any]:
@@ -68,7 +68,7 @@ class Running:
         return list(self.tokenizer(typed(word, self.tokenizer.get_vocab()))["input_ids"])
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token of maximal logit at every position of a given sequence."""
+        """Return the token with the largest logit at every position of a given sequence."""
         with self._torch.inference_mode():
             logits = self.model(self._torch.tensor([list(tokens)])).logits[0]
         return [int(n) for n in logits.argmax(dim=-1)]
@@ -80,7 +80,7 @@ class Running:
         return np.array([state[0].double().numpy() for state in states])
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
-        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+        """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
         given = self._torch.tensor([list(prompt)])
         made = self.model.generate(given, attention_mask=self._torch.ones_like(given), max_length=most)
         return [int(n) for n in made[0]]

@@ -47,7 +47,7 @@ SINK_NAME = "(sink)"
 PAD, UNK = "[PAD]", "[UNK]"
 """The tokens that an export adds, after the others."""
 LARGEST = 2**31
-"""The bytes of a tensor file beyond which an export is refused."""
+"""The largest size of a tensor file in bytes; a larger export is refused."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Gpt2:
     """A decoder as a GPT-2.
 
     Raises:
-        ExportError: if the decoder has a part that GPT-2 has no place for, or is too large.
+        ExportError: if the decoder has a part that GPT-2 does not have, or is too large.
     """
 
     decoder: Decoder
@@ -63,14 +63,14 @@ class Gpt2:
 
     def __post_init__(self) -> None:
         if self.decoder.unembedding_bias.nonzero:
-            raise ExportError("the weights have an unembedding bias, for which GPT-2 has no place: leave it out")
+            raise ExportError("the weights have an unembedding bias, which GPT-2 does not have: remove it")
         for name in (PAD, UNK):
             if name in self.decoder.vocabulary:
                 raise ExportError(f"the vocabulary has a token {name!r}, which the export adds: rename the state or symbol")
         if self.bytes > LARGEST:
             what = f"this GPT-2 would have {self.width:,} dimensions and {self.bytes / 2**30:,.1f} GiB of weights"
             raise ExportError(
-                f"{what}, and {LARGEST / 2**30:.0f} GiB are allowed: export fewer positions, or a smaller machine"
+                f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export fewer positions, or a smaller machine"
             )
 
     # ── sizes and names ─────────────────────────────────────────────────────────────────────────────────────
@@ -83,7 +83,7 @@ class Gpt2:
 
     @cached_property
     def compared(self) -> Compared | None:
-        """What the latest write compares, as points of a plane."""
+        """The numbers that the latest write compares, as points of a plane."""
         return compared(self.decoder)
 
     @property
@@ -159,7 +159,7 @@ class Gpt2:
 
     @cached_property
     def carried(self) -> tuple[tuple[tuple[Carried, ...], ...], ...]:
-        """What each layer's heads carry."""
+        """The values that each layer's heads carry."""
         return tuple(tuple(fetched(head, self.decoder) for head in layer.heads) for layer in self.decoder.layers)
 
     @cached_property
@@ -276,7 +276,7 @@ def translated(decoder: Decoder, recipe: Recipe) -> Gpt2:
     """Return `decoder` as a GPT-2 by `recipe`.
 
     Raises:
-        ExportError: if it cannot be one.
+        ExportError: if it cannot be a GPT-2.
     """
     return Gpt2(decoder, recipe)
 

@@ -32,7 +32,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
-        ExportError: if `folder` is no export, is too short for the word, or cannot be run.
+        ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
     machine.check_input(word)
@@ -69,7 +69,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
 
 
 def written_by(checkpoint: Checkpoint, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
-    """Return what the JSON files of a checkpoint should hold, written by the version that it says; `texts`: by this one."""
+    """Return the right JSON files of a checkpoint as its own version would write them; `texts`: as this version does."""
     right = {name: json.loads(text) for name, text in texts.items() if name != README}
     version = checkpoint.settings[KEY].get("tm2tfr")
     if isinstance(version, str):
@@ -78,12 +78,12 @@ def written_by(checkpoint: Checkpoint, texts: Mapping[str, str], configuration: 
 
 
 def metadata(checkpoint: Checkpoint) -> Iterator[str]:
-    """Yield what the file of the tensors should not say of itself."""
+    """Yield what is wrong in the metadata of the file of tensors."""
     yield from configured(f"{TENSORS}, metadata", checkpoint.metadata, METADATA)
 
 
 class Tokenized(Model, Protocol):
-    """A model with a tokenizer of `transformers`, of which it is known what it has loaded."""
+    """A model with a tokenizer of `transformers` that shows the tensors it has loaded."""
 
     tokenizer: Any
 
@@ -154,7 +154,7 @@ def _direction(gpt2: Gpt2, coordinate: int) -> str:
 
 
 def _read(gpt2: Gpt2) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return what reads the decoder's values off a stream that holds them twice, scaled."""
+    """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
     scale = np.array([gpt2.scales[name] for name in gpt2.decoder.layout.directions])
     width, mirror = len(scale), gpt2.mirror
     return lambda x: scale * (x[:width] - x[mirror : mirror + width]) / 2

@@ -22,12 +22,12 @@ from tm2tfr.machine.spec import Machine
 
 FORMAT = "tm2tfr-lens"
 CONFIGURATION = "lens.json"
-"""What TransformerLens builds the model from."""
+"""The file from which TransformerLens builds the model."""
 
 
 def documents(native: Native, machine: Machine, statement: str) -> dict[str, str]:
     """Return the text of each file by its name."""
-    # TransformerLens puts a tokenizer's bos_token in front, and hides its eos_token: neither is wanted here
+    # TransformerLens prepends a tokenizer's bos_token and hides its eos_token; here it must do neither
     told = {**tokenizer_config(native.gpt2), "bos_token": None, "eos_token": PAD}
     found: dict[str, Any] = {
         CONFIGURATION: config(native),
@@ -39,7 +39,7 @@ def documents(native: Native, machine: Machine, statement: str) -> dict[str, str
 
 
 def config(native: Native) -> dict[str, Any]:
-    """Return what ``boot_native`` takes; what it does not know, it leaves alone."""
+    """Return the configuration for ``boot_native``, which ignores entries that it does not know."""
     gpt2 = native.gpt2
     return {
         "model_name": gpt2.decoder.provenance.get("name", "tm2tfr"),
@@ -60,7 +60,7 @@ def config(native: Native) -> dict[str, Any]:
 
 
 def names(native: Native, statement: str) -> dict[str, Any]:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and what the export is of."""
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     return {
         **origin(native.gpt2, FORMAT),
         "rounding_bounds": statement,
@@ -101,7 +101,7 @@ value itself. `{NAMES}` names the directions, the attention heads and the hidden
 
 | | |
 |---|---|
-| layers, heads a layer, width | {len(gpt2.decoder.layers)}, {native.heads}, {native.width} |
+| layers, heads per layer, width | {len(gpt2.decoder.layers)}, {native.heads}, {native.width} |
 | positions | {gpt2.recipe.positions:,} |
 | numbers | {gpt2.recipe.dtype} |
 """

@@ -46,7 +46,7 @@ class Running:
         ExportError: if TransformerLens is missing, or cannot load the directory.
     """
 
-    longest_generated = 256  # it keeps no keys and values: every token is a pass over all that are there
+    longest_generated = 256  # it has no KV cache: every token takes a pass over the whole sequence
 
     def __init__(self, folder: Path) -> None:
         self._torch, transformers, safetensors, bridge = required()
@@ -77,7 +77,7 @@ class Running:
         return [int(n) for n in self.model.to_tokens(typed(word, self.tokenizer.get_vocab()))[0]]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token of maximal logit at every position of a given sequence."""
+        """Return the token with the largest logit at every position of a given sequence."""
         with self._torch.inference_mode():
             logits = self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0]
         return [int(n) for n in logits.argmax(dim=-1)]
@@ -91,7 +91,7 @@ class Running:
         return np.array([cache[name][0].double().numpy() for name in wanted])
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
-        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+        """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
         given = self._torch.tensor([list(prompt)])
         made = self.model.generate(given, max_new_tokens=most - len(prompt), do_sample=False, verbose=False)
         return [int(n) for n in made[0]]

@@ -29,12 +29,12 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
 MASKS = 2**31
-"""The bytes that the causal masks may have, a byte for each two positions in each layer, which TransformerLens makes."""
+"""The largest size in bytes of the causal masks that TransformerLens makes: one byte per pair of positions and layer."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and how it ran: `runs` is empty and `versions` too if it was not verified."""
+    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
 
     folder: Path
     native: Native
@@ -62,8 +62,8 @@ def export(
 ) -> Exported:
     """Write `decoder` as a native model of TransformerLens; see `tm2tfr.export_to`.
 
-    It is made from the GPT-2, whose limits it has. Before it gets its name, not only are its runs compared with the
-    simulator's, but what hooks read in the named directions is compared with what the plain engine has there.
+    It is made from the GPT-2 and has the same limits. Before it gets its name, its runs are compared with the
+    simulator's, and the values that hooks read in the named directions with the dense engine's.
 
     Raises:
         ExportError, OutputError: see there.
@@ -93,7 +93,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
-        ExportError: if `folder` is no export, is too short for the word, or cannot be run.
+        ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
     machine.check_input(word)
@@ -115,7 +115,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     reference = Reference({name: json.dumps(right[name]) for name in ("tokenizer.json", "tokenizer_config.json")})
 
     def in_words(name: str, at: Sequence[int]) -> str:
-        if name == "unembed.bias":  # which the GPT-2 has not
+        if name == "unembed.bias":  # which the GPT-2 does not have
             return f"logit of {gpt2.vocabulary[at[0]]}, bias"
         return described(gpt2, *native.origin(name, at))
 
@@ -129,7 +129,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
 
 
 def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:
-    """Check that the causal masks for so many positions may be made.
+    """Check that the causal masks for that many positions are small enough.
 
     Raises:
         ExportError: if they are too large.

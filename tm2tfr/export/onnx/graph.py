@@ -2,10 +2,10 @@
 
 Axes: batch, n (positions, any number up to N), width, d_k, d_v, hidden, vocabulary. Initializers have the names of the
 decoder's matrices, ``layers.4.heads.0.query``, and their shapes; they act on columns, and a node transposes them.
-Position features are a table of N rows, so that a longer sequence is an error of the program that runs it.
+Position features are a table of N rows, so that a longer sequence is an error in the program that runs it.
 
 Scores are added up component by component, and a mean is a sum divided by a number: see `tm2tfr.export.plain`. Nothing in
-the graph depends on what the matrices hold.
+the graph depends on the contents of the matrices.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def stream(layer: int) -> str:
 
 
 class Graph:
-    """A graph that is being built: `nodes` in the order in which they are run, each with one output or more."""
+    """A graph that is being built: `nodes` in the order in which they are run, each with one or more outputs."""
 
     def __init__(self, initializers: Mapping[str, NDArray[Any]]) -> None:
         self._onnx = required()
@@ -55,7 +55,7 @@ class Graph:
         self.nodes: list[Any] = []
 
     def add(self, kind: str, *inputs: str, name: str, **attributes: Any) -> str:
-        """Add a node with one output, which is called `name`, and return that."""
+        """Add a node with one output called `name`, and return `name`."""
         self.nodes.append(self._onnx.helper.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
 
@@ -71,7 +71,7 @@ class Graph:
 
 
 def built(decoder: Decoder, recipe: Recipe, names: Mapping[str, Any]) -> Any:
-    """Return `decoder` as an ``onnx.ModelProto``; `names` go along as metadata.
+    """Return `decoder` as an ``onnx.ModelProto`` with `names` as metadata.
 
     Raises:
         ExportError: if the package onnx is missing.
@@ -126,7 +126,7 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[Any]) -> None:
 
 
 def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[Any]) -> str:
-    """Add a head and return what it adds to the stream: (batch, n, width)."""
+    """Add a head and return the name of its output: (batch, n, width)."""
     queries, keys, values = (
         graph.applied(f"{path}.{part}", x, f"{path}.{plural}")
         for part, plural in (("query", "queries"), ("key", "keys"), ("value", "values"))
@@ -157,7 +157,7 @@ def _scores(graph: Graph, path: str, queries: str, keys: str, parts: int) -> str
 
 
 def _feed_forward(graph: Graph, path: str, x: str) -> str:
-    """Add a feed-forward layer and return what it adds to the stream: (batch, n, width)."""
+    """Add a feed-forward layer and return the name of its output: (batch, n, width)."""
     biases = [graph.add("Transpose", f"{path}.{part}", name=f"{path}.{part}.T") for part in ("input_bias", "output_bias")]
     inner = graph.add("Add", graph.applied(f"{path}.input", x, f"{path}.read"), biases[0], name=f"{path}.inner")
     active = graph.add("Relu", inner, name=f"{path}.active")  # (batch, n, hidden)

@@ -36,7 +36,7 @@ class Running:
     """
 
     longest_generated = 512
-    """The graph keeps nothing from one token to the next, so that generating takes a whole pass a token."""
+    """The graph keeps nothing from one token to the next, so generating takes a whole pass per token."""
 
     def __init__(self, folder: Path) -> None:
         self._runtime = required()
@@ -62,7 +62,7 @@ class Running:
         return [self._vocabulary.index(token) for token in (*word, self._bos)]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token of maximal logit at every position of a given sequence."""
+        """Return the token with the largest logit at every position of a given sequence."""
         (logits,) = self._run([LOGITS], tokens)
         return [int(n) for n in logits[0].argmax(axis=-1)]
 
@@ -72,7 +72,7 @@ class Running:
         return np.array([x[0] for x in found], dtype=np.float64)
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
-        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+        """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
         tokens, stop = list(prompt), {self._vocabulary.index(token) for token in self._stop}
         while len(tokens) < most and tokens[-1] not in stop:
             tokens.append(self.answers(tokens)[-1])

@@ -1,4 +1,4 @@
-"""``--to onnx``: the files of an export, and what the list of targets wants."""
+"""``--to onnx``: the files of an export, and the functions of a target."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Return the ``onnx.ModelProto`` of an export, and its initializers by name.
 
     Raises:
-        ExportError: if there is none, or it is damaged.
+        ExportError: if it is missing or damaged.
     """
     onnx = graph.required()
     try:
         model = onnx.load_from_string(content(folder / FILE, MOST_TENSORS))
         return model, _arrays(model)
     except OSError as error:
-        raise ExportError(f"{folder}: {FILE} cannot be read: give a directory made by 'tm2tfr export'") from error
+        raise ExportError(f"{folder}: {FILE} cannot be read: use a directory made by 'tm2tfr export'") from error
     except Exception as error:
         raise ExportError(f"{folder}: {FILE} is damaged ({first_line(error)}): export it again") from error
 
@@ -54,12 +54,12 @@ def _arrays(model: Any) -> dict[str, NDArray[Any]]:
     """Return the initializers by name.
 
     Raises:
-        ValueError: if one stands there twice, or is kept in another file, which nobody compares.
+        ValueError: if one occurs twice, or is in another file, which nobody compares.
     """
     found: dict[str, NDArray[Any]] = {}
     for each in model.graph.initializer:
         if each.name in found:
-            raise ValueError(f"the initializer {each.name!r} stands there twice")
+            raise ValueError(f"the initializer {each.name!r} occurs twice")
         if each.data_location or each.external_data:
             raise ValueError(f"the initializer {each.name!r} is in another file")
         found[each.name] = graph.required().numpy_helper.to_array(each)
@@ -72,7 +72,7 @@ def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
 
 
 def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what of the file, beside the decoder's matrices, is not as it was exported."""
+    """Yield what in the file, besides the decoder's matrices, is not as it was exported."""
     have, found = opened(folder)
     rows = found[graph.FEATURES].shape[:1] if graph.FEATURES in found else ()
     if rows != (recipe.positions,):  # a recipe may say anything: no table of that many rows is made to compare
@@ -86,7 +86,7 @@ def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, 
     if _bytes(have.graph.node) != _bytes(want.graph.node):
         pairs = zip(have.graph.node, want.graph.node, strict=False)
         place = next((right.name for left, right in pairs if _bytes(left) != _bytes(right)), "the end")
-        yield f"{FILE}: its graph is another from {place!r} on"
+        yield f"{FILE}: its graph differs from {place!r} on"
     try:
         told = parsed_text(next(each.value for each in have.metadata_props if each.key == KEY))
     except (StopIteration, ValueError):
@@ -108,10 +108,10 @@ def _unlike(have: NDArray[Any] | None, want: NDArray[Any]) -> str | None:
 
 
 def _further(have: Any, want: Any) -> Iterable[str]:
-    """Yield the parts of a file that are not as they were written, but for what is compared by its contents.
+    """Yield the parts of a file that are not as they were written, except those whose contents are compared elsewhere.
 
-    Whatever there is in the format, another graph within, a function that is called like an operator, a default for an
-    input: a field that was never written has to be empty.
+    A field that was never written must be empty, whatever the format allows there: another graph inside, a function
+    with the name of an operator, a default for an input.
     """
     for kept in (have, want):
         del kept.graph.node[:], kept.metadata_props[:]
@@ -132,11 +132,11 @@ def _further(have: Any, want: Any) -> Iterable[str]:
             have.ClearField(name)
             want.ClearField(name)
     if _bytes(have) != _bytes(want):
-        yield f"{FILE}: it holds something that the format does not know"
+        yield f"{FILE}: it contains something that the format does not know"
 
 
 def _bytes(value: Any) -> Any:
-    """Return a field in a form in which also what is unknown in it is compared."""
+    """Return a field in a form in which its unknown parts are compared as well."""
     if hasattr(value, "SerializeToString"):
         return value.SerializeToString(deterministic=True)
     return value if isinstance(value, (str, bytes, int, float)) else [_bytes(each) for each in value]
@@ -157,12 +157,12 @@ while len(tokens) < names["recipe"]["positions"] and tokens[-1] not in names["st
 print(*tokens)
 ```
 
-`input_ids` is (batch, n), `logits` (batch, n, vocabulary). Attention is to earlier positions only, so shorter sequences of
-a batch may be filled up with any token on the right. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
-(batch, n, width), are the residual stream before layer 1 and after each layer. Initializers are called like the matrices
-of the construction, `layers.4.heads.0.query`; the file's metadata holds `tm2tfr.json` too, under `{KEY}`."""
-    assumed = """Of the program that runs the graph it is assumed that it rounds operations on single numbers as IEEE 754
-says, and multiplies matrices with all digits of the dtype; ONNX Runtime does on a CPU. An accelerator may not."""
+`input_ids` is (batch, n), `logits` (batch, n, vocabulary). Attention never sees later positions, so shorter sequences of
+a batch may be padded on the right with any token. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
+(batch, n, width), are the residual stream before layer 1 and after each layer. Initializers have the names of the matrices
+of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
+    assumed = """The program that runs the graph is assumed to round operations on single numbers as IEEE 754
+says, and to multiply matrices with all digits of the dtype; ONNX Runtime does so on a CPU. An accelerator may not."""
     table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
     table += f"| opset | {graph.OPSET} |\n"
     return card(decoder, machine, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)

@@ -1,4 +1,4 @@
-"""The names of everything in an export with a decoder's own matrices, and what its model card says of all such exports."""
+"""The names of everything in an export with a decoder's own matrices, and the parts that their model cards share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = "1"
 
 
 def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and what the export is of."""
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     layout = decoder.layout
     return {
         "format": format,
@@ -73,7 +73,7 @@ def card(decoder: Decoder, machine: Machine, recipe: Recipe, *, title: str, use:
     """Return the model card.
 
     Args:
-        title: what it is; use: how to run it; assumed: what the certificate assumes of the program that runs it.
+        title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
         table: further rows of the table of sizes.
     """
     told = recipe.statement
@@ -85,10 +85,11 @@ tags: [turing-machine, tm2tfr]
 {introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
 
 **How far it is right.** {told[0].upper()}{told[1:]}.
-This is certified, as of tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with bounds
-on what rounding adds. It holds here because the arithmetic is that engine's: scores are added up component by component,
-the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number; no other sum
-depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or not). {assumed}
+This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
+bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
+component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
+no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
+not). {assumed}
 More positions are refused.
 
 {checking(machine)}

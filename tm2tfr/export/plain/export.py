@@ -29,15 +29,15 @@ class Program:
     """What differs between the programs.
 
     Args:
-        title: what an export is, in a word or two; `format`: what its `NAMES` says.
-        required: raises ExportError unless what runs an export is installed, with what is said to do without it.
+        title: the program's name; `format`: the ``format`` in `NAMES`.
+        required: raises ExportError unless the program that runs an export is installed; takes the alternative to it.
         files: all files but `NAMES`, by name, for a decoder, its machine, a recipe and the names.
-        load: a model from a directory.
-        names: of all files of an export.
-        read: the matrices of an export by their names, and what their file says beside them that it should not;
+        load: returns a model from a directory.
+        names: the names of all files of an export.
+        read: returns the matrices of an export by name, and what is wrong in their file's metadata; raises
             ExportError if it is damaged.
-        strange: what in an export, beside its matrices and `NAMES`, is not as it was written; with the right names.
-        unlike: what a model has loaded that is not these matrices, as far as the program shows what it has loaded.
+        strange: returns what in an export, besides its matrices and `NAMES`, is not as it was written.
+        unlike: returns what a model has loaded that is not these matrices, as far as the program shows that.
     """
 
     title: str
@@ -53,7 +53,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and how it ran: `runs` is empty and `versions` too if it was not verified."""
+    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
 
     folder: Path
     title: str
@@ -107,7 +107,7 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
     """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
-        ExportError: if `folder` is no export of this kind, is too short for the word, or cannot be run.
+        ExportError: if `folder` is not an export of this kind, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
     machine.check_input(word)
@@ -138,7 +138,7 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
 
 
 def _told(decoder: Decoder, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the names of an export should be, as JSON has them, where it comes from what it says it does."""
+    """Return the right names of an export with its stated origin, as JSON has them."""
     right = names(replace(decoder, provenance=said["provenance"]), recipe, format)
     version = said.get("tm2tfr")
     told: dict[str, Any] = json.loads(as_json(right | ({"tm2tfr": version} if isinstance(version, str) else {})))
@@ -149,13 +149,13 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
     """Return the recipe of an export from what its `NAMES` says.
 
     Raises:
-        ExportError: if it is damaged, or of another version.
+        ExportError: if it is damaged, or has another version.
     """
     if said.get("version") != VERSION:
-        raise ExportError(f"{folder}: an export of version {said.get('version')!r}, not {VERSION!r}: make it again")
+        raise ExportError(f"{folder}: this export has version {said.get('version')!r}, not {VERSION!r}: export it again")
     try:
         recipe = Recipe(**said["recipe"])
         whole(said["recipe"], "positions", "max_head")
     except (KeyError, TypeError) as error:
-        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): make it again") from error
+        raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): export it again") from error
     return recipe

@@ -1,4 +1,4 @@
-"""For how many positions an export with a decoder's own matrices is: as many as the dense engine's certificate says."""
+"""The number of positions of an export with a decoder's own matrices: as many as are certified for the dense engine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
-"""The bytes of all matrices beyond which an export is refused: more do not fit into an ONNX file."""
+"""The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What is chosen for an export.
+    """The choices for an export.
 
     Args:
         positions: N, the longest run.
@@ -52,15 +52,15 @@ def fitted(
     max_head: int | None = None,
     dtype: str = "float64",
 ) -> Recipe:
-    """Return the recipe for what is asked for; the usual number of positions, or as many as fit, where it is not said.
+    """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
-        ExportError: if it does not fit, with what would; or if `decoder` could not be shown to be `machine`.
+        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
     """
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
         what = f"{visible(machine.name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
-        raise ExportError(f"{what}, and {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
+        raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
     if dtype not in ("float64", "float32"):
         raise ExportError(f"weights are exported in float64 or float32, not in {dtype!r}: use one of them")
     proof = prove(decoder, machine)

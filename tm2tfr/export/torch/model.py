@@ -1,6 +1,6 @@
 """A transformer decoder that runs a Turing machine, in plain PyTorch: ``python model.py 11`` prints the run on 11.
 
-It needs torch, safetensors, and two files beside it: `weights.safetensors`, the matrices, and `tm2tfr.json`, the names
+It needs torch, safetensors, and two files next to it: `weights.safetensors`, the matrices, and `tm2tfr.json`, the names
 of everything. Nothing here knows the machine: change a weight, and it computes something else.
 
 The construction is that of Pérez et al., Attention is Turing-Complete (2021). Position i counts from 0. Shapes:
@@ -22,7 +22,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-CHUNK = 128  # tokens that are processed at once at most, so that the scores of a long run fit into the memory
+CHUNK = 128  # the most tokens that are processed at once, so that the scores of a long run fit into memory
 FEATURES: dict[str, Callable[[Tensor], Tensor]] = {  # of a position i, Eq. 8.4
     "1/(i+1)": lambda i: 1 / (i + 1),
     "1": torch.ones_like,
@@ -32,7 +32,7 @@ FEATURES: dict[str, Callable[[Tensor], Tensor]] = {  # of a position i, Eq. 8.4
 
 
 class Memory:
-    """What the heads keep of all positions so far: of each head the keys, (m, d_k), and the values, (m, d_v)."""
+    """The KV cache: the keys, (m, d_k), and values, (m, d_v), of each head at all positions so far."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -48,7 +48,7 @@ class Memory:
 
 
 class Head(nn.Module):
-    """One attention head; `shares` is there to be hooked: its output, (n, m), is the attention pattern."""
+    """One attention head. Hook `shares`: its output, (n, m), is the attention pattern."""
 
     def __init__(self, matrices: dict[str, Tensor], temperature: float | None) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Head(nn.Module):
         self.shares = nn.Identity()
 
     def forward(self, x: Tensor, memory: Memory) -> Tensor:
-        """Return what the head adds to the stream: x (n, width) → (n, width)."""
+        """Return the head's output, which is added to the stream: x (n, width) → (n, width)."""
         queries = x @ self.query.T  # (n, d_k)
         keys, values = memory.extend(self, x @ self.key.T, x @ self.value.T)  # (m, d_k), (m, d_v)
         n, m = len(queries), len(keys)
@@ -73,10 +73,10 @@ class Head(nn.Module):
 
         i = torch.arange(m - n, m, device=x.device)[:, None]
         j = torch.arange(m, device=x.device)[None, :]
-        scores.masked_fill_(j > i, -torch.inf)  # nobody attends to the future
+        scores.masked_fill_(j > i, -torch.inf)  # no position attends to the future
 
         best = scores.amax(dim=1, keepdim=True)  # (n, 1)
-        if self.temperature is None:  # average-hard attention, Eq. 8.1: all positions of maximal score share evenly
+        if self.temperature is None:  # average-hard attention, Eq. 8.1: all positions with the largest score share evenly
             shares = (scores == best).to(x.dtype)
         else:  # softmax: a share of e^(score/τ)
             shares = ((scores - best) / self.temperature).exp()
@@ -96,7 +96,7 @@ class FeedForward(nn.Module):
         self.output_bias = frozen(matrices["output_bias"])  # (width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layer adds to the stream: x (n, width) → (n, width)."""
+        """Return the layer's output, which is added to the stream: x (n, width) → (n, width)."""
         hidden = torch.relu(x @ self.input.T + self.input_bias.T)  # (n, hidden)
         return hidden @ self.output.T + self.output_bias.T
 
@@ -118,11 +118,11 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """The whole decoder. Hook `embedding` for the stream in front of layer 1, and ``layers["3"]`` for that behind layer 3.
+    """The whole decoder. Hook `embedding` for the stream before layer 1, and ``layers["3"]`` for the one after layer 3.
 
     Args:
-        names: what `tm2tfr.json` holds; weights: the matrices by name, as in ``layers.4.heads.0.query``.
-        attention: ``average-hard`` or ``softmax``; temperature: τ of softmax, at first the one that `names` recommends.
+        names: the contents of `tm2tfr.json`; weights: the matrices by name, as in ``layers.4.heads.0.query``.
+        attention: ``average-hard`` or ``softmax``; temperature: τ of softmax, by default the one that `names` recommends.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         if attention not in ("average-hard", "softmax"):
-            raise ValueError(f"attention is average-hard or softmax, not {attention!r}")
+            raise ValueError(f"attention must be average-hard or softmax, not {attention!r}")
         tau = (temperature or float(names["temperature"])) if attention == "softmax" else None
 
         def part(name: str) -> dict[str, Tensor]:
@@ -155,17 +155,17 @@ class Decoder(nn.Module):
         self.positions: int = names["recipe"]["positions"]
 
     def forward(self, tokens: Tensor, memory: Memory | None = None) -> Tensor:
-        """Return the logits behind each token: tokens (n,) → (n, vocabulary).
+        """Return the logits after each token: tokens (n,) → (n, vocabulary).
 
         Args:
-            memory: of the tokens before these; a new one where there are none. It goes on to hold these as well.
+            memory: that of the earlier tokens, by default a new one; these tokens are added to it.
 
         Raises:
-            ValueError: for more positions than the weights are right for.
+            ValueError: for more positions than the weights are made for.
         """
         memory = Memory() if memory is None else memory
         if memory.length + len(tokens) > self.positions:
-            raise ValueError(f"{memory.length + len(tokens)} positions, and these weights are for {self.positions}")
+            raise ValueError(f"{memory.length + len(tokens)} positions, but these weights are for {self.positions}")
         return torch.cat([self._chunk(chunk, memory) for chunk in tokens.split(CHUNK)])
 
     def _chunk(self, tokens: Tensor, memory: Memory) -> Tensor:
@@ -176,7 +176,7 @@ class Decoder(nn.Module):
         return x @ self.unembedding.T + self.unembedding_bias.T
 
     def embed(self, tokens: Tensor, start: int) -> Tensor:
-        """Return the stream in front of the first layer, for tokens from position `start` on: (n,) → (n, width)."""
+        """Return the stream before the first layer, for tokens from position `start` on: (n,) → (n, width)."""
         dtype, device = self.token_embedding.dtype, self.token_embedding.device
         i = torch.arange(start, start + len(tokens), dtype=torch.float64)
         features = torch.stack([FEATURES[name](i) for name in self.features], dim=1).to(device, dtype)  # (n, features)
@@ -191,19 +191,19 @@ class Decoder(nn.Module):
         tokens = [*word, self.bos]
         for token in tokens:
             if token not in self.vocabulary:
-                raise ValueError(f"{token!r} is no token: a word is made of those before {self.bos} in the vocabulary")
+                raise ValueError(f"{token!r} is not a symbol: use the tokens before {self.bos} in the vocabulary")
         return torch.tensor([self.vocabulary.index(token) for token in tokens], device=self.token_embedding.device)
 
     @torch.inference_mode()
     def generate(self, word: str) -> Iterator[str]:
-        """Yield the tokens of the run on `word`, up to the verdict: the last is always the one of maximal logit.
+        """Yield the tokens of the run on `word`, up to the verdict: each has the largest logit.
 
         Raises:
-            ValueError: see `encode` and `forward`; for a run that is too long after all of it that fits.
+            ValueError: see `encode` and `forward`; for a run that is too long, after the part that fits.
         """
         tokens, memory = self.encode(word), Memory()
         while True:
-            number = int(self(tokens, memory)[-1].argmax())  # of several the first
+            number = int(self(tokens, memory)[-1].argmax())  # of several, the first
             yield self.vocabulary[number]
             if self.vocabulary[number] in self.stop:
                 return
@@ -224,9 +224,9 @@ def load(folder: str | Path = ".", attention: str = "average-hard", temperature:
 def main() -> None:
     """Print the run on a word."""
     parser = argparse.ArgumentParser(description="Run a Turing machine as a transformer decoder.")
-    parser.add_argument("word", nargs="?", default="", help="the input word; left out, the empty one")
+    parser.add_argument("word", nargs="?", default="", help="the input word; empty by default")
     parser.add_argument("--attention", choices=["average-hard", "softmax"], default="average-hard")
-    parser.add_argument("--temperature", type=float, default=0, help="of softmax; left out, the one that is recommended")
+    parser.add_argument("--temperature", type=float, default=0, help="of softmax; by default the recommended one")
     given = parser.parse_args()
     decoder = load(Path(__file__).parent, given.attention, given.temperature)
     try:

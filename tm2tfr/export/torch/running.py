@@ -56,7 +56,7 @@ class Running:
         return [int(n) for n in self.model.encode(word)]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token of maximal logit at every position of a given sequence."""
+        """Return the token with the largest logit at every position of a given sequence."""
         given = self._torch.tensor(list(tokens), device=self.model.token_embedding.device)
         try:
             with self._torch.inference_mode():
@@ -80,7 +80,7 @@ class Running:
         return np.array([self._torch.cat(seen).numpy() for seen in kept])
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
-        """Return the prompt and what the model makes of it, greedily, at most `most` tokens in all."""
+        """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
         word = [self.model.vocabulary[n] for n in prompt[:-1]]
         made = islice(self.model.generate(word), most - len(prompt))
         return [*prompt, *map(self.model.vocabulary.index, made)]

@@ -1,4 +1,4 @@
-"""``--to torch``: the files of an export, and what the list of targets wants."""
+"""``--to torch``: the files of an export, and the functions of a target."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def code() -> str:
 
 
 def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
-    """Return the matrices of an export, and what their file should not say of itself.
+    """Return the matrices of an export, and what is wrong in the metadata of their file.
 
     Raises:
-        ExportError: if there are none, or they are damaged.
+        ExportError: if they are missing or damaged.
     """
     try:
         found, metadata = stored(folder / TENSORS)
     except OSError as error:
-        raise ExportError(f"{folder}: {TENSORS} cannot be read: give a directory made by 'tm2tfr export'") from error
+        raise ExportError(f"{folder}: {TENSORS} cannot be read: use a directory made by 'tm2tfr export'") from error
     except ValueError as error:
         raise ExportError(f"{folder}: {TENSORS} is damaged ({error}): export it again") from error
     return found, configured(f"{TENSORS}, metadata", metadata, METADATA)
 
 
 def strange(folder: Path, _decoder: Decoder, _recipe: Recipe, _named: Mapping[str, Any]) -> Iterable[str]:
-    """Yield where `model.py` is not the one that was exported; only a line may end in another way."""
+    """Yield where `model.py` is not the one that was exported; only line endings may differ."""
     try:
         have = content(folder / CODE).replace(b"\r\n", b"\n")
     except (OSError, ValueError):
@@ -88,14 +88,17 @@ python {CODE} --attention softmax{shown}  # at a temperature that Theorem 26 of 
 ```
 
 ```python
+import sys
+
+sys.dont_write_bytecode = True  # or remove __pycache__ before verify-checkpoint, which accepts no files but the export's
 from model import load
 
 decoder = load(".")
 print(*decoder.generate({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
 ```"""
-    assumed = """Of PyTorch it is assumed that operations on single numbers are rounded as IEEE 754 says, and that float32
-products have all their digits (TF32 is off unless it is switched on; `torch.compile` may change both). Softmax is not
-certified: of it the theorem speaks in exact arithmetic."""
+    assumed = """PyTorch is assumed to round operations on single numbers as IEEE 754 says, and to compute float32
+products with all digits (TF32 is off unless it is switched on; `torch.compile` may change both). Softmax is not
+certified: its theorem is about exact arithmetic."""
     table = f"| numbers in `{TENSORS}` | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
     return card(decoder, machine, recipe, title="in plain PyTorch", use=use, assumed=assumed, table=table)
 

@@ -16,43 +16,43 @@ from tm2tfr.errors import OutputError
 WHY: Mapping[int, tuple[str, str]] = {
     errno.ENOENT: ("there is no folder {folder}", "make it first"),
     errno.ENOTDIR: ("{folder} is not a folder", "choose a place inside a folder"),
-    errno.EISDIR: ("it is a folder", "give the name of a file in it"),
+    errno.EISDIR: ("it is a folder", "name a file in it"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ("no permission to write there", "choose another place")),
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "free some space, or choose another place")),
-    errno.EFBIG: ("the file is as large as a file may be here (see ulimit -f)", "raise the limit, or choose another place"),
+    errno.EFBIG: ("the file has reached the size limit (see ulimit -f)", "raise the limit, or choose another place"),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
-    errno.ELOOP: ("its symbolic links lead round in a circle", "remove one of them, or choose another place"),
+    errno.ELOOP: ("its symbolic links form a circle", "remove one of them, or choose another place"),
 }
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8, its line breaks as they are. See `write_bytes`.
+    """Write `text` as UTF-8, without changing line breaks. See `write_bytes`.
 
     Raises:
-        OutputError: also if the text has half a surrogate pair, which UTF-8 cannot say.
+        OutputError: also if the text has half a surrogate pair, which UTF-8 cannot represent.
     """
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         sign = text[error.start]
         what = f"{path}: {sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
-        raise OutputError(f"{what}: take it out") from error
+        raise OutputError(f"{what}: remove it") from error
     write_bytes(path, data)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write `data` to `path`, whole or not at all; a file that was there before keeps its permissions.
+    """Write `data` to `path`, whole or not at all; an existing file keeps its permissions.
 
-    A symbolic link is followed. What is no file and no folder (a pipe, ``/dev/stdout``) is written to as it is.
+    A symbolic link is followed. Anything but a file or folder (a pipe, ``/dev/stdout``) is written to directly.
 
     Raises:
-        OutputError: where it cannot be written, why, and what to do. Nothing is left behind then.
+        OutputError: where it cannot be written, why, and what to do. Nothing is left behind.
     """
     write_whole(path, lambda file: file.write(data))
 
 
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Make a file of what `write` writes, whole or not at all. See `write_bytes`."""
+    """Make a file from what `write` writes, whole or not at all. See `write_bytes`."""
     path = Path(path)
     try:
         _write(path, write)
@@ -91,7 +91,7 @@ def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Return the mode of what is there, links followed, None if there is nothing."""
+    """Return the mode of what is at `path`, following links; None if there is nothing."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

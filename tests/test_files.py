@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tm2tfr.errors import OutputError
-from tm2tfr.export.files import write_bytes, write_text
+from tm2tfr.files import write_bytes, write_text
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -89,8 +89,8 @@ def test_a_link_into_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    assert refused(tmp_path) == f"{tmp_path}: it is a folder: give the name of a file in it"
-    assert refused("") == ".: it is a folder: give the name of a file in it"
+    assert refused(tmp_path) == f"{tmp_path}: it is a folder: name a file in it"
+    assert refused("") == ".: it is a folder: name a file in it"
 
 
 def test_a_file_for_a_folder(tmp_path: Path) -> None:
@@ -103,9 +103,7 @@ def test_a_circle_of_links(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     message = refused(tmp_path / "a")
-    assert message == (
-        f"{tmp_path}/a: its symbolic links lead round in a circle: remove one of them, or choose another place"
-    )
+    assert message == (f"{tmp_path}/a: its symbolic links form a circle: remove one of them, or choose another place")
 
 
 def test_too_long_a_name(tmp_path: Path) -> None:
@@ -180,6 +178,6 @@ def test_text_that_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(OutputError) as caught:
         write_text(tmp_path / "a", "ab\ud800")
     assert str(caught.value) == (
-        f"{tmp_path}/a: '\\ud800' (U+D800) is half a character and cannot be written as UTF-8: take it out"
+        f"{tmp_path}/a: '\\ud800' (U+D800) is half a character and cannot be written as UTF-8: remove it"
     )
     assert os.listdir(tmp_path) == []
