@@ -178,7 +178,7 @@ def test_the_answers() -> None:
     exact = report(PROOF, engine="exact", positions=10**9).text().splitlines()
     assert exact[2] == "rational numbers are not rounded: there is no bound on positions or head"
     wrong = report(prove(DECODER, load("chapter"))).text().splitlines()
-    assert wrong[1] == "NOT certified: the weights could not be shown to be right"
+    assert wrong[1] == "NOT certified: the weights could not be proved right"
     assert len(wrong) > 2
 
 

@@ -57,14 +57,14 @@ def test_a_weight_file_and_the_json_beside_it(tmp_path: Path, capsys: pytest.Cap
     save(replaced(decoder, {path: matrices(decoder)[path].with_entry(0, 0, 0.0)}), bad)
     code, out, _ = certify(str(bad), "-o", str(tmp_path / "bad.json"), capsys=capsys)
     assert code == 1
-    assert "NOT certified: the weights could not be shown to be right\n  layer 5 (symbol), feed-forward: e_a[" in out
+    assert "NOT certified: the weights could not be proved right\n  layer 5 (symbol), feed-forward: e_a[" in out
     assert json.loads((tmp_path / "bad.json").read_text(encoding="utf-8"))["refusals"][0]["layer"] == 5
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["chapter", "--engine", "slow"], "unknown engine 'slow'"),
+        (["chapter", "--engine", "slow"], "--engine: unknown value 'slow': use one of dense, fast, exact"),
         (["chapter", "--engine", "exact", "--dtype", "float32"], "the exact engine does not compute in 'float32'"),
         (["nonesuch"], "nonesuch"),
         (["chapter", "--max-steps", "5", "--max-positions", "9"], "cannot be combined: omit one of them"),

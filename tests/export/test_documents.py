@@ -122,7 +122,7 @@ def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_pat
 def test_how_far_runs_are_generated_is_what_the_page_says() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     longest = {to: import_module(f"tm2tfr.export.{to}.running").Running.longest_generated for to in NEEDED}
-    assert f"runs are generated up to position {longest['lens']}, and given the simulator's tokens beyond" in text
+    assert f"runs are generated up to position {longest['lens']}, and continue with the simulator's tokens" in text
     assert f"1,024 in ONNX Runtime, of which the first {longest['onnx']} were generated" in text
     assert "all shipped machines on their examples, up to 2,048 generated positions in PyTorch" in text
     assert (longest["gpt2"], longest["torch"]) == (2048, 20_000)

@@ -68,7 +68,7 @@ class Report:
         first = self.certificates[0]
         lines = [f"{visible(first.machine)}, weights {first.weights[:16]}"]
         if first.refusals:
-            lines += ["NOT certified: the weights could not be shown to be right"]
+            lines += ["NOT certified: the weights could not be proved right"]
             lines += [f"  {refusal}" for refusal in first.refusals]
         elif first.asked is not None:
             lines += [] if self.runs is None else [f"asked: {self.runs}"]

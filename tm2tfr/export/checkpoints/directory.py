@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -45,14 +44,14 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
     target = Path(os.path.realpath(folder))
     beside = leftovers.beside(target)
     try:
-        _refuse_foreign(folder, files)
+        _refuse_foreign(target, files, folder)
         beside.mkdir()
         try:
             for name, content in files.items():
                 (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
             if look is not None:
                 look(beside)
-            _moved(beside, target)
+            _moved(beside, target, files, folder)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise
@@ -129,30 +128,37 @@ def _compiles_to(text: str, decoder: Decoder) -> bool:
         return False
 
 
-def _refuse_foreign(folder: Path, files: Collection[str]) -> None:
-    """Raise OutputError if `folder` exists and is neither an earlier export nor an empty directory."""
-    if not folder.exists():
+def _refuse_foreign(found: Path, files: Collection[str], folder: Path) -> None:
+    """Raise OutputError, about `folder`, if `found` exists and is neither an earlier export nor an empty directory."""
+    if not found.exists():
         return
-    if not folder.is_dir():
+    if not found.is_dir():
         raise OutputError(f"{folder}: there is a file with that name: choose another name for the directory")
-    held = sorted(entry.name for entry in folder.iterdir())
-    other = [name for name in held if name not in files]
+    entries = sorted(found.iterdir())
+    held = [entry.name for entry in entries]
+    other = [entry.name for entry in entries if entry.name not in files or (entry.is_dir() and not entry.is_symlink())]
     if other or (held and NAMES not in held):
         kind = "an export of this kind" if NAMES in held else "an export"
         what = f"{folder}: this directory is not {kind}; it contains {listing(other or held, most=3)}"
         raise OutputError(f"{what}: choose another name, or remove it")
 
 
-def _moved(beside: Path, folder: Path) -> None:
-    if not folder.exists():
-        beside.rename(folder)
+def _moved(beside: Path, target: Path, files: Collection[str], folder: Path) -> None:
+    """Give `beside` the name `target`; an earlier export there is removed, unless by now it holds anything else."""
+    if not target.exists():
+        beside.rename(target)
         return
-    old = folder.with_name(f".tm2tfr-{secrets.token_hex(8)}.old")
-    folder.rename(old)
+    old = leftovers.aside(target)
     try:
-        beside.rename(folder)
+        target.rename(old)
+        try:
+            _refuse_foreign(old, files, folder)  # again: the look at the new one may have taken minutes
+            beside.rename(target)
+        except BaseException:
+            old.rename(target)
+            raise
     except BaseException:
-        old.rename(folder)
+        with suppress(OSError):
+            old.parent.rmdir()
         raise
-    with suppress(OSError):
-        shutil.rmtree(old)
+    leftovers.discard(old, sorted(files, key=NAMES.__eq__))  # as long as `NAMES` is there, it is known for an export
