@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.colour import styled
 from tm2tfr.console import shown
-from tm2tfr.errors import counted
+from tm2tfr.errors import counted, visible
 
 if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
@@ -72,7 +71,8 @@ def _wrapped(text: str) -> Iterator[str]:
     import textwrap
 
     if text:
-        yield from textwrap.wrap(text, min(WIDEST, max(40, shutil.get_terminal_size((WIDEST, 24)).columns)))
+        width = min(WIDEST, max(40, shutil.get_terminal_size((WIDEST, 24)).columns))
+        yield from map(visible, textwrap.wrap(text, width))
 
 
 def _verdicts(machine: Machine) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -90,7 +90,7 @@ def _rules(argument: str, machine: Machine) -> Iterator[str]:
     rows = [["δ", *map(shown, machine.tape_alphabet)]]
     for q in states:
         found = [machine.transitions.get((q, a)) for a in machine.tape_alphabet]
-        rows.append([shown(q), *(f"{r.state},{shown(r.write)},{MOVE_LETTERS[r.move]}" if r else "-" for r in found)])
+        rows.append([shown(q), *(f"{shown(r.state)},{shown(r.write)},{MOVE_LETTERS[r.move]}" if r else "-" for r in found)])
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     if len(states) * len(machine.tape_alphabet) > MOST_RULES or sum(widths) + 2 * len(widths) > WIDEST:
         yield f"{counted(len(machine.transitions), 'rule')}: see {_command('convert', argument)}"
@@ -100,8 +100,9 @@ def _rules(argument: str, machine: Machine) -> Iterator[str]:
 
 def _example(example: Example, width: int) -> str:
     steps = "" if example.steps is None else f"  {counted(example.steps, 'step')}"
-    tape = "" if example.tape is None else f"  final tape {shown(example.tape)!r}"
-    return f"{shown(example.input)!r:<{width}}  {example.outcome:<6}{steps}{tape}".rstrip()
+    tape = "" if example.tape is None else f"  final tape '{shown(example.tape)}'"
+    word = f"'{shown(example.input)}'"
+    return f"{word:<{width}}  {example.outcome:<6}{steps}{tape}".rstrip()
 
 
 def _commands(argument: str, machine: Machine) -> Iterator[str]:
@@ -115,4 +116,6 @@ def _commands(argument: str, machine: Machine) -> Iterator[str]:
 
 
 def _command(*words: str) -> str:
-    return " ".join(["tm2tfr", *map(shlex.quote, words)])
+    from tm2tfr.export.markdown import quoted
+
+    return " ".join(["tm2tfr", *map(quoted, words)])

@@ -16,7 +16,7 @@ import click
 
 from tm2tfr import output as streams
 from tm2tfr.colour import cautioned
-from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted, listing
+from tm2tfr.errors import CompileError, Interrupted, OutputError, Tm2tfrError, counted, listing, visible
 
 if TYPE_CHECKING:
     from tm2tfr.machine.spec import Example, Machine
@@ -213,7 +213,7 @@ def heading(subject: Subject) -> str:
         q, a = missing[0]
         lines.append(
             f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
-            f"the first is ({q}, {shown(a)})"
+            f"the first is ({visible(q)}, {shown(a)})"
         )
     if subject.decoder.provenance.get("left_boundary") == "chapter":
         lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
@@ -251,7 +251,7 @@ def verdict(trace: Trace, subject: Subject) -> str:
 
 def input_line(trace: Trace) -> str:
     """Return the line that names the machine and the input, where no table shows them."""
-    return f"{trace.machine} on {shortened(trace.input)}"
+    return f"{visible(trace.machine)} on {shortened(trace.input)}"
 
 
 def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str | None) -> str:
@@ -270,8 +270,8 @@ def vectors(decoder: Decoder, word: str, position: int, engine: str, dtype: str 
 
 
 def shown(symbol: str) -> str:
-    """Return text in which spaces are visible."""
-    return symbol.replace(" ", "␣")
+    """Return text in which spaces are visible, and so is what cannot be printed."""
+    return visible(symbol).replace(" ", "␣")
 
 
 def shortened(tape: str, most: int = 60) -> str:
@@ -287,7 +287,7 @@ class Report:
 
     def __init__(self, subject: Subject, *, as_json: bool) -> None:
         self._subject = subject
-        self._json, self._name = as_json, subject.machine.name if subject.machine else subject.argument
+        self._json, self._name = as_json, visible(subject.machine.name) if subject.machine else subject.argument
         self._runs = self._compared = self._failed = 0
 
     @property

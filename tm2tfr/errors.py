@@ -51,7 +51,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         """Return ``file:line:col: what is wrong: what to do`` and the marked source line."""
-        place = self.file or ""
+        place = visible(self.file or "")
         if self.span is not None:
             place = f"{place or '<text>'}:{self.span.line}:{self.span.column}"
         tag = "warning: " if self.severity == "warning" else ""
@@ -141,6 +141,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def first_line(error: Exception) -> str:
     """Return the type of another program's error and the first line of its message."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def visible(text: str) -> str:
+    r"""Return `text` for a line that people read: what cannot be printed, a line break or ESC, as ``\n`` or ``\x1b``.
+
+    A machine's names may be anything, and come from files of strangers: no name may end a line or command a terminal.
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(sign: str) -> str:
+    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
 
 
 def counted(number: int, noun: str) -> str:

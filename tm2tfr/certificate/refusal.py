@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tm2tfr.errors import visible
+
 PARTS = ("layout", "embedding", "attention", "feed_forward", "unembedding")
 
 
@@ -41,7 +43,7 @@ class Refusal:
         """Return ``layer 4 (read tape), attention: what: witness``."""
         inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
         where = inside if self.part in ("attention", "feed_forward") else self.part
-        return f"{where}: {self.what}: {self.witness}"
+        return visible(f"{where}: {self.what}: {self.witness}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the refusal as plain data."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.certificate.certificate import ENGINES, Certificate, Proof, checked
-from tm2tfr.errors import counted
+from tm2tfr.errors import counted, visible
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Report:
     def text(self) -> str:
         """Return the report for people."""
         first = self.certificates[0]
-        lines = [f"{first.machine}, weights {first.weights[:16]}"]
+        lines = [f"{visible(first.machine)}, weights {first.weights[:16]}"]
         if first.refusals:
             lines += ["NOT certified: the weights could not be proved right"]
             lines += [f"  {refusal}" for refusal in first.refusals]

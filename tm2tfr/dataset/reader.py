@@ -12,7 +12,7 @@ from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, dr
 from tm2tfr.dataset.fields import Section
 from tm2tfr.dataset.spec import FORMATS, FORMS, SPLIT_BY, UNFINISHED, Spec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
-from tm2tfr.errors import Tm2tfrError
+from tm2tfr.errors import Tm2tfrError, visible
 from tm2tfr.machine.formats.bbchallenge import is_argument
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.loaded import stem
@@ -237,17 +237,19 @@ class _Reader:
             for word, node in self.listed.items():
                 wrong = next((i for i, a in enumerate(word) if a not in alphabet), None)
                 if wrong is not None:
-                    what = f"{word[wrong]!r} is not in the input alphabet of {name}"
-                    remedy = f"use only {', '.join(alphabet)}" if alphabet else "its only input is ''"
+                    what = f"{word[wrong]!r} is not in the input alphabet of {visible(name)}"
+                    remedy = f"use only {', '.join(map(visible, alphabet))}" if alphabet else "its only input is ''"
                     self.draft.log.add(self.draft.span(node, wrong), what, remedy)
             for source in spec.inputs.random:
                 most = number_of(len(alphabet), source.shortest, source.longest)
                 if source.count > most:
-                    what = f"{source.count:,} different inputs are requested, but {name} has {most:,} of that length"
+                    what = (
+                        f"{source.count:,} different inputs are requested, but {visible(name)} has {most:,} of that length"
+                    )
                     self.draft.error(self.sources[source], what, f"ask for at most {most:,}, or use 'up to'")
             if spec.inputs.number(len(alphabet)) > MOST_WORDS:
                 place = self.top.place("inputs")
-                self.draft.error(place, f"these are more than {MOST_WORDS:,} inputs for {name}", "ask for fewer")
+                self.draft.error(place, f"these are more than {MOST_WORDS:,} inputs for {visible(name)}", "ask for fewer")
 
     # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────
     def splits(self) -> tuple[tuple[str, float], ...]:

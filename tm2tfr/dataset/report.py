@@ -6,6 +6,7 @@ from tm2tfr.dataset.make import MACHINES, Dataset
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.sweep import Sweep
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.errors import visible
 
 
 def counted(tally: Tally) -> str:
@@ -43,7 +44,7 @@ def sweep_report(found: Sweep) -> str:
 
 def _failure(failure: Failure) -> str:
     why = failure.why.replace("\n", "\n  ")
-    return f"counterexample: {failure.machine.name} on {failure.word!r}\n  {why}"
+    return f"counterexample: {visible(failure.machine.name)} on {failure.word!r}\n  {why}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, visible
 from tm2tfr.files import write_whole
 from tm2tfr.trace.soft_run import SoftRun
 from tm2tfr.trace.softness import HeadError
@@ -41,7 +41,7 @@ def plot(run: SoftRun, path: str | Path) -> None:
     path = checked(Path(path))
     figure: Any = import_module("matplotlib.figure").Figure(figsize=(12, 8.5), layout="constrained")
     (read, latest), (layers, growth) = figure.subplots(2, 2)
-    title = f"{run.machine} on {run.input!r}, softmax at temperature {run.softness.temperature:.4g}"
+    title = f"{visible(run.machine)} on {run.input!r}, softmax at temperature {run.softness.temperature:.4g}"
     figure.suptitle(title.replace("$", r"\$"))
     _weights(run, read, 3)
     _weights(run, latest, 4)

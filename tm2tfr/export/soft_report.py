@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from math import inf, log2
 
+from tm2tfr.errors import visible
 from tm2tfr.trace.soft_run import SoftRun
 from tm2tfr.trace.softness import HeadError, LayerError, Softness
 from tm2tfr.trace.warmest import Warmest, exponent
@@ -31,7 +32,7 @@ def report(run: SoftRun, format: str = "text", *, everything: bool = False) -> s
 
 def _head(run: SoftRun) -> Iterable[str]:
     measured = run.softness
-    yield f"{run.machine} on {run.input!r}: dense, {run.dtype}, {measured.positions:,} positions"
+    yield f"{visible(run.machine)} on {run.input!r}: dense, {run.dtype}, {measured.positions:,} positions"
     holds = "holds" if measured.uniform_tieless else "does NOT hold"
     yield f"uniform-tieless, checked with average-hard attention at every position: {holds}"
     names = list(dict.fromkeys(head.head for head in measured.heads))

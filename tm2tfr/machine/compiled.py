@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import EngineError
+from tm2tfr.errors import EngineError, visible
 from tm2tfr.machine.simulator import Result
 from tm2tfr.machine.spec import Machine
 
@@ -184,7 +184,7 @@ class CompiledSimulation:
         """
         tape, place = (np.asarray(saved.get(key, ())) for key in ("tape", "place"))
         if not _fits(machine, tape, place):
-            what = f"{machine.name}: the saved run is not one of this machine"
+            what = f"{visible(machine.name)}: the saved run is not one of this machine"
             raise EngineError(f"{what}: restore it with the machine it was saved with, or start again")
         run = cls.__new__(cls)
         run._begin(machine, max_steps)

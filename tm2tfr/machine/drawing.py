@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import graphviz
 
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, visible
 from tm2tfr.files import write_bytes
 from tm2tfr.machine.graph import to_graph
 from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Outcome
@@ -106,18 +106,19 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
         return bytes(drawing.pipe(format=format, quiet=True))
     except graphviz.ExecutableNotFound:
         raise OutputError(
-            f"drawing {machine.name}: Graphviz's program 'dot' is not on the PATH: install it with one of "
+            f"drawing {visible(machine.name)}: Graphviz's program 'dot' is not on the PATH: install it with one of "
             "'apt install graphviz', 'brew install graphviz', 'choco install graphviz', "
             f"'conda install -c conda-forge graphviz', {other}"
         ) from None
     except CalledProcessError as error:
         said = (error.stderr or b"").decode(errors="replace").strip() or f"exit status {error.returncode}"
         raise OutputError(
-            f"drawing {machine.name}: Graphviz's 'dot' failed ({said}): fix its installation, {other}"
+            f"drawing {visible(machine.name)}: Graphviz's 'dot' failed ({said}): fix its installation, {other}"
         ) from error
     except OSError as error:
         raise OutputError(
-            f"drawing {machine.name}: Graphviz's 'dot' does not start ({error.strerror}): fix its installation, {other}"
+            f"drawing {visible(machine.name)}: Graphviz's 'dot' does not start ({error.strerror}): "
+            f"fix its installation, {other}"
         ) from error
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 from unicodedata import east_asian_width
 
-from tm2tfr.errors import Diagnostic, InputError, SpecError, did_you_mean, listing
+from tm2tfr.errors import Diagnostic, InputError, SpecError, did_you_mean, listing, visible
 
 Outcome = Literal["accept", "reject", "halt", "limit"]
 TapeKind = Literal["one-way", "two-way"]
@@ -272,10 +272,10 @@ class Machine:
         near = word[max(0, first - 60) : first + 60]
         shown = "".join(a if a.isprintable() else "\N{REPLACEMENT CHARACTER}" for a in near)
         marks = "".join(("^" if a not in known else " ") * (1 + (east_asian_width(a) in "WF")) for a in near)
-        symbols = "{" + ", ".join(sigma) + "}" if sigma else "empty"
+        symbols = "{" + ", ".join(map(visible, sigma)) + "}" if sigma else "empty"
         why = " (it is the blank)" if word[first] == self.blank else ""
         raise InputError(
-            f"input of {self.name}: position {first}: {word[first]!r} is not in the input alphabet{why}: "
+            f"input of {visible(self.name)}: position {first}: {word[first]!r} is not in the input alphabet{why}: "
             f"use only its symbols ({symbols})\n  {shown}\n  {marks.rstrip()}"
         )
 
@@ -284,7 +284,7 @@ class Machine:
         sets = " ".join(f"{n}={{{', '.join(s)}}}" for n, s in (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet)) if s)
         ends = [f"{n}={', '.join(q)}" for n, q in (("accept", self.accept_states), ("reject", self.reject_states)) if q]
         parts = [f"{len(self.states)} states", f"{len(self.transitions)} rules", sets, f"blank {self.blank!r}"]
-        return f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>"
+        return visible(f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>")
 
     def _repr_html_(self) -> str:
         """Return the state graph, if Graphviz's ``dot`` is there to draw it, and δ as a table, for notebooks."""

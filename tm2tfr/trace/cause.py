@@ -13,6 +13,7 @@ import numpy as np
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.errors import visible
 from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
 from tm2tfr.transformer.attention import softmax
@@ -59,7 +60,7 @@ class Cause:
                 f"head {a.head!r} attended to {_positions(a.attended)} with score {a.score:.17g}, "
                 f"should attend to {_positions(a.expected)} with score {a.expected_score:.17g}"
             )
-        return "\n".join([*lines, self.why])
+        return "\n".join(map(visible, [*lines, self.why]))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the cause as plain data; a score that is no finite float is text."""

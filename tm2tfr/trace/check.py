@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from tm2tfr.engines.decode import Engine, observable
-from tm2tfr.errors import EngineError
+from tm2tfr.errors import EngineError, visible
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
@@ -361,4 +361,4 @@ def _finite(cell: Any) -> Any:
 
 
 def _shown(cell: Any) -> str:
-    return "⊥" if cell is None else str(cell)
+    return "⊥" if cell is None else visible(str(cell))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tm2tfr.compiler.turing.vocabulary import parsed
+from tm2tfr.errors import visible
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import CHECKED, COLUMNS, Row
 
@@ -84,7 +85,7 @@ def title(trace: Trace) -> str:
     gap = trace.divergence
     same = "every cell agrees with the simulator" if trace.agrees else "not compared with a simulator"
     found = f"differs from the simulator at position {gap.position}" if gap else same
-    return f"{trace.machine} on {trace.input or 'the empty word'}: {found}"
+    return f"{visible(trace.machine)} on {visible(trace.input) or 'the empty word'}: {found}"
 
 
 def _wrong(trace: Trace, n: int) -> dict[str, Any]:
@@ -113,13 +114,9 @@ def shower(rows: Sequence[Row]) -> Callable[[str], str]:
             text = space
         elif triple is not None and triple.symbol == " ":
             text = f"({triple.state},{space}{text[len(triple.state) + 3 :]}"
-        return text if text.isprintable() else "".join(map(_escaped, text))
+        return visible(text)
 
     return show
-
-
-def _escaped(sign: str) -> str:
-    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
 
 
 def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iterator[Stretch | None]:

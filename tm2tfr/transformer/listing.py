@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from html import escape
 
-from tm2tfr.errors import ShapeError, did_you_mean
+from tm2tfr.errors import ShapeError, did_you_mean, visible
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
@@ -23,10 +23,10 @@ def listing(decoder: Decoder, layer: str | None = None) -> str:
     """
     if layer is not None:
         n = layer_number(decoder, layer)
-        return "\n".join(_layer(decoder.layout, n, decoder.layers[n - 1])) + "\n"
+        return "\n".join(map(visible, _layer(decoder.layout, n, decoder.layers[n - 1]))) + "\n"
     blocks = [_embedding(decoder)]
     blocks += [_layer(decoder.layout, n, part) for n, part in enumerate(decoder.layers, start=1)]
-    return "\n\n".join("\n".join(block) for block in [*blocks, _unembedding(decoder)]) + "\n"
+    return "\n\n".join("\n".join(map(visible, block)) for block in [*blocks, _unembedding(decoder)]) + "\n"
 
 
 def layer_number(decoder: Decoder, layer: str) -> int:
@@ -42,7 +42,7 @@ def layer_number(decoder: Decoder, layer: str) -> int:
 
 def summary(decoder: Decoder) -> str:
     """Return what the decoder consists of: its layers with their equations, and the counts."""
-    lines = [f"{n}  {part.name}: {part.meaning} [{part.source}]" for n, part in enumerate(decoder.layers, start=1)]
+    lines = [visible(f"{n}  {part.name}: {part.meaning} [{part.source}]") for n, part in enumerate(decoder.layers, start=1)]
     sizes = [_sizes(part) for part in decoder.layers]
     rows = [f"   {text}" for text in sizes]
     body = [line for pair in zip(lines, rows, strict=True) for line in pair]

@@ -470,6 +470,41 @@ def test_another_constant_is_seen(constant: str, folders: dict[str, Path], tmp_p
 
 @needs_onnx
 @pytest.mark.parametrize(
+    ("constant", "shape", "words"),
+    [
+        ("hidden", (1,), "has shape (1,), should have ()"),
+        ("hidden", (1, 1), "has shape (1, 1), should have ()"),
+        ("0", (1,), "has shape (1,), should have ()"),
+        ("1", (1,), "has shape (1,), should have ()"),
+        ("axis -1", (1, 1), "has shape (1, 1), should have (1,)"),
+        ("axis -1", (), "has shape (), should have (1,)"),
+        ("0", np.uint64, "holds uint64, should hold int64"),
+        ("position_features", np.int64, "holds int64, should hold float64"),
+    ],
+)
+def test_another_shape_or_dtype_of_the_same_bytes_is_seen(
+    constant: str, shape: Any, words: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    import onnx
+
+    folder = copied(folders["onnx"], tmp_path / "x")
+    model = onnx.load(folder / "model.onnx")
+    (it,) = (each for each in model.graph.initializer if each.name == constant)
+    before = it.raw_data
+    if isinstance(shape, tuple):
+        del it.dims[:]
+        it.dims.extend(shape)
+    else:
+        it.data_type = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(shape))
+    assert it.raw_data == before
+    onnx.save(model, folder / "model.onnx")
+    verdict = verify_checkpoint(folder, word="11")
+    assert verdict.weights == (f"model.onnx: its constant {constant!r} {words}",)
+    assert not verdict.same
+
+
+@needs_onnx
+@pytest.mark.parametrize(
     "change",
     [
         lambda names: names.update(stop=["ACC"]),

@@ -13,7 +13,7 @@ from tm2tfr.compiler.turing.symbol import symbol
 from tm2tfr.compiler.turing.transition import transition
 from tm2tfr.compiler.turing.unpack import unpack
 from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, Answers, Boundary, vocabulary
-from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.gadgets import stacked
@@ -68,7 +68,7 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
     if machine.tape == "two-way":
         if wanted is not None:
             raise CompileError(
-                f"{machine.name}: the tape is two-way and has no left boundary: omit the left-boundary option, "
+                f"{visible(machine.name)}: the tape is two-way and has no left boundary: omit the left-boundary option, "
                 "or write 'tape: one-way' in the machine"
             )
         return "none"

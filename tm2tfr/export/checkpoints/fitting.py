@@ -8,7 +8,7 @@ from operator import index
 from tm2tfr.certificate import Proof
 from tm2tfr.certificate.attention import Lookups, Retrieval
 from tm2tfr.certificate.rounding import DIGITS, Condition, largest
-from tm2tfr.errors import ExportError, counted
+from tm2tfr.errors import ExportError, counted, visible
 
 USUAL = 1024
 """The default number of positions of an export, if they fit."""
@@ -36,7 +36,9 @@ def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
     """
     if proof.refusals or proof.lookups is None or proof.retrieval is None:
         why = f": {proof.refusals[0]}" if proof.refusals else ""
-        raise ExportError(f"{proof.machine.name}: these weights could not be proved right, see tm2tfr certify{why}")
+        raise ExportError(
+            f"{visible(proof.machine.name)}: these weights could not be proved right, see tm2tfr certify{why}"
+        )
     return proof.lookups, proof.retrieval
 
 
@@ -66,7 +68,7 @@ def fitting(
         return wanted, head
     tight = max(found, key=lambda c: c.use(wanted, head))
     do = "does" if wanted == 1 else "do"
-    what = f"{name}: {counted(wanted, 'position')} with |h| ≤ {head:,} {do} not fit into {dtype}{kind}"
+    what = f"{visible(name)}: {counted(wanted, 'position')} with |h| ≤ {head:,} {do} not fit into {dtype}{kind}"
     lower = _largest_head(found, wanted, head)
     options = [f"--positions {most}"] if most else []
     options += [f"--max-head {lower}"] if lower is not None else []

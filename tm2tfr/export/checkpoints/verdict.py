@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line
+from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.export.checkpoints.comparison import Model, Run
 from tm2tfr.export.checkpoints.settings import shown
 from tm2tfr.transformer.weights import Decoder
@@ -61,7 +61,7 @@ class Verdict:
         lines += [f"  {self.cause}"] if self.cause else []
         verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
         lines += [f"ran in {self.versions}"] if self.run is not None else []
-        return "\n".join([*lines, verdict])
+        return "\n".join(map(visible, [*lines, verdict]))  # its names may come from a file that somebody has edited
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safetensors import numpy as safetensors
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, visible
 from tm2tfr.export.checkpoints.comparison import WITHOUT, Run, told, tried
 from tm2tfr.export.checkpoints.directory import README, inherited, strangers, written
 from tm2tfr.export.checkpoints.reading import METADATA
@@ -136,5 +136,7 @@ def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:
     """
     most = math.isqrt(MASKS // len(decoder.layers))
     if positions > most:
-        what = f"{machine.name}: for {positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
+        what = (
+            f"{visible(machine.name)}: for {positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
+        )
         raise ExportError(f"{what} of more than {MASKS / 2**30:.0f} GiB in all: use --positions {most}, or --to gpt2")

@@ -81,8 +81,8 @@ def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, 
     want = graph.built(decoder, recipe, named)
     right = _arrays(want)
     for name in graph.CONSTANTS:
-        if name not in found or found[name].tobytes() != right[name].tobytes():
-            yield f"{FILE}: its constant {name!r} is not what it should be"
+        if (unlike := _unlike(found.get(name), right[name])) is not None:
+            yield f"{FILE}: its constant {name!r} {unlike}"
     if _bytes(have.graph.node) != _bytes(want.graph.node):
         pairs = zip(have.graph.node, want.graph.node, strict=False)
         place = next((right.name for left, right in pairs if _bytes(left) != _bytes(right)), "the end")
@@ -94,6 +94,17 @@ def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, 
     if len(have.metadata_props) != 1 or not same(told, named):
         yield f"{FILE}: the names in its metadata are not the machine's"
     yield from _further(have, want)
+
+
+def _unlike(have: NDArray[Any] | None, want: NDArray[Any]) -> str | None:
+    """Return what of a constant is not as it should be, None if nothing is: the same bytes may be of another shape."""
+    if have is None:
+        return "is missing"
+    if have.shape != want.shape:
+        return f"has shape {have.shape}, should have {want.shape}"
+    if have.dtype != want.dtype:
+        return f"holds {have.dtype}, should hold {want.dtype}"
+    return None if have.tobytes() == want.tobytes() else "is not what it should be"
 
 
 def _further(have: Any, want: Any) -> Iterable[str]:
@@ -108,7 +119,7 @@ def _further(have: Any, want: Any) -> Iterable[str]:
         for each in kept.graph.initializer:
             each.ClearField("raw_data")
             del each.dims[:]
-            each.ClearField("data_type")  # both are compared with the contents
+            each.ClearField("data_type")  # both are compared with the contents: see `_unlike`, and `differing` of matrices
     names = [field.name for field in want.graph.DESCRIPTOR.fields]
     for name in names:
         if _bytes(getattr(have.graph, name)) != _bytes(getattr(want.graph, name)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.certificate import checked
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, visible
 from tm2tfr.export.checkpoints.fitting import check_bounds, fitting, proved, statement
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.weights import Decoder
@@ -59,7 +59,7 @@ def fitted(
     """
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
-        what = f"{machine.name}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
+        what = f"{visible(machine.name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
         raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
     if dtype not in ("float64", "float32"):
         raise ExportError(f"weights are exported in float64 or float32, not in {dtype!r}: use one of them")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
-from tm2tfr.errors import ConversionError
+from tm2tfr.errors import ConversionError, visible
 from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Rule
 
 _SPARE = "xyzabcdefghijklmnopqrstuvwXYZABCDEFGHIJKLMNOPQRSTUVW0123456789#$%&@+=?"
@@ -38,7 +38,7 @@ class Translation:
 
     def refusal(self, what: str, remedy: str) -> ConversionError:
         """Return the error that says why `target` cannot express the machine."""
-        return ConversionError(f"{self.machine.name}: {self.target} cannot express this machine: {what}: {remedy}")
+        return ConversionError(f"{visible(self.machine.name)}: {self.target} cannot express this machine: {what}: {remedy}")
 
 
 def two_way(t: Translation) -> Translation:

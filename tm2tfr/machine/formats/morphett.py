@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tm2tfr.errors import visible
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.exact import (
     Translation,
@@ -237,8 +238,8 @@ def write(machine: Machine) -> Written:
 
 
 def _header(m: Machine) -> Iterator[str]:
-    yield f"; name: {' '.join(m.name.split()) or 'machine'}"
-    for line in f"{m.description}\n{m.source}".splitlines():
+    yield f"; name: {visible(' '.join(m.name.split())) or 'machine'}"  # no text may hold what cannot be printed
+    for line in map(visible, f"{m.description}\n{m.source}".splitlines()):
         if line.strip() and not _HEADER.fullmatch(f"; {line}"):
             yield f"; {line}"
     if m.tape == "one-way":
