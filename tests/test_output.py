@@ -138,7 +138,9 @@ def program(line: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "PYTHON"))}
     env |= {"PYTHONPATH": str(ROOT), **environment}
     prelude = f"set -o pipefail; tm2tfr() {{ '{sys.executable}' -m tm2tfr \"$@\"; }}; "
-    return subprocess.run(["bash", "-c", prelude + line], cwd=cwd, env=env, capture_output=True, check=False, timeout=300)
+    return subprocess.run(
+        ["bash", "-c", (prelude + line).encode()], cwd=cwd, env=env, capture_output=True, check=False, timeout=300
+    )
 
 
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -35,7 +35,7 @@ with counting() as show:
 def on_a_terminal(script: str) -> str:
     """Return what a script writes to a standard error that is a terminal."""
     main, terminal = pty.openpty()
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=terminal, env=env)
     os.close(terminal)
     seen = b""

@@ -51,7 +51,7 @@ def test_a_word_for_a_shell_is_one_line(word: str) -> None:
     text = quoted(word)
     assert "\n" not in text
     assert "\u2028" not in text
-    line = f"printf %s {text}"
+    line = f"printf %s {text}".encode()  # whatever the locale of the tests
     done = subprocess.run(["bash", "-c", line], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
     assert done.stdout.decode() == word
     if word.isprintable():
