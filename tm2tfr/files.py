@@ -31,13 +31,21 @@ def write_text(path: str | Path, text: str) -> None:
     Raises:
         OutputError: also if the text has half a surrogate pair, which UTF-8 cannot represent.
     """
+    write_bytes(path, encoded(text, path))
+
+
+def encoded(text: str, place: object) -> bytes:
+    """Return `text` as UTF-8; `place`: where it is to be written.
+
+    Raises:
+        OutputError: if the text has half a surrogate pair, which UTF-8 cannot represent.
+    """
     try:
-        data = text.encode()
+        return text.encode()
     except UnicodeEncodeError as error:
         sign = text[error.start]
-        what = f"{path}: {sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
+        what = f"{place}: {sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
         raise OutputError(f"{what}: remove it") from error
-    write_bytes(path, data)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

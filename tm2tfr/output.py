@@ -63,12 +63,9 @@ def write_data(text: str) -> None:
         stream.write(text)
         stream.flush()
         return
-    try:
-        data = text.encode()
-    except UnicodeEncodeError as error:
-        sign = text[error.start]
-        what = f"standard output: {sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
-        raise OutputError(f"{what}: remove it") from error
+    from tm2tfr.files import encoded  # noqa: PLC0415  (only where it is needed)
+
+    data = encoded(text, "standard output")
     stream.flush()
     stream.buffer.write(data)
     stream.buffer.flush()
