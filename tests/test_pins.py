@@ -1,0 +1,52 @@
+"""Weights, tables, listings and exported tensors of the shipped machines are what they were, bit for bit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests import pins
+
+RIGHT = json.loads(pins.PINS.read_text(encoding="utf-8"))
+VERSION_1 = Path(__file__).parent / "cases" / "version-1"
+EXPORTS = sorted((name, target) for name in RIGHT for target in pins.TARGETS)
+
+
+def test_every_shipped_machine_is_pinned() -> None:
+    assert sorted(RIGHT) == sorted(tm2tfr.shipped())
+
+
+@pytest.mark.parametrize("name", sorted(RIGHT))
+def test_weights_texts_and_tables_are_unchanged(name: str) -> None:
+    assert pins.pinned(name) == RIGHT[name]["plain"]
+
+
+@pytest.mark.parametrize(("name", "target"), EXPORTS)
+def test_exported_tensors_are_unchanged(name: str, target: str) -> None:
+    if target == "onnx":
+        pytest.importorskip("onnx", reason="no ONNX here: pip install 'tm2tfr[onnx]'")
+    decoder = next(iter(pins.decoders(name).values()))
+    assert pins.tensors(decoder, target) == RIGHT[name]["exports"][target]
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "boundary"),
+    [
+        ("chapter", "chapter", "chapter"),
+        ("palindromes", "palindromes", "repaired"),
+        ("busy-beaver-2", "busy-beaver-2", "None"),
+    ],
+)
+def test_weight_files_of_version_1_are_read(file: str, name: str, boundary: str) -> None:
+    decoder = tm2tfr.load_weights(VERSION_1 / f"{file}.safetensors")
+    right = RIGHT[name]["plain"][boundary]
+    assert {"weights": pins.weights(decoder), **pins.texts(decoder), **pins.tables(decoder)} == right
+
+
+def test_soft_weight_files_of_version_1_are_read() -> None:
+    decoder = tm2tfr.load_weights(VERSION_1 / "soft.safetensors")
+    assert pins.weights(decoder) == pins.weights(tm2tfr.soften("chapter", length=100))
+    assert tm2tfr.check(decoder, "11").agrees
