@@ -19,12 +19,12 @@ import torch
 
 from benchmarks.machines import five_states
 from benchmarks.run import line, seconds
+from tm2tfr.api.exchange import export_to
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
-from tm2tfr.exchange import export_to
-from tm2tfr.export.checkpoints.comparison import Model, compared
-from tm2tfr.export.onnx.running import Running as InOnnx
-from tm2tfr.export.torch.running import Running as InTorch
+from tm2tfr.targets.common.comparison import Model, compared
+from tm2tfr.targets.onnx.running import Running as InOnnx
+from tm2tfr.targets.torch.running import Running as InTorch
 from tm2tfr.trace.check import check
 
 POSITIONS, SHORT = 10_000, 2_048

@@ -24,8 +24,8 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.fast import Fast
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
+from tm2tfr.runs.long_run import LongRun
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.long_run import LongRun
 
 WHOLE = 50_000_000
 SHORT = 5_000_000

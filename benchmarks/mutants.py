@@ -47,7 +47,7 @@ def _in(folder: str, names: str) -> tuple[str, ...]:
     return tuple(f"{folder}{name}.py" for name in names.split())
 
 
-LONG_RUN, AGAIN = "tests/trace/test_long_run.py", "test_a_run_that_is_begun_again_finds_no_key_of_the_run_before"
+LONG_RUN, AGAIN = "tests/runs/test_long_run.py", "test_a_run_that_is_begun_again_finds_no_key_of_the_run_before"
 TARGETS = {
     "certificate": Target(
         _in("tm2tfr/certificate/", "attention cases certificate domain embedding feed_forward overflow rounding"),

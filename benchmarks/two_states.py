@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tm2tfr.corpora import sweep
+from tm2tfr.api.datasets import sweep
 from tm2tfr.dataset.pool import cores
 from tm2tfr.dataset.report import sweep_report
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import tm2tfr
-from tests.export.examples import broken, chapter, traced
+from tests.tables.examples import broken, chapter, traced
 
 
 def test_a_trace_shows_its_table_and_what_the_check_says() -> None:

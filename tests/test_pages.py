@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 import tm2tfr
-from tm2tfr import api
+from tm2tfr.api import runs as api
 from tm2tfr.machine import drawing
 from tm2tfr.machine.spec import Machine, Rule
 

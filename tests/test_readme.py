@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
-from tm2tfr import api
+from tm2tfr.api import runs as api
 
 
 @pytest.mark.slow

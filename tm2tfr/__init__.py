@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr._version import __version__
 
 if TYPE_CHECKING:
-    from tm2tfr.api import (
+    from tm2tfr.api.datasets import make_dataset, sweep
+    from tm2tfr.api.exchange import convert, explore, export_gpt2, export_to, verify_checkpoint
+    from tm2tfr.api.runs import (
         certify,
         check,
         compile,
@@ -22,22 +24,20 @@ if TYPE_CHECKING:
         simulate,
         soften,
     )
-    from tm2tfr.corpora import make_dataset, sweep
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
-    from tm2tfr.exchange import convert, explore, export_gpt2, export_to, verify_checkpoint
-    from tm2tfr.export.tables import table
-    from tm2tfr.export.weight_file import load as load_weights
-    from tm2tfr.export.weight_file import save as save_weights
     from tm2tfr.machine.graph import to_graph
     from tm2tfr.machine.library import load, shipped
     from tm2tfr.machine.spec import Example, Machine, Rule
+    from tm2tfr.tables.table import table
     from tm2tfr.trace.activations import activations
     from tm2tfr.trace.check import Trace
     from tm2tfr.transformer.listing import listing, summary
+    from tm2tfr.transformer.storage import load as load_weights
+    from tm2tfr.transformer.storage import save as save_weights
     from tm2tfr.transformer.weights import Decoder
 
 _HOMES = {
-    "tm2tfr.api": (
+    "tm2tfr.api.runs": (
         "certify",
         "check",
         "compile",
@@ -48,11 +48,11 @@ _HOMES = {
         "simulate",
         "soften",
     ),
-    "tm2tfr.corpora": ("make_dataset", "sweep"),
+    "tm2tfr.api.datasets": ("make_dataset", "sweep"),
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
-    "tm2tfr.exchange": ("convert", "explore", "export_gpt2", "export_to", "verify_checkpoint"),
-    "tm2tfr.export.tables": ("table",),
-    "tm2tfr.export.weight_file": ("load_weights", "save_weights"),
+    "tm2tfr.api.exchange": ("convert", "explore", "export_gpt2", "export_to", "verify_checkpoint"),
+    "tm2tfr.tables.table": ("table",),
+    "tm2tfr.transformer.storage": ("load_weights", "save_weights"),
     "tm2tfr.machine.graph": ("to_graph",),
     "tm2tfr.machine.library": ("load", "shipped"),
     "tm2tfr.machine.spec": ("Example", "Machine", "Rule"),

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tm2tfr import console
-from tm2tfr.api import check
+from tm2tfr.api.runs import check
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.report import Runs, report
-from tm2tfr.cli import app
+from tm2tfr.cli import app, console
 from tm2tfr.compiler.turing import compile_machine
-from tm2tfr.export.weight_file import save
 from tm2tfr.machine.library import load
+from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import matrices, replaced
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import ROOT, tm2tfr
+from tests.cli.test_commands import ROOT, tm2tfr
 
 
 def on_a_terminal(*arguments: str, cwd: Path, **env: str) -> str:

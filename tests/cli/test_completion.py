@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.lines import said
-from tests.test_cli import ROOT, tm2tfr_here
+from tests.cli.test_commands import ROOT, tm2tfr_here
 from tm2tfr.cli import completion
 from tm2tfr.machine.library import shelf, shipped
 

@@ -9,9 +9,9 @@ import click
 import pytest
 
 from tests.cli.lines import EVERY
-from tests.test_cli import failed, tm2tfr, tm2tfr_here
-from tm2tfr import api, options
-from tm2tfr.cli import app
+from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
+from tm2tfr.api import runs as api
+from tm2tfr.cli import app, options
 from tm2tfr.cli.pages import Command, panels
 
 TITLES = ["Inspect:", "Verify:", "Export:", "Options:"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.export.plain.programs import needs_onnx, rewritten
+from tests.targets.matrices.programs import needs_onnx, rewritten
+from tm2tfr.api.exchange import export_to
 from tm2tfr.cli import main
 from tm2tfr.errors import InputError, visible
-from tm2tfr.exchange import export_to
 from tm2tfr.machine.formats import morphett, native, registry
 from tm2tfr.machine.spec import Example, Machine, MachineError
 

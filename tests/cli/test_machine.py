@@ -8,8 +8,8 @@ import re
 import pytest
 
 from tests.cli.lines import said
-from tests.test_cli import tm2tfr_here
-from tm2tfr import api
+from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.api import runs as api
 from tm2tfr.machine.library import shipped
 
 

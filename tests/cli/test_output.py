@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cli.lines import EVERY, said
-from tm2tfr import console, corpora
+from tm2tfr.api import datasets as corpora
+from tm2tfr.cli import console
 
 WRITE = {"trace", "check", "table", "explore", "graph", "certify", "soften", "compile", "export", "convert", "dataset"}
 

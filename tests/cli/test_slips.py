@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.lines import EVERY, said
-from tests.test_cli import tm2tfr_here
-from tm2tfr.arguments import Count, whole_number
+from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.cli.arguments import Count, whole_number
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 
 import tm2tfr
 from tests import readme
-from tests.test_cli import tm2tfr as command
+from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.dataset import make as making
 from tm2tfr.dataset import shard
 from tm2tfr.dataset.reader import read

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import ROOT, failed
-from tests.test_cli import tm2tfr as command
+from tests.cli.test_commands import ROOT, failed
+from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.dataset import runs
 from tm2tfr.dataset.reader import read

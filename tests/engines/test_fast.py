@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.machines import large, rewriter, runner
+from tests.engines.test_dependence import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder
 from tests.engines.test_honest import nameless
-from tests.engines.test_sources import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder
 from tests.strategies import machines_with_inputs
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import generate

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engines.test_sources import random_decoder
-from tm2tfr import api
+from tests.engines.test_dependence import random_decoder
+from tm2tfr.api import runs as api
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.overflow import check_weights, nearest, reach
 from tm2tfr.errors import EngineError
-from tm2tfr.export.weight_file import save
 from tm2tfr.machine.library import shipped
 from tm2tfr.trace.activations import activations
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, Head, matrices, replaced
 
 CHAPTER = api.compile("chapter")

@@ -23,7 +23,7 @@ from tm2tfr.engines.fast.tail import find
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.machine.library import load
 from tm2tfr.machine.simulator import result
-from tm2tfr.trace.long_run import LongRun
+from tm2tfr.runs.long_run import LongRun
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -12,8 +12,8 @@ import tm2tfr
 from tests.explorer import browser
 from tests.explorer.browser import Open, position, settled
 from tm2tfr.explorer import Explorer, document
+from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.sheet import Line, Stretch, lines
 
 pytestmark = [
     pytest.mark.slow,

@@ -13,8 +13,8 @@ import pytest
 from tm2tfr.errors import NotFoundError, ReadError, SpecError, SpecWarning, Tm2tfrError
 from tm2tfr.machine import library
 from tm2tfr.machine.formats import native
-from tm2tfr.machine.formats.source import MAX_BYTES
 from tm2tfr.machine.spec import Machine
+from tm2tfr.text.source import MAX_BYTES
 
 MACHINE = "blank: _\nstart state: a\ntable:\n  a:\n"
 DOUBTFUL = MACHINE + "  b:\n"

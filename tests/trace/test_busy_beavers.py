@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.api import certify
+from tm2tfr.api.runs import certify
 from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.shelf import load_spec
 from tm2tfr.dataset.sweep import sweep

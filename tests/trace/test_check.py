@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.strategies import machines_with_inputs
-from tm2tfr import api
+from tm2tfr.api import runs as api
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
@@ -19,9 +19,9 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.activations import activations
 from tm2tfr.trace.cause import find_cause
 from tm2tfr.trace.check import check, run
-from tm2tfr.trace.reference import reference_rows
 from tm2tfr.trace.rows import Row
 from tm2tfr.trace.specification import Specification
+from tm2tfr.trace.truth import reference_rows
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import api
+from tm2tfr.api import runs as api
 from tm2tfr.certificate import prove
 from tm2tfr.cli import main
-from tm2tfr.export.weight_file import save
 from tm2tfr.machine.library import load
+from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder
 
 ENGINES = ("dense", "exact", "fast")

@@ -12,10 +12,9 @@ from typing import Any
 
 import click
 
-from tm2tfr import console
 from tm2tfr._version import __version__
-from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
-from tm2tfr.options import Option
+from tm2tfr.cli import completion, console, datasets, exploring, exports, machines, pages, proofs, runs
+from tm2tfr.cli.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
     "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),

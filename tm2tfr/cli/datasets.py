@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from tm2tfr import options
-from tm2tfr.arguments import SPEC
+from tm2tfr.cli import options
+from tm2tfr.cli.arguments import SPEC
 from tm2tfr.cli.pages import command
-from tm2tfr.progress import counting
+from tm2tfr.cli.progress import counting
 
 SPEC_HELP = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
 workers = options.count(
@@ -37,10 +37,10 @@ engine = options.choice(
 @engine
 def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None, engine: str, resume: bool) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
-    from tm2tfr.export.places import check_folder
+    from tm2tfr.places import check_folder
 
     check_folder(output, reading=[spec])
-    from tm2tfr.corpora import make_dataset
+    from tm2tfr.api.datasets import make_dataset
     from tm2tfr.dataset.report import dataset_report
 
     chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine, "resume": resume}
@@ -71,7 +71,7 @@ def sweep(
     left_boundary: str | None,
 ) -> None:
     """Compare decoder and simulator on every machine and every input of a spec; show the first counter-example."""
-    from tm2tfr.corpora import sweep
+    from tm2tfr.api.datasets import sweep
     from tm2tfr.dataset.report import sweep_report
 
     chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine}

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from tm2tfr import colour, console, options
+from tm2tfr.cli import colour, console, options
 from tm2tfr.cli.pages import command
-from tm2tfr.progress import showing
+from tm2tfr.cli.progress import showing
 
 
 @command(summary="Watch the transformer compute, in the browser", example="tm2tfr explore palindromes --input abba --open")
@@ -34,11 +34,11 @@ def explore(
     left_boundary: str | None,
 ) -> None:
     """Write one HTML page that shows how the transformer computes: step by step, offline, with every number."""
-    from tm2tfr.export.places import check_file
+    from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="pages", endings=[".html", ".htm"])
     subject = console.subject(machine, left_boundary)
-    from tm2tfr.exchange import explore
+    from tm2tfr.api.exchange import explore
 
     recompiled = subject.machine if compare is not None and not console.is_weights(machine) else None
     chosen: dict[str, Any] = {"dtype": dtype, "left_boundary": recompiled and left_boundary, "compare": compare}

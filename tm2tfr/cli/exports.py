@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from tm2tfr import console, options
-from tm2tfr.arguments import FILE, MACHINE
+from tm2tfr.cli import console, options
+from tm2tfr.cli.arguments import FILE, MACHINE
 from tm2tfr.cli.pages import command
 
 
@@ -40,12 +40,12 @@ def export(
     left_boundary: str | None,
 ) -> None:
     """Export a machine as a checkpoint for another program, run it there, and compare it with the simulator."""
-    from tm2tfr.export.checkpoints.directory import NAMES
-    from tm2tfr.export.places import check_folder
+    from tm2tfr.places import check_folder
+    from tm2tfr.targets.common.directory import NAMES
 
     check_folder(output, reading=[machine], ours=[NAMES])
     subject = console.subject(machine, left_boundary)
-    from tm2tfr.exchange import export_to
+    from tm2tfr.api.exchange import export_to
 
     report = export_to(
         to,
@@ -71,7 +71,7 @@ def export(
 @options.word
 def verify_checkpoint(folder: Path, machine: str | None, word: str | None) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
-    from tm2tfr.exchange import verify_checkpoint
+    from tm2tfr.api.exchange import verify_checkpoint
 
     verdict = verify_checkpoint(folder, machine=machine and console.loaded(machine), word=word)
     click.echo(str(verdict))

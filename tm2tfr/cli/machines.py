@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from tm2tfr import console
+from tm2tfr.cli import console
+from tm2tfr.cli.options import MACHINE_HELP, REPORT_FORMATS, choice, machine, option, output
 from tm2tfr.cli.pages import command
-from tm2tfr.options import MACHINE_HELP, REPORT_FORMATS, choice, machine, option, output
 
 
 @command(summary="Draw a machine's state graph", example="tm2tfr graph palindromes -o palindromes.svg")
@@ -16,8 +16,8 @@ from tm2tfr.options import MACHINE_HELP, REPORT_FORMATS, choice, machine, option
 @output
 def graph(machine: str, output: Path | None) -> None:
     """Draw the state graph: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
-    from tm2tfr.export.places import check_file
     from tm2tfr.machine.drawing import EXTENSIONS, save, to_dot
+    from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
     loaded = console.loaded(machine)
@@ -47,9 +47,9 @@ def graph(machine: str, output: Path | None) -> None:
 )
 def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
     """Write a machine in another program's format, or say why that format cannot express it."""
-    from tm2tfr.export.conversion import convert as converted
-    from tm2tfr.export.conversion import format_for
-    from tm2tfr.export.places import check_file
+    from tm2tfr.machine.conversion import convert as converted
+    from tm2tfr.machine.conversion import format_for
+    from tm2tfr.places import check_file
 
     target = to or (format_for(output) if output else "yaml")
     check_file(output, reading=[machine])
@@ -64,7 +64,7 @@ def convert(machine: str, output: Path | None, to: str | None, format: str | Non
 @choice("--format", of=REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per machine.")
 def machines(machine: str | None, format: str) -> None:
     """List the shipped machines, or describe one: its states and rules, its examples, and commands to try."""
-    from tm2tfr import catalogue
+    from tm2tfr.cli import catalogue
 
     if machine is None:
         lines = catalogue.listed(as_json=format == "json")

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from tm2tfr import colour
-from tm2tfr.cli import completion, usage
+from tm2tfr.cli import colour, completion, usage
 
 WIDEST = 100
 """The longest line of help, however wide the terminal."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from tm2tfr import colour, console, options, soft_console
+from tm2tfr.cli import colour, console, options
+from tm2tfr.cli import softness as soft_console
 from tm2tfr.cli.pages import command
 from tm2tfr.errors import UsageError
 
@@ -49,11 +50,11 @@ def certify(
         raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
     if input_length is not None and max_steps is None:
         raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
-    from tm2tfr.export.places import check_file
+    from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="certificates", endings=[".json"])
     subject = console.subject(machine, left_boundary)
-    from tm2tfr.api import default_input, machine_of
+    from tm2tfr.api.runs import default_input, machine_of
     from tm2tfr.certificate import prove
     from tm2tfr.certificate.report import Runs, report
 
@@ -95,18 +96,18 @@ def soften(
     left_boundary: str | None,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
-    from tm2tfr.export.places import check_apart, check_file
+    from tm2tfr.places import check_apart, check_file
 
     check_file(output, reading=[machine])
     check_file(plot, reading=[machine])
     check_apart(output, plot, "--plot")
     if plot is not None:
-        from tm2tfr.export import soft_plot
+        from tm2tfr.softness import plot as soft_plot
 
         soft_plot.checked(plot)
     subject = console.subject(machine, left_boundary)
-    from tm2tfr.api import measure_softness
-    from tm2tfr.export.soft_report import report
+    from tm2tfr.api.runs import measure_softness
+    from tm2tfr.softness.report import report
 
     value = temperature if temperature in (None, soft_console.AUTO) else soft_console.parsed(temperature)
     chosen: dict[str, Any] = {"machine": subject.machine, "temperature": value, "max_steps": max_steps}

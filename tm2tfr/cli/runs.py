@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tm2tfr import colour, console, options, soft_console
+from tm2tfr.cli import colour, console, options
+from tm2tfr.cli import softness as soft_console
 from tm2tfr.cli.pages import command
+from tm2tfr.cli.progress import showing
 from tm2tfr.errors import OutputError
-from tm2tfr.progress import showing
 
 if TYPE_CHECKING:
     from tm2tfr.trace.check import Trace
@@ -45,7 +46,7 @@ def compile(
     length: int | None,
 ) -> None:
     """Compile a machine to a decoder: print a summary, write the weights, or explain them."""
-    from tm2tfr.export.places import check_file
+    from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="weights", endings=[".safetensors"])
     subject = soft_console.compiled(console.subject(machine, left_boundary), attention, temperature, length)
@@ -57,7 +58,7 @@ def compile(
         click.echo(console.heading(subject))
         click.echo(summary(subject.decoder), nl=False)
     if output is not None:
-        from tm2tfr.export.weight_file import save
+        from tm2tfr.transformer.storage import save
 
         save(subject.decoder, output)
         click.echo(f"\nwrote {output} ({output.stat().st_size:,} bytes)", err=explain is not None)
@@ -105,7 +106,7 @@ def trace(
     if quiet:
         click.echo(console.input_line(traced))
     else:
-        from tm2tfr.export.tables import table
+        from tm2tfr.tables.table import table
 
         click.echo(colour.judged(table(traced, "text", elide=None if everything else 40)))
     click.echo(colour.judged(console.verdict(traced, subject)))
@@ -143,9 +144,9 @@ def table(
     temperature: str | None,
 ) -> None:
     """Export the chapter's table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
-    from tm2tfr.export.places import check_file
-    from tm2tfr.export.tables import format_for
-    from tm2tfr.export.tables import table as table_of
+    from tm2tfr.places import check_file
+    from tm2tfr.tables.table import format_for
+    from tm2tfr.tables.table import table as table_of
 
     named = format or (format_for(output) if output else "text")
     if named is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from click.exceptions import NoSuchOption
 
-from tm2tfr import console
+from tm2tfr.cli import console
 from tm2tfr.errors import UsageError, did_you_mean
 
 

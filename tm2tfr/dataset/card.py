@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tm2tfr._version import __version__
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.export.markdown import escaped
+from tm2tfr.text.markdown import escaped
 
 COLUMNS = {
     "machine": "the machine's name; `machines.jsonl` has each machine and its vocabulary",

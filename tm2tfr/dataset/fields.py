@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.machine.formats.draft import Draft
-from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
+from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
 
 MOST = 10**15 - 1
 """Numbers have at most 15 digits."""

@@ -16,10 +16,10 @@ from tm2tfr.errors import Tm2tfrError, visible
 from tm2tfr.machine.formats.bbchallenge import is_argument
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.loaded import stem
-from tm2tfr.machine.formats.nodes import Map, Node, Scalar, compose, kind
-from tm2tfr.machine.formats.source import Log, decoded
 from tm2tfr.machine.library import load_with_warnings, shipped
 from tm2tfr.machine.spec import MOVES, TAPES, Machine
+from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.text.source import Log, decoded
 
 KEYS = (
     "name",

@@ -20,11 +20,11 @@ from tm2tfr.engines.fast import MISSING, Fast, available
 from tm2tfr.errors import EngineError
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
-from tm2tfr.trace.blocks import RowBlock
+from tm2tfr.runs.blocks import RowBlock
 from tm2tfr.trace.check import Trace, check
 
 if TYPE_CHECKING:
-    from tm2tfr.trace.long_run import LongRun
+    from tm2tfr.runs.long_run import LongRun
 
 Codes = NDArray[np.int32]
 
@@ -85,7 +85,7 @@ class Runs:
         return Run(trace, answers[len(word) :])
 
     def _fast(self, word: str) -> tuple[Trace, Codes]:
-        from tm2tfr.trace.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)
+        from tm2tfr.runs.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)
 
         if self._long is None:
             self._long = LongRun(self.decoder, word, machine=self.machine, max_steps=self._how.max_steps)

@@ -30,8 +30,8 @@ from typing import Literal
 
 import numpy as np
 
+from tm2tfr.engines.dependence import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO, Classes, Sources, rows_of, sources
 from tm2tfr.engines.overflow import reach
-from tm2tfr.engines.sources import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO, Classes, Sources, rows_of, sources
 from tm2tfr.transformer.weights import Decoder, Head
 
 Kind = Literal["mean", "position", "latest", "scan"]

@@ -11,9 +11,9 @@ from tm2tfr.explorer.record import PER_POSITION, Attended, Column, Recording
 from tm2tfr.explorer.words import EQUATIONS, moves, score
 from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.machine.spec import Machine
+from tm2tfr.tables.sheet import plain, shower
 from tm2tfr.trace.check import Divergence
 from tm2tfr.trace.rows import Row
-from tm2tfr.trace.sheet import plain, shower
 from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.weights import Head, Layer
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from tm2tfr.errors import NotFoundError, ReadError, SpecWarning, did_you_mean
 from tm2tfr.machine.formats import bbchallenge, registry
 from tm2tfr.machine.formats.loaded import Loaded
-from tm2tfr.machine.formats.source import MAX_BYTES
 from tm2tfr.machine.spec import Machine
+from tm2tfr.text.source import MAX_BYTES
 
 STDIN = "-"
 

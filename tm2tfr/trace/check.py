@@ -15,9 +15,9 @@ from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.ending import STOP, wrong_ending
-from tm2tfr.trace.reference import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.trace.rows import CHECKED, Row, rows
 from tm2tfr.trace.specification import Specification, known
+from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
 
@@ -116,7 +116,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """Return the chapter's table with the result of the check, for notebooks."""
-        from tm2tfr.trace.html import summary  # noqa: PLC0415
+        from tm2tfr.tables.html import summary  # noqa: PLC0415
 
         return summary(self)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.cause import Cause
-from tm2tfr.trace.reference import VERDICT_TOKENS
+from tm2tfr.trace.truth import VERDICT_TOKENS
 from tm2tfr.transformer.weights import Decoder
 
 STOP = "stop"

@@ -8,8 +8,9 @@ import pytest
 
 from tests.machine.formats.golden import FOLDER, Case, cases, said
 from tm2tfr.errors import SpecError
-from tm2tfr.machine.formats import native, nodes
-from tm2tfr.machine.formats.source import MAX_BYTES, MOST_DIAGNOSTICS
+from tm2tfr.machine.formats import native
+from tm2tfr.text import nodes
+from tm2tfr.text.source import MAX_BYTES, MOST_DIAGNOSTICS
 
 GOLDEN = [(path.stem, case) for path in sorted(FOLDER.glob("*.txt")) for case in cases(path)]
 

@@ -11,8 +11,9 @@ import pytest
 
 from tests.machine.formats.golden import FOLDER, cases
 from tm2tfr.errors import SpecError
-from tm2tfr.machine.formats import native, nodes
+from tm2tfr.machine.formats import native
 from tm2tfr.machine.library import shipped, shipped_text
+from tm2tfr.text import nodes
 
 DOCUMENTS = int(os.environ.get("TM2TFR_FUZZ", "22000"))
 """How many; each batch of them has a seed of its own."""

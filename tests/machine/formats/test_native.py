@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tests.strategies import machines
 from tm2tfr.errors import SpecError
-from tm2tfr.machine.formats import native, nodes
+from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Example, Machine, Rule
+from tm2tfr.text import nodes
 
 HEAD = "blank: ' '\nstart state: a\n"
 LOADERS = {loader.__name__: (loader,) for loader in nodes.LOADERS}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import machines, machines_with_inputs
 from tm2tfr.errors import ConversionError
 from tm2tfr.machine.formats import automata_lib, registry
-from tm2tfr.machine.formats.exact import left_at_the_edge, renamed
+from tm2tfr.machine.formats.lossless import left_at_the_edge, renamed
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine

@@ -3,7 +3,7 @@
 A lookup scores position j by ``(h² - (h-j)²)/(i+1)``, so that the best is ahead by ``1/(i+1)``. The latest write has
 ``h² - (h-k_j)² + j/(2(i+1))``: other cells are behind by at least 1, less a tie-break of 1/2, and earlier writes of the
 same cell by at least ``1/(2(i+1))``. If the cell was never written, there is only one nearest cell: the cells visited
-are contiguous, so they all lie to one side. `tm2tfr.trace.softness` checks this on a run.
+are contiguous, so they all lie to one side. `tm2tfr.softness.measure` checks this on a run.
 """
 
 from __future__ import annotations

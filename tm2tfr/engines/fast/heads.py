@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.engines.dependence import TOKEN, Classes, Sources, rows_of
 from tm2tfr.engines.fast.arrays import (
     KINDS,
     OF_POSITION,
@@ -22,7 +23,6 @@ from tm2tfr.engines.fast.arrays import (
     token_values,
 )
 from tm2tfr.engines.recognise import Recognition, Terms, combination
-from tm2tfr.engines.sources import TOKEN, Classes, Sources, rows_of
 from tm2tfr.transformer.weights import Decoder, Head
 
 KEY, SQUARE, PURE, OTHER = range(4)

@@ -16,6 +16,7 @@ from math import isfinite, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.engines.dependence import TOKEN, Classes, Sources, rows_of, sources
 from tm2tfr.engines.fast.arrays import (
     FEATURES,
     Body,
@@ -32,7 +33,6 @@ from tm2tfr.engines.fast.arrays import (
 )
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.recognise import Recognition
-from tm2tfr.engines.sources import TOKEN, Classes, Sources, rows_of, sources
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tm2tfr.errors import listing
 from tm2tfr.machine.formats.draft import Draft
-from tm2tfr.machine.formats.source import Mark
 from tm2tfr.machine.reach import dead_states, reachable_states, unread_symbols
 from tm2tfr.machine.spec import Machine
+from tm2tfr.text.source import Mark
 
 _RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError
-from tm2tfr.machine.formats.exact import Translation, Written, two_way, with_verdicts
+from tm2tfr.machine.formats.lossless import Translation, Written, two_way, with_verdicts
 from tm2tfr.machine.spec import Machine, Rule
 
 MOVES = {"L": -1, "N": 0, "R": +1}

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from tm2tfr.machine.formats.draft import Draft
-from tm2tfr.machine.formats.exact import Translation, Written, letter, renamed, two_way, without_stays
 from tm2tfr.machine.formats.loaded import Loaded, stem
-from tm2tfr.machine.formats.nodes import Node
-from tm2tfr.machine.formats.source import Log, Mark, Source
+from tm2tfr.machine.formats.lossless import Translation, Written, letter, renamed, two_way, without_stays
 from tm2tfr.machine.spec import Machine, Rule
+from tm2tfr.text.nodes import Node
+from tm2tfr.text.source import Log, Mark, Source
 
 LETTERS = string.ascii_uppercase
 HALT = "Z"

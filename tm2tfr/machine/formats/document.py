@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from tm2tfr.machine.formats.draft import Draft, Fields
-from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.machine.formats.rules import Table
 from tm2tfr.machine.spec import OUTCOMES, Example
+from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
 
 TEXTS: Mapping[str, str] = {
     "name": "name",

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from tm2tfr.errors import did_you_mean
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.loaded import Loaded, stem
-from tm2tfr.machine.formats.nodes import Node, Scalar
-from tm2tfr.machine.formats.source import Log, Mark, Source
 from tm2tfr.machine.spec import MOVES, Rule
+from tm2tfr.text.nodes import Node, Scalar
+from tm2tfr.text.source import Log, Mark, Source
 
 BLANK, ANY = "_", "?"
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "num_tapes")

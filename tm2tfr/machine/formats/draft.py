@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from tm2tfr.errors import Span, did_you_mean
-from tm2tfr.machine.formats.nodes import List, Map, Node, Scalar, kind
-from tm2tfr.machine.formats.source import MOST_DIAGNOSTICS, Log, Mark
 from tm2tfr.machine.spec import Machine, MachineError, Problem
+from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
+from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
 
 Path = tuple[str, ...]
 Fields = dict[str, tuple[Scalar, Node]]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from tm2tfr.machine.formats.draft import Draft
-from tm2tfr.machine.formats.exact import (
+from tm2tfr.machine.formats.loaded import Loaded, stem
+from tm2tfr.machine.formats.lossless import (
     Translation,
     Written,
     letter,
@@ -25,13 +26,12 @@ from tm2tfr.machine.formats.exact import (
     with_symbols,
     with_verdicts,
 )
-from tm2tfr.machine.formats.loaded import Loaded, stem
-from tm2tfr.machine.formats.nodes import Node
-from tm2tfr.machine.formats.source import Log, Source
 from tm2tfr.machine.spec import MOVES, Machine, Rule
+from tm2tfr.text.nodes import Node
+from tm2tfr.text.source import Log, Source
 
 if TYPE_CHECKING:
-    from tm2tfr.machine.formats import xml
+    from tm2tfr.text import xml
 
 SQUARE = "□"  # how JFLAP draws the blank
 BLANKS = ("_", SQUARE, "␣", " ", "▢", "◻")
@@ -52,7 +52,7 @@ def read(source: Source) -> Loaded:
     Raises:
         SpecError: with every error.
     """
-    from tm2tfr.machine.formats import xml  # noqa: PLC0415  (defusedxml is needed for nothing else)
+    from tm2tfr.text import xml  # noqa: PLC0415  (defusedxml is needed for nothing else)
 
     document = xml.parse(source)
     draft = Draft(Log(source), values={"name": stem(source.file)})

@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 from tm2tfr.errors import visible
 from tm2tfr.machine.formats.draft import Draft
-from tm2tfr.machine.formats.exact import (
+from tm2tfr.machine.formats.loaded import Loaded, stem
+from tm2tfr.machine.formats.lossless import (
     Translation,
     Written,
     renumbered,
     with_states,
     with_symbols,
 )
-from tm2tfr.machine.formats.loaded import Loaded, stem
-from tm2tfr.machine.formats.nodes import Node
-from tm2tfr.machine.formats.source import Log, Mark, Source
 from tm2tfr.machine.spec import TAPES, Machine, Rule
+from tm2tfr.text.nodes import Node
+from tm2tfr.text.source import Log, Mark, Source
 
 START, BLANK, ANY = "0", "_", "*"
 ACCEPT, REJECT, HALT = "halt-accept", "halt-reject", "halt"

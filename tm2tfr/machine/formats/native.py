@@ -11,9 +11,9 @@ from tm2tfr.machine.formats.advice import advise
 from tm2tfr.machine.formats.document import read_document
 from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.loaded import Loaded, stem
-from tm2tfr.machine.formats.nodes import Map, Node, Scalar, compose, kind
-from tm2tfr.machine.formats.source import Log, Source, decoded
 from tm2tfr.machine.formats.writer import write
+from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.text.source import Log, Source, decoded
 
 __all__ = ["Loaded", "read", "write"]
 

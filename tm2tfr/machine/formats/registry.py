@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, cast
 
 from tm2tfr.errors import ConversionError, did_you_mean
 from tm2tfr.machine.formats import native
-from tm2tfr.machine.formats.exact import Written
 from tm2tfr.machine.formats.loaded import Loaded
-from tm2tfr.machine.formats.source import Source, decoded
+from tm2tfr.machine.formats.lossless import Written
 from tm2tfr.machine.spec import Machine
+from tm2tfr.text.source import Source, decoded
 
 
 class Format(NamedTuple):

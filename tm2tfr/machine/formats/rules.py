@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tm2tfr.machine.formats.draft import Draft
-from tm2tfr.machine.formats.nodes import Map, Node, Scalar, kind
 from tm2tfr.machine.spec import Rule
+from tm2tfr.text.nodes import Map, Node, Scalar, kind
 
 LETTERS: Mapping[str, int] = {"L": -1, "R": +1, "S": 0, "N": 0}
 """The moves; N is how later versions of turingmachine.io spell S."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tm2tfr.machine.formats import writer
-from tm2tfr.machine.formats.exact import Translation, Written, two_way, with_states, without_stays
+from tm2tfr.machine.formats.lossless import Translation, Written, two_way, with_states, without_stays
 from tm2tfr.machine.spec import Machine
 
 ACCEPT = "accept"

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby, product
 
-from tm2tfr.machine.formats.source import escape
 from tm2tfr.machine.spec import MOVE_LETTERS, Example, Machine, Rule
+from tm2tfr.text.source import escape
 
 _PLAIN = re.compile("[A-Za-z][A-Za-z0-9_-]*|_|[0-9]")
 _TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

@@ -1,0 +1,82 @@
+"""What the tests of plain exports share: the programs, skipped where they are missing, and machines to try."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tm2tfr.machine.library import load
+from tm2tfr.machine.simulator import Simulation
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.comparison import Model
+from tm2tfr.targets.matrices.documents import names
+from tm2tfr.targets.matrices.export import Program
+from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.targets.matrices.tensors import tensors
+from tm2tfr.trace.truth import reference_rows
+from tm2tfr.transformer.weights import Decoder
+
+HAS_TORCH = find_spec("torch") is not None
+HAS_ONNX = find_spec("onnx") is not None and find_spec("onnxruntime") is not None
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed: pip install 'tm2tfr[torch]'")
+needs_onnx = pytest.mark.skipif(not HAS_ONNX, reason="onnx and onnxruntime are not installed: pip install 'tm2tfr[onnx]'")
+BOTH = [pytest.param("torch", marks=needs_torch), pytest.param("onnx", marks=needs_onnx)]
+
+LONG = {
+    "chapter": "1" * 500,
+    "binary-increment": "1" * 520,
+    "palindromes": "a" * 43,
+    "busy-beaver-5": "",
+}
+"""Machines with a word on which they run beyond 1,024 positions; the last three have two-way tapes."""
+
+
+def program(name: str) -> Program:
+    found: Program = import_module(f"tm2tfr.targets.{name}.target").PROGRAM
+    return found
+
+
+def tokens_of(machine: Machine | str, word: str, positions: int) -> tuple[list[str], list[str]]:
+    """Return the simulator's tokens and answers, at most so many."""
+    machine = load(machine) if isinstance(machine, str) else machine
+    rows = islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions)
+    pairs = [(str(row.x), row.y) for row in rows]
+    return [x for x, _ in pairs], [y for _, y in pairs]
+
+
+def answers_of(name: str, decoder: Decoder, dtype: str = "float64") -> Callable[[Sequence[int]], list[int]]:
+    """Return what runs `decoder`, whatever it computes, in a program: tokens to the tokens of maximal logit."""
+    recipe = Recipe(positions=200, max_head=199, dtype=dtype)
+    named = names(decoder, recipe, program(name).format)
+    if name == "torch":
+        import torch
+
+        from tm2tfr.targets.torch.model import Decoder as Module
+
+        module = Module(named, {path: torch.tensor(array) for path, array in tensors(decoder, dtype).items()})
+        return lambda tokens: module(torch.tensor(list(tokens))).argmax(dim=-1).tolist()
+    import numpy as np
+    import onnxruntime
+
+    from tm2tfr.targets.onnx.graph import built
+
+    session = onnxruntime.InferenceSession(built(decoder, recipe, named).SerializeToString())
+    return lambda tokens: session.run(["logits"], {"input_ids": np.array([tokens])})[0][0].argmax(axis=-1).tolist()
+
+
+def loaded(name: str, folder: Path, **options: Any) -> Model:
+    return program(name).load(folder, **options)
+
+
+def rewritten(folder: Path, file: str, change: Callable[[Any], None]) -> None:
+    """Change a JSON file."""
+    value = json.loads((folder / file).read_text(encoding="utf-8"))
+    change(value)
+    (folder / file).write_text(json.dumps(value), encoding="utf-8")

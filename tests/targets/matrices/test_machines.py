@@ -1,0 +1,228 @@
+"""Machines in PyTorch and in ONNX Runtime, beside the simulator, and weights that were broken beside the dense engine."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.machines import rewriter, runner
+from tests.engines.test_fast_sabotage import compiled, mutated, slow
+from tests.targets.matrices.programs import BOTH, LONG, answers_of, loaded, needs_torch, tokens_of
+from tests.targets.matrices.programs import program as program_called
+from tm2tfr.api.exchange import export_to
+from tm2tfr.compiler.turing import compile_machine
+from tm2tfr.engines.dense import Dense, Float
+from tm2tfr.machine.library import load, shipped
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.comparison import compared
+from tm2tfr.targets.matrices.documents import as_json, names
+from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
+
+
+def exact(
+    program: str, machine: Machine, word: str, folder: Path, positions: int, *, made: int | None = None, **options: Any
+) -> None:
+    """Export, run given the simulator's tokens, and generated to position `made`, and compare every token."""
+    done = export_to(program, machine, folder, positions=positions, verify=False, **options)
+    model = loaded(program, done.folder)
+    model.longest_generated = positions if made is None else made
+    run = compared(model, compile_machine(machine).vocabulary, machine, word, positions)
+    assert (run.difference, len(run.tokens), run.generated) == (None, positions, model.longest_generated)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", LONG)
+def test_exact_to_1024_positions_in_float64(program: str, name: str, tmp_path: Path) -> None:
+    made = 540 if program == "onnx" and name != "busy-beaver-5" else 1024  # to generate one token is a whole pass there
+    exact(program, load(name), LONG[name], tmp_path / "x", 1024, made=made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", ["palindromes", "busy-beaver-5"])
+def test_exact_to_1024_positions_in_float32_as_far_as_heads_may_go(program: str, name: str, tmp_path: Path) -> None:
+    exact(program, load(name), LONG[name], tmp_path / "x", 1024, made=500, dtype="float32", max_head=63)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+def test_at_the_very_limits_of_float32(program: str, tmp_path: Path) -> None:
+    exact(program, runner(), "", tmp_path / "x", 161, dtype="float32")
+    exact(program, runner("one-way"), "", tmp_path / "x", 161, dtype="float32")
+    exact(program, rewriter(), "1" * 59, tmp_path / "x", 1023, made=400, dtype="float32", max_head=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_machine_verifies_itself(program: str, name: str, tmp_path: Path) -> None:
+    for dtype in ("float64", "float32"):
+        said = str(export_to(program, name, tmp_path / "x", positions=100, dtype=dtype)).splitlines()
+        assert said[1].startswith("certified: for every input and every run with at most 100 positions, greedy")
+        assert " tokens, all the simulator's" in said[2]
+
+
+@pytest.mark.slow
+@needs_torch
+def test_10_000_positions_in_torch(tmp_path: Path) -> None:
+    machine = load("busy-beaver-5")
+    done = export_to("torch", machine, tmp_path / "x", positions=10_000, verify=False)
+    model = loaded("torch", done.folder)
+    model.longest_generated = 0
+    run = compared(model, compile_machine(machine).vocabulary, machine, "", 10_000)
+    assert (run.difference, len(run.tokens)) == (None, 10_000)
+
+
+@needs_torch
+def test_on_a_gpu(tmp_path: Path) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device: this test needs an NVIDIA GPU")
+    machine = load("busy-beaver-5")
+    for dtype, positions, head in (("float64", 10_000, None), ("float32", 1000, 63)):
+        done = export_to("torch", machine, tmp_path / "x", positions=positions, max_head=head, dtype=dtype, verify=False)
+        model = loaded("torch", done.folder, device="cuda")
+        model.longest_generated = 1000
+        run = compared(model, compile_machine(machine).vocabulary, machine, "", positions)
+        assert (run.difference, len(run.tokens), run.generated) == (None, positions, 1000)
+
+
+# ── sabotage ────────────────────────────────────────────────────────────────────────────────────────────────
+def one_weight_broken(name: str, path: str) -> Decoder:
+    decoder, _ = compiled(name)
+    matrix = matrices(decoder)[path]
+    row, column, value = next(matrix.entries())
+    return replaced(decoder, {path: matrix.with_entry(row, column, -value)})
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "token_embedding",
+        "unembedding",
+        "layers.1.feed_forward.input",
+        "layers.2.heads.0.output",
+        "layers.3.heads.0.query",
+        "layers.4.heads.0.key",
+        "layers.4.heads.0.value",
+        "layers.5.feed_forward.input_bias",
+        "layers.6.feed_forward.output",
+    ],
+)
+def test_one_broken_weight_gives_the_dense_engines_wrong_tokens(program: str, path: str) -> None:
+    right, given = compiled("chapter")
+    broken = one_weight_broken("chapter", path)
+    wrong = slow(broken, given)
+    assert wrong != slow(right, given)
+    fed = [*given, *wrong[len(given) - 1 : -1]]
+    assert answers_of(program, broken)(fed) == wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-4", "palindromes"])
+def test_random_sabotage_gives_the_dense_engines_wrong_tokens(program: str, name: str) -> None:
+    decoder, given = compiled(name)
+    right, chance, wrong = slow(decoder, given), random.Random(f"plain {name}"), 0
+    for n in range(40):
+        broken, where = mutated(decoder, chance, times=1 + n % 2)
+        wanted = slow(broken, given)
+        fed = [*given, *wanted[len(given) - 1 : -1]]
+        assert answers_of(program, broken)(fed) == wanted, where
+        wrong += wanted != right
+    assert wrong > 15, "many mutations should matter"
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize(
+    ("path", "row", "column"),
+    [
+        ("unembedding_bias", 3, 0),
+        ("layers.4.feed_forward.output_bias", "h", 0),
+        ("layers.3.heads.1.value", 0, "e_x(h)[1]"),  # which the head beside it writes: nobody reads that here
+        ("layers.2.heads.0.value", 0, "e_x[1]"),  # of a head without scores: the mean of all positions
+        ("layers.4.heads.0.output", "h", 1),
+    ],
+)
+def test_weights_that_the_compiler_leaves_0_count(
+    program: str, path: str, row: int | str, column: int | str, tmp_path: Path
+) -> None:
+    decoder = compile_machine(load("chapter"))
+    at = [decoder.layout.index(place) if isinstance(place, str) else place for place in (row, column)]
+    matrix = matrices(decoder)[path]
+    assert matrix.dense()[at[0], at[1]] == 0
+    as_the_dense_engine(program, replaced(decoder, {path: matrix.with_entry(at[0], at[1], 8.0)}), tmp_path)
+
+
+@pytest.mark.parametrize("program", BOTH)
+def test_scores_are_added_up_in_the_order_of_their_components(program: str, tmp_path: Path) -> None:
+    """Beside two large terms that cancel, the tie-break is seen only if it is added last: with 0."""
+    decoder = compile_machine(load("chapter"))
+    one, head = decoder.layout.index("1"), "layers.4.heads.0"
+    forms: dict[str, Matrix] = {}
+    for part, rows in (("query", (2.0**60, -(2.0**60))), ("key", (1.0, 1.0))):
+        matrix = matrices(decoder)[f"{head}.{part}"]
+        kept = {(row, column): value for row, column, value in matrix.entries() if row == 2}
+        forms[f"{head}.{part}"] = Matrix.from_entries(matrix.shape, {**kept, (0, one): rows[0], (1, one): rows[1]})
+    streams = as_the_dense_engine(program, replaced(decoder, forms), tmp_path)
+    assert (
+        streams[4][:, decoder.layout.index("h_{j*-1}")].tolist() == streams[3][:, decoder.layout.index("h_{i-1}")].tolist()
+    )
+
+
+def as_the_dense_engine(program: str, changed: Decoder, tmp_path: Path) -> Any:
+    """Compare a decoder that need not be right with the dense engine, on the chapter's run on 11; return its streams."""
+    recipe = Recipe(positions=30, max_head=29)
+    files = program_called(program).files(changed, load("chapter"), recipe, names(changed, recipe, "any"))
+    for name, content in {**files, "tm2tfr.json": as_json(names(changed, recipe, "any"))}.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    tokens = [changed.vocabulary.index(token) for token in tokens_of("chapter", "11", 30)[0]]
+    model, session, answers, streams = loaded(program, tmp_path), Dense().start(changed), [], []
+    for token in tokens:
+        stages = Stages()
+        session.feed(token, stages)
+        answers.append(int(session.logits.argmax()))
+        streams.append(stages.kept)
+    found = model.streams(tokens)
+    assert model.answers(tokens) == answers
+    assert np.array_equal(found, np.array(streams).transpose(1, 0, 2))
+    return found
+
+
+class Stages:
+    """Keeps the stream of the dense engine before the first layer and after each."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        if part in ("embedding", "feed_forward"):
+            self.kept.append(residual)
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["busy-beaver-5", "chapter"])
+def test_the_streams_are_the_dense_engines_bit_for_bit(program: str, name: str, dtype: Float, tmp_path: Path) -> None:
+    machine, word = load(name), {"chapter": "1" * 60}.get(name, "")
+    decoder = compile_machine(machine)
+    done = export_to(program, machine, tmp_path / "x", positions=150, dtype=dtype, verify=False)
+    tokens = [decoder.vocabulary.index(token) for token in tokens_of(machine, word, 150)[0]]
+    found, session = loaded(program, done.folder).streams(tokens), Dense(dtype).start(decoder)
+    for i, token in enumerate(tokens):
+        stages = Stages()
+        session.feed(token, stages)
+        assert np.array_equal(found[:, i], np.array(stages.kept, dtype=float)), i

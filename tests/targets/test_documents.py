@@ -1,0 +1,159 @@
+"""Every command and every example of the model cards, and of the page on exports, run as it is shown."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.readme import ROOT, shown
+from tm2tfr.api.exchange import export_to
+from tm2tfr.cli import main
+from tm2tfr.machine.library import load
+from tm2tfr.machine.simulator import Simulation
+from tm2tfr.machine.spec import Machine, Rule
+from tm2tfr.trace.truth import reference_rows
+
+PAGE = ROOT / "docs" / "how-to" / "exports.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDED = {"gpt2": ("transformers",), "lens": ("transformer_lens",), "torch": ("torch",), "onnx": ("onnx", "onnxruntime")}
+ODD = "-BOS\\'\"$B[UNK] `x`".replace(" ", "")
+"""A word that a shell and a tokenizer may take for something else."""
+
+
+def there(*targets: str) -> pytest.MarkDecorator:
+    missing = [name for target in targets for name in NEEDED[target] if find_spec(name) is None]
+    return pytest.mark.skipif(
+        bool(missing), reason=f"{' and '.join(missing)} not installed: pip install 'tm2tfr[lens,onnx]'"
+    )
+
+
+def odd() -> Machine:
+    """Return a machine that goes once over `ODD`."""
+    rules = {("s", a): Rule("s", "x", 1) for a in dict.fromkeys(ODD)}
+    return Machine(transitions={**rules, ("s", "_"): Rule("end", "_", -1)}, start="s", blank="_", input=ODD, name="odd")
+
+
+def run_of(machine: Machine, word: str) -> list[str]:
+    """Return the tokens of the simulator's run, the verdict included."""
+    rows = list(reference_rows(machine, word, Simulation(machine, word, max_steps=100)))
+    return [*(str(row.x) for row in rows), rows[-1].y]
+
+
+class Reader:
+    """Does what a text says, in this process: whatever is imported is imported once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.variables: dict[str, Any] = {}
+
+    def python(self, text: str, folder: str | Path = ".") -> str:
+        """Run Python in a directory, in which it may import, and return what it prints; variables stay."""
+        with self._monkeypatch.context() as here:
+            here.chdir(folder)
+            here.syspath_prepend(Path.cwd())
+            here.delitem(sys.modules, "model", raising=False)
+            here.setattr(sys, "dont_write_bytecode", False)  # as it is for a reader
+            exec(text, self.variables)
+            sys.modules.pop("model", None)
+        return self._capsys.readouterr().out
+
+    def shell(self, text: str, folder: str | Path = ".") -> list[str]:
+        """Run commands in a directory, and return what each prints, and its exit code where it is not 0."""
+        printed = []
+        with self._monkeypatch.context() as here:
+            here.chdir(folder)
+            for line in text.splitlines():
+                program, *arguments = shlex.split(line, comments=True)
+                code: Any = 0
+                try:
+                    if program == "cd":
+                        here.chdir(*arguments)
+                    elif program == "tm2tfr":
+                        main(arguments)
+                    else:
+                        assert program == "python", f"{line}: teach this test to run it"
+                        here.setattr(sys, "argv", arguments)
+                        runpy.run_path(arguments[0], run_name="__main__")
+                except SystemExit as end:
+                    code = end.code
+                printed.append(self._capsys.readouterr().out + (f"exit {code}\n" if code else ""))
+        return printed
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Reader:
+    return Reader(monkeypatch, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("to", [pytest.param(name, marks=there(name)) for name in NEEDED])
+@pytest.mark.parametrize("machine", [load("chapter"), odd()], ids=lambda machine: machine.name)
+def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_path: Path) -> None:
+    export_to(to, machine, tmp_path / "x", positions=64, verify=False)
+    card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
+    run = run_of(machine, machine.input or "")
+    statement = "For every input and every run with at most 64 positions, greedy generation in float64 gives exactly the m"
+    assert statement in card
+    for language, text in BLOCK.findall(card):
+        if language == "sh":
+            assert reader.shell(text, tmp_path / "x") == [" ".join(run) + "\n"] * len(text.splitlines())
+        elif "run_with_cache" in text:
+            h = reader.python(text, tmp_path / "x").replace(" ", "")
+            assert "[0.,0.,0.,0.,1.,2.,1.,0.,1.,1.]" in h or machine.name == "odd"
+        else:
+            assert language == "python"
+            printed = {"lens": f"{run}\n", "torch": " ".join(run[run.index("BOS") + 1 :]) + "\n"}
+            assert reader.python(text, tmp_path / "x") == printed.get(to, " ".join(run) + "\n")
+    ((_, command),) = re.findall(r"^\*\*How to check it\.\*\* (`+) ?(.*?) ?\1 compares", card, re.MULTILINE)
+    (said,) = reader.shell(command, tmp_path / "x")
+    assert said.splitlines()[-1] == f"yes: this checkpoint is {machine.name}"
+    assert said.splitlines()[1].startswith(f"run: {machine.input!r}, ")
+
+
+def test_how_far_runs_are_generated_is_what_the_page_says() -> None:
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    longest = {to: import_module(f"tm2tfr.targets.{to}.running").Running.longest_generated for to in NEEDED}
+    assert f"runs are generated up to position {longest['lens']}, and continue with the simulator's tokens" in text
+    assert f"1,024 in ONNX Runtime, of which the first {longest['onnx']} were generated" in text
+    assert "all shipped machines on their examples, up to 2,048 generated positions in PyTorch" in text
+    assert (longest["gpt2"], longest["torch"]) == (2048, 20_000)
+
+
+@pytest.mark.slow
+@there(*NEEDED)
+@pytest.mark.filterwarnings("ignore")  # theirs
+def test_the_page_on_exports_is_true(reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    blocks = {section.partition("\n")[0]: BLOCK.findall(section) for section in sections}
+    texts = {title: [text for language, text in found if language != "console"] for title, found in blocks.items()}
+    assert [len(texts[title]) for title in ("GPT-2", "TransformerLens", "Plain PyTorch", "ONNX")] == [1, 1, 2, 1]
+    assert sum(map(len, texts.values())) == 5, "run the new one here"
+    for language, text in (block for found in blocks.values() for block in found):
+        if language == "console":  # what these print is compared in tests/test_readme.py
+            reader.shell("\n".join(command for command, _ in shown(text) if command.startswith("tm2tfr")))
+    reader.shell(*re.findall(r"# after: (tm2tfr export .*)$", texts["ONNX"][0], re.MULTILINE))
+
+    abba, run = run_of(load("palindromes"), "abba"), " ".join(run_of(load("chapter"), "11"))
+    assert reader.python(*texts["GPT-2"]) == " ".join(abba) + "\n"
+    card = (tmp_path / "palindromes-lens" / "README.md").read_text(encoding="utf-8")
+    for _, text in BLOCK.findall(card):
+        reader.python(text, tmp_path / "palindromes-lens")
+    reader.python(texts["TransformerLens"][0])
+    variables = reader.variables
+    assert variables["model"].to_str_tokens(variables["run"][0]) == abba
+    h = [row.h for row in reference_rows(load("palindromes"), "abba", Simulation(load("palindromes"), "abba"))]
+    assert variables["cache"]["resid_post", 2][0, :-1, variables["where"]["h"]].tolist() == h
+    assert reader.shell(texts["Plain PyTorch"][0]) == ["", f"{run}\n", f"{run}\n"]
+    reader.python(texts["Plain PyTorch"][1], tmp_path / "chapter-torch")
+    assert variables["patterns"][0].shape == (3, 3)
+    assert reader.python(*texts["ONNX"]) == "(q0,1,0)\n"

@@ -1,0 +1,121 @@
+"""The list of shipped machines, and the description of one machine: its rules, its examples, and commands to try."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr.cli.colour import styled
+from tm2tfr.cli.console import shown
+from tm2tfr.errors import counted, visible
+
+if TYPE_CHECKING:
+    from tm2tfr.machine.spec import Example, Machine
+
+MOST_RULES = 80
+"""A table of δ with more cells than this is not printed: the state graph is clearer."""
+WIDEST = 100
+"""A wider table of δ is not printed either."""
+
+
+def listed(*, as_json: bool) -> Iterator[str]:
+    """Yield one line per shipped machine."""
+    from tm2tfr.machine.library import load_with_warnings, shipped
+
+    names = shipped()
+    width, room = max(map(len, names)), shutil.get_terminal_size((110, 24)).columns
+    for name in names:
+        machine = load_with_warnings(name).machine
+        states, symbols = len(machine.states), len(machine.tape_alphabet)
+        if as_json:
+            yield json.dumps(_facts(machine), ensure_ascii=False)
+            continue
+        sizes = f"{states:>3} {'states' if states > 1 else 'state':<6} {symbols:>3} symbols"
+        line = f"{name:<{width}}  {machine.tape:<7} {sizes}  {machine.description}"
+        yield line if len(line) <= room or not sys.stdout.isatty() else line[: room - 1] + "…"
+
+
+def _facts(machine: Machine) -> dict[str, Any]:
+    sizes = {"tape": machine.tape, "states": len(machine.states), "symbols": len(machine.tape_alphabet)}
+    return {"name": machine.name, **sizes, "description": machine.description, "source": machine.source}
+
+
+def described(argument: str, machine: Machine, *, as_json: bool) -> Iterator[str]:
+    """Yield the lines that describe a machine, given as `argument`; as JSON, one object."""
+    if as_json:
+        examples = [{k: v for k, v in vars(example).items() if v is not None} for example in machine.examples]
+        rules = [[q, a, *rule] for (q, a), rule in machine.transitions.items()]
+        yield json.dumps({**_facts(machine), "rules": rules, "examples": examples}, ensure_ascii=False)
+        return
+    yield str(machine).strip("<>")
+    for text in (machine.description, f"Source: {machine.source}" if machine.source else ""):
+        yield from _wrapped(text)
+    halting = [f"{verb} in {', '.join(states)}" for verb, states in _verdicts(machine) if states]
+    yield from _wrapped(f"It {', '.join(halting)}." if halting else "")
+    yield ""
+    yield from _rules(argument, machine)
+    if machine.examples:
+        yield ""
+        yield styled("Examples", "bold")
+        width = max(len(shown(example.input)) for example in machine.examples) + 2
+        yield from (f"  {_example(example, width)}" for example in machine.examples)
+    yield ""
+    yield styled("Try", "bold")
+    yield from (f"  {line}" for line in _commands(argument, machine))
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    import textwrap
+
+    if text:
+        width = min(WIDEST, max(40, shutil.get_terminal_size((WIDEST, 24)).columns))
+        yield from map(visible, textwrap.wrap(text, width))
+
+
+def _verdicts(machine: Machine) -> Iterator[tuple[str, tuple[str, ...]]]:
+    accept, reject = machine.accept_states, machine.reject_states
+    yield "accepts", tuple(q for q in machine.states if q in accept)
+    yield "rejects", tuple(q for q in machine.states if q in reject)
+    yield "halts", tuple(q for q in machine.states if q in machine.halting_states and q not in {*accept, *reject})
+
+
+def _rules(argument: str, machine: Machine) -> Iterator[str]:
+    """Yield δ as a table with one row per state that has rules, or if it is large, the command that shows it."""
+    from tm2tfr.machine.spec import MOVE_LETTERS
+
+    states = [q for q in machine.states if q not in machine.halting_states]
+    rows = [["δ", *map(shown, machine.tape_alphabet)]]
+    for q in states:
+        found = [machine.transitions.get((q, a)) for a in machine.tape_alphabet]
+        rows.append([shown(q), *(f"{shown(r.state)},{shown(r.write)},{MOVE_LETTERS[r.move]}" if r else "-" for r in found)])
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    if len(states) * len(machine.tape_alphabet) > MOST_RULES or sum(widths) + 2 * len(widths) > WIDEST:
+        yield f"{counted(len(machine.transitions), 'rule')}: see {_command('convert', argument)}"
+        return
+    yield from ("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _example(example: Example, width: int) -> str:
+    steps = "" if example.steps is None else f"  {counted(example.steps, 'step')}"
+    tape = "" if example.tape is None else f"  final tape '{shown(example.tape)}'"
+    word = f"'{shown(example.input)}'"
+    return f"{word:<{width}}  {example.outcome:<6}{steps}{tape}".rstrip()
+
+
+def _commands(argument: str, machine: Machine) -> Iterator[str]:
+    """Yield commands to paste."""
+    from tm2tfr.api.runs import default_input
+
+    first = next((example.input for example in machine.examples if example.input), default_input(machine))
+    yield _command("trace", argument, "--input", first)
+    yield _command("check", argument)
+    yield _command("graph", argument, "-o", f"{machine.name}.svg")
+
+
+def _command(*words: str) -> str:
+    from tm2tfr.text.markdown import quoted
+
+    return " ".join(["tm2tfr", *map(quoted, words)])

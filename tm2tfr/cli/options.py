@@ -1,0 +1,152 @@
+"""The options of the command line: their choices, their help, and their panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from tm2tfr.cli.arguments import COUNT, FILE, MACHINE, ONE_OR_MORE, SECONDS, OneOf
+
+ENGINES = ("auto", "dense", "exact", "fast")
+CERTIFIED = ("dense", "fast", "exact")
+DTYPES = ("float64", "float32")
+BOUNDARIES = ("repaired", "chapter")
+ATTENTIONS = ("average-hard", "softmax")
+TABLE_FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
+EXPORT_TARGETS = ("gpt2", "lens", "torch", "onnx")
+REPORT_FORMATS = ("text", "json")
+SOFT_FORMATS = ("text", "csv", "json")
+
+MAX_STEPS = 10_000
+"""The default limit on the steps of a run."""
+RUN, LONG_RUNS, CONSTRUCTION = "Running", "Long runs", "The construction"
+"""The panels of a command's help; an option without a panel is listed first, under "Options"."""
+
+MACHINE_HELP = (
+    "A machine file, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge text such as 1RB1LB_1LA1RZ, "
+    "or '-' for standard input"
+)
+
+Declared = Callable[[Any], Any]
+"""The type that `option` and the other functions here return: a decorator of a command."""
+
+
+class Option(click.Option):
+    """An option in a panel of the help; it can have older names, which still work but are not shown."""
+
+    def __init__(self, *args: Any, panel: str = "", older: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.panel, self.older = panel, tuple(older)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the line of the help, without the older names."""
+        known = self.opts
+        self.opts = [name for name in known if name not in self.older]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = known
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return the name of this option in messages: its long name."""
+        shown = [name for name in self.opts if name not in self.older]
+        return next((name for name in shown if name.startswith("--")), shown[0])
+
+
+class Argument(click.Argument):
+    """An argument with its own line of help."""
+
+    def __init__(self, *args: Any, help: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.words = help
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the line of the help."""
+        return self.human_readable_name.upper(), self.words
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return the name of this argument in messages."""
+        return self.human_readable_name.upper()
+
+
+def option(*names: str, **kwargs: Any) -> Declared:
+    """Declare an option of a command, see `Option`."""
+    return click.option(*names, cls=Option, **kwargs)
+
+
+def argument(name: str, **kwargs: Any) -> Declared:
+    """Declare an argument of a command, see `Argument`."""
+    return click.argument(name, cls=Argument, **kwargs)
+
+
+def machine(help: str, **kwargs: Any) -> Declared:
+    """Declare the machine that a command takes."""
+    return argument("machine", type=MACHINE, help=help, **kwargs)
+
+
+def file(*names: str, **kwargs: Any) -> Declared:
+    """Declare an option that names a file; the shell completes it."""
+    return option(*names, **{"type": FILE, "metavar": "FILE", **kwargs})
+
+
+def choice(*names: str, of: Sequence[str], **kwargs: Any) -> Declared:
+    """Declare an option that takes one of several words."""
+    return option(*names, type=OneOf(of), **kwargs)
+
+
+def count(*names: str, least: int = 0, **kwargs: Any) -> Declared:
+    """Declare an option that takes a whole number."""
+    return option(*names, type=ONE_OR_MORE if least else COUNT, **{"metavar": "N", **kwargs})
+
+
+def flag(*names: str, **kwargs: Any) -> Declared:
+    """Declare an option without a value."""
+    return option(*names, is_flag=True, **kwargs)
+
+
+def max_steps(default: int = MAX_STEPS) -> Declared:
+    """Declare the limit of a run."""
+    help = f"Stop after N steps of the machine. Default: {default:,}."
+    return count("--max-steps", default=default, help=help, panel=RUN)
+
+
+subject = machine(f"{MACHINE_HELP}; also a .safetensors file of weights. Default: chapter.", default="chapter")
+word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
+output = file("--output", "-o", help="Write to this file instead of standard output.")
+rows = file(
+    "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file during the run."
+)
+engine = choice(
+    "--engine",
+    of=ENGINES,
+    default="auto",
+    panel=RUN,
+    help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
+)
+dtype = choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
+checkpoint = file("--checkpoint", panel=LONG_RUNS, help="Save the state of the run to this file regularly, and on Ctrl-C.")
+checkpoint_every = option(
+    "--checkpoint-every",
+    type=SECONDS,
+    default=60.0,
+    panel=LONG_RUNS,
+    help="The time between checkpoints. Default: 60.",
+)
+resume = file("--resume", panel=LONG_RUNS, help="Resume the run from this checkpoint.")
+left_boundary = choice(
+    "--left-boundary",
+    of=BOUNDARIES,
+    panel=CONSTRUCTION,
+    help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong.",
+)
+attention = choice(
+    "--attention", of=ATTENTIONS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
+)
+temperature = option(
+    "--temperature",
+    metavar="auto|τ",
+    panel=CONSTRUCTION,
+    help="Softmax: divide queries by it, e.g. 0.001 or 2^-10. auto (default): by Theorem 26 for the run's length.",
+)

@@ -1,0 +1,125 @@
+"""Standard output: data as UTF-8 whatever the console's encoding, text with a note on characters that it cannot show.
+
+Also handles a reader that goes away, and a full disk.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+from tm2tfr.errors import OutputError, counted
+
+_NOTED = "tm2tfr-noted"
+"""The name of the error handler that writes ``?`` for what an encoding lacks, and remembers it."""
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF))
+_missing: dict[str, None] = {}
+
+
+def prepare() -> None:
+    """Make standard output and standard error accept any text: what they cannot show does not cause an error."""
+    codecs.register_error(_NOTED, _note)
+    _missing.clear()
+    if sys.stdout is None:  # closed by the caller: nobody reads it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream, errors in ((sys.stdout, _NOTED), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
+
+
+def _note(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    _missing.update(dict.fromkeys(signs))
+    return "?" * len(signs), error.end
+
+
+def note() -> str | None:
+    """Return the note about characters that could not be shown, once; None if there were none."""
+    if not _missing:
+        return None
+    signs, encoding = list(_missing), getattr(sys.stdout, "encoding", None) or "this console"
+    _missing.clear()
+    others = f" and {counted(len(signs) - 1, 'other character')}" if len(signs) > 1 else ""
+    name = ascii(signs[0]) if ord(signs[0]) > 0xFFFF or not signs[0].isprintable() else f"U+{ord(signs[0]):04X}"
+    what = f"note: {encoding} has no {name}{others}, shown as '?'"
+    return f"{what}: set PYTHONIOENCODING=utf-8, or write to a file with -o"
+
+
+def write_data(text: str) -> None:
+    """Write `text` to standard output: as UTF-8, unless it is a terminal, which has its own encoding.
+
+    Raises:
+        OutputError: if the text contains half a character, which UTF-8 cannot express, or cannot be written.
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or stream.isatty():
+        stream.write(text)
+        stream.flush()
+        return
+    from tm2tfr.files import encoded
+
+    data = encoded(text, "standard output")
+    stream.flush()
+    stream.buffer.write(data)
+    stream.buffer.flush()
+
+
+def full(error: BaseException) -> bool:
+    """Return whether an error says that standard output accepts no more.
+
+    Errors of a file that is written by name are handled in `tm2tfr.files`.
+    """
+    return isinstance(error, OSError) and error.filename is None and error.errno in _FULL
+
+
+def refusal(error: OSError) -> OutputError:
+    """Return the error for a standard output that accepts no more."""
+    from tm2tfr.files import WHY
+
+    known = WHY.get(error.errno or 0)
+    what, remedy = (known[0], known[1]) if known and "{" not in known[0] else (error.strerror or str(error), "redirect it")
+    return OutputError(f"standard output: {what}: {remedy}")
+
+
+def broken(error: BaseException) -> bool:
+    """Return whether an error says that the reader of standard output went away, as in ``tm2tfr machines | head -1``.
+
+    The command line library turns it into a SystemExit.
+    """
+    cause = error.__context__ if isinstance(error, SystemExit) else error
+    return isinstance(cause, OSError) and cause.errno == errno.EPIPE
+
+
+def silence(stream: Any) -> None:
+    """Discard what is still to be written, so that the interpreter does not complain about it on exit."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def decoded(arguments: list[str]) -> list[str]:
+    """Return the arguments with input words decoded as UTF-8, where the locale decoded their bytes differently.
+
+    The names of files stay as they are: the system needs their original bytes.
+    """
+    words = list(arguments)
+    for n, argument in enumerate(arguments):
+        if n and arguments[n - 1] in ("--input", "-i"):
+            words[n] = _decoded(argument)
+        elif argument.startswith("--input="):
+            words[n] = "--input=" + _decoded(argument.removeprefix("--input="))
+    return words
+
+
+def _decoded(word: str) -> str:
+    if not any("\udc80" <= sign <= "\udcff" for sign in word):
+        return word
+    with suppress(UnicodeError):
+        return word.encode(sys.getfilesystemencoding(), "surrogateescape").decode()
+    return word

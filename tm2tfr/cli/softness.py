@@ -1,0 +1,74 @@
+"""Soft attention in the commands: the meaning of ``--attention`` and ``--temperature`` for a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tm2tfr.errors import CompileError
+
+if TYPE_CHECKING:
+    from tm2tfr.cli.console import Subject
+
+AUTO = "auto"
+
+
+def compiled(subject: Subject, attention: str | None, temperature: str | None, length: int | None) -> Subject:
+    """Return `subject` with the requested attention; `length` is the number of positions that ``auto`` covers.
+
+    Raises:
+        CompileError: if the temperature is not valid, or the options cannot be combined.
+    """
+    if length is not None and (attention != "softmax" or temperature not in (None, AUTO)):
+        raise CompileError("--length only applies to --attention softmax with --temperature auto: omit it")
+    from tm2tfr.api.runs import SOFT_LENGTH
+
+    return _softened(subject, attention, temperature, lambda: length or SOFT_LENGTH)
+
+
+def for_run(
+    subject: Subject, attention: str | None, temperature: str | None, word: str | None, max_steps: int | None
+) -> Subject:
+    """Return `subject` with the requested attention, where ``auto`` covers the length of the run on `word`.
+
+    Raises:
+        CompileError: if the temperature is not valid, or given without softmax.
+    """
+    return _softened(subject, attention, temperature, lambda: length_of(subject, word, max_steps))
+
+
+def _softened(subject: Subject, attention: str | None, temperature: str | None, length: Callable[[], int]) -> Subject:
+    if attention != "softmax":
+        if temperature is not None:
+            raise CompileError("--temperature only applies to softmax attention: add --attention softmax")
+        if attention is not None and subject.decoder.soft:
+            raise CompileError(f"{subject.argument}: these weights already have softmax attention: omit --attention")
+        return subject
+    from tm2tfr.api.runs import soften
+
+    if temperature is None or temperature == AUTO:
+        return replace(subject, decoder=soften(subject.decoder, length=length()))
+    return replace(subject, decoder=soften(subject.decoder, temperature=parsed(temperature)))
+
+
+def parsed(temperature: str) -> float:
+    """Return a temperature given as text: ``0.001``, ``1e-3`` or ``2^-10``."""
+    base, power, exponent = temperature.partition("^")
+    try:
+        return float(base) ** int(exponent) if power else float(base)
+    except (ValueError, ArithmeticError) as error:
+        raise CompileError(
+            f"{temperature!r} is not a temperature: use auto, or a positive number such as 0.001 or 2^-10"
+        ) from error
+
+
+def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
+    """Return the number of positions of the run on `word`: prompt, BOS, and one more than the machine's steps."""
+    from tm2tfr.api.runs import MAX_STEPS, default_input, simulate
+
+    limit = MAX_STEPS if max_steps is None else max_steps
+    if subject.machine is None:
+        return len(word or "") + limit + 2
+    word = default_input(subject.machine) if word is None else word
+    return len(word) + simulate(subject.machine, word, max_steps=limit).steps + 2

@@ -1,0 +1,311 @@
+"""A run of any length: blocks of the fast engine against blocks of the compiled simulator, cell by cell.
+
+The same comparison as `check`, of x, q, b, m, h, a and y at every position, without keeping the rows. A run can be
+stopped between two blocks, saved, and resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.decode import observable
+from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast.session import Chunk, FastSession
+from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.machine.simulator import Result, Simulation
+from tm2tfr.machine.spec import Machine
+from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
+from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
+from tm2tfr.trace.check import Divergence, Trace, stop_divergence
+from tm2tfr.trace.ending import wrong_ending
+from tm2tfr.trace.rows import CHECKED, Readout, Row
+from tm2tfr.trace.specification import Specification, known
+from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.transformer.weights import Decoder
+
+BLOCK = 2**15
+"""The number of positions at a time: few enough to wait for after Ctrl-C."""
+FIRST_BLOCK = 2**10
+CAUSE_WITHIN = 20_000
+"""The cause of a divergence is looked for up to this position: the dense engine must run that far."""
+
+Arrays = Mapping[str, NDArray[Any]]
+Sink = Callable[[RowBlock], None]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The progress of a run: positions done, steps of the machine done, cells compared, the largest |h| so far."""
+
+    positions: int
+    steps: int
+    compared: int
+    reach: int
+
+
+class LongRun:
+    """A run of `decoder` on `word`, checked against `machine` if there is one.
+
+    Args:
+        max_steps: stop after this many steps of the machine; None: run until it halts.
+        saved: what `save` returned; the run is resumed there.
+
+    Raises:
+        InputError: if `word` is not over the machine's input alphabet.
+        EngineError: if `word` is not over the vocabulary, or Numba is not installed.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        word: str,
+        *,
+        machine: Machine | None,
+        max_steps: int | None = None,
+        saved: Arrays | None = None,
+    ) -> None:
+        self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
+        self._nominal = decoder.provenance.get("left_boundary") == "chapter"
+        self.labels = Labels.of(decoder)
+        self._reference: ReferenceBlocks | None = None
+        if machine is not None:
+            given = None if saved is None else _part(saved, "simulation.")
+            options: dict[str, Any] = {"max_steps": max_steps, "nominal": self._nominal, "saved": given}
+            self._reference = ReferenceBlocks(decoder, machine, machine.check_input(word), **options)
+            if given is not None:
+                self._reference.resumed(given)
+        self._session = _session(decoder, word)
+        self._begin(word)
+        if saved is not None:
+            self._session.restore(_part(saved, "engine."))
+            self._compared, self._reach, self._answer, done = saved["run"].tolist()
+            self._done = bool(done)
+
+    def restart(self, word: str) -> None:
+        """Start a run on another word, reusing what was computed from the weights and the machine for the last one.
+
+        Raises:
+            InputError, EngineError: as for a new run.
+        """
+        if self._reference is not None:
+            self._reference.restart(word)
+        prompt = _prompt(self._decoder, word)
+        self._session.restart()
+        self._session.prompt(prompt)
+        self._begin(word)
+
+    def _begin(self, word: str) -> None:
+        self._word = word
+        self._limit = None if self._max_steps is None else len(word) + self._max_steps + 2
+        self._compared = self._reach = 0
+        self._answer, self._done = -1, False
+        self._over = True  # whether a run that is done stays done, whatever the limit
+        self._divergence: Divergence | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """The progress of the run."""
+        positions = self._session.position
+        return Standing(positions, max(0, positions - len(self._word) - 1), self._compared, self._reach)
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended: by a verdict, by the limit, or at a difference."""
+        return self._done
+
+    @property
+    def diverged(self) -> bool:
+        """Whether a difference was found."""
+        return self._divergence is not None
+
+    def report(self) -> list[str]:
+        """Return one line for each head: how the engine finds the positions it attends to."""
+        return self._session.report()
+
+    def advance(self, sink: Sink | None = None) -> None:
+        """Run and compare one more block; rows that agree go to `sink`."""
+        if self._done:
+            return
+        position = self._session.position
+        most = FIRST_BLOCK if position < FIRST_BLOCK else BLOCK
+        if self._limit is not None:
+            most = min(most, self._limit - position)
+        expected: RowBlock | None = None
+        if self._reference is not None:
+            expected = self._reference.take(most)
+            most = expected.size  # if the simulator has ended, so has a decoder that agrees with it
+        chunk = self._session.extend(most)
+        found = self._found(chunk)
+        agreed = found.size
+        if expected is not None:
+            agreed = _first_difference(found, expected)
+            self._compared += len(CHECKED) * min(agreed + 1, expected.size)
+            if agreed < expected.size:
+                early = self._at_the_end() if agreed == found.size else None
+                self._divergence = early or self._differs(expected, found, agreed)
+        if agreed == found.size and self._divergence is None and self._session.refused:
+            self._session.extend(1)  # which raises
+        if agreed:
+            self._answer = int(found.y[agreed - 1])
+            self._reach = max(self._reach, int(abs(found.h[:agreed]).max()))
+        if sink is not None and agreed:
+            sink(found.part(0, agreed))
+        self._over = chunk.stopped or self._divergence is not None
+        ended = self._over or found.size == 0 or self._session.position == self._limit
+        if ended and self._divergence is None:
+            self._divergence = self._at_the_end()
+        self._done = ended
+
+    def trace(self, engine: Fast) -> Trace:
+        """Return the run as a `Trace` without rows."""
+        truth: Result | None = None
+        if self._reference is not None:
+            truth = self._reference.result()
+        tokens = self._session.position
+        if self._divergence is not None:
+            tokens = min(tokens, self._divergence.position + 1)  # it may have stopped before the row that differs
+        answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
+        if self._divergence is not None:
+            row = self._divergence.found_row
+            answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
+        return Trace(
+            machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
+            input=self._word,
+            engine=engine.name,
+            dtype=engine.dtype,
+            tokens=tokens,
+            answer=answer,
+            T=None if answer == "limit" else tokens - len(self._word) - 1,
+            result=truth,
+            compared=self._compared,
+            divergence=self._divergence,
+            reach=self._reach,
+            blank=self._machine.blank if self._machine else "_",
+            scanned=tuple(line for line in self.report() if ": scan: " in line),
+        )
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Return all that is needed to resume: the engine's state and the simulator's."""
+        run = [self._compared, self._reach, self._answer, int(self._done and self._over)]
+        saved = {"run": np.array(run, dtype=np.int64)}
+        saved |= {f"engine.{name}": array for name, array in self._session.save().items()}
+        if self._reference is not None:
+            saved |= {f"simulation.{name}": array for name, array in self._reference.save().items()}
+        return saved
+
+    def _at_the_end(self) -> Divergence | None:
+        """Return what is wrong with the stop tokens, at the last position."""
+        last = self._session.position - 1
+        if self._machine is None or wrong_ending(self._decoder, self._machine, last) is None:
+            return None
+        return stop_divergence(self._decoder, self._machine, last, self._row(last) if last <= CAUSE_WITHIN else None)
+
+    # ── comparing ───────────────────────────────────────────────────────────────────────────────────────────
+    def _found(self, chunk: Chunk) -> RowBlock:
+        n = len(chunk.tokens)
+        q, b, a = (chunk.codes[:, k] for k in range(3))
+        x = chunk.tokens if chunk.codes.shape[1] == 3 else chunk.codes[:, 3]
+        m, h = chunk.numbers[:, 0], chunk.numbers[:, 1]
+        return RowBlock(np.arange(chunk.start, chunk.start + n), x, q, b, m, h, a, chunk.answers)
+
+    def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
+        """Return the difference at index `at` of the block, with its cause."""
+        vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
+        reference = self._reference_rows(position) if position <= CAUSE_WITHIN else []
+        in_codes = as_rows(expected.part(at, at + 1), self.labels, vocabulary)
+        want = reference[position] if len(reference) > position else in_codes[0]
+        row = self._row(position) if at < found.size else None
+        column = next((c for c in CHECKED if getattr(want, c) != getattr(row, c, None)), "y")
+        return Divergence(
+            position=position,
+            column=column,
+            expected=getattr(want, column),
+            found=getattr(row, column, None),
+            expected_row=want,
+            found_row=row,
+            cause=self._cause(reference, column, want, row),
+        )
+
+    def _reference_rows(self, position: int) -> list[Row]:
+        """Return the plain simulator's rows up to `position`."""
+        if self._machine is None:
+            return []
+        simulation = Simulation(self._machine, self._word, max_steps=position + 1)
+        rows = reference_rows(self._machine, self._word, simulation, nominal=self._nominal)
+        return [row for row, _ in zip(rows, range(position + 1), strict=False)]
+
+    def _row(self, position: int) -> Row:
+        """Return the decoder's row at `position`, read off its whole residual stream: run again up to there."""
+        session = _session(self._decoder, self._word)
+        token = self._decoder.bos
+        while (missing := position - session.position) > 0:
+            chunk = session.extend(min(missing, BLOCK))
+            token = self._decoder.vocabulary[chunk.answers[-1]]
+        if position <= len(self._word):
+            token = (*self._word, self._decoder.bos)[position]
+        answer = session.feed(self._decoder.vocabulary.index(token))
+        return Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+
+    def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:
+        if not reference or self._machine is None or not known(self._decoder.layout):
+            return None
+        specification = Specification(self._machine, self._word, reference)
+        cause = find_cause(self._decoder, specification, want.i, engine=observable(Fast()))
+        if cause is None and row is not None and column == "y":
+            return unembedding_cause(self._decoder, want, row)
+        return cause
+
+
+def _session(decoder: Decoder, word: str) -> FastSession:
+    """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
+    prompt = _prompt(decoder, word)
+    places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
+    labels = [(place.start, place.stop) for place in places]
+    kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
+    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
+    session.prompt(prompt)
+    return session
+
+
+def _prompt(decoder: Decoder, word: str) -> list[int]:
+    """Return the numbers of the tokens ``word · BOS``."""
+    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
+    for i, token in enumerate(word):
+        if token not in numbers:
+            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
+            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
+    return [numbers[token] for token in (*word, decoder.bos)]
+
+
+def _shows_its_token(decoder: Decoder) -> bool:
+    """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
+    place = decoder.layout["e_x"]
+    embedding = decoder.token_embedding
+    inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
+    rows, columns, values = (a[inside] for a in (embedding.rows, embedding.columns, embedding.values))
+    identity = len(rows) == len(decoder.vocabulary) and bool((rows - place.start == columns).all() and (values == 1).all())
+    written = [decoder.position_embedding.rows]
+    for layer in decoder.layers:
+        written += [head.output.rows for head in layer.heads]
+        if layer.feed_forward is not None:
+            written += [layer.feed_forward.output.rows, layer.feed_forward.output_bias.rows]
+    touched = np.concatenate(written)
+    return identity and not bool(((touched >= place.start) & (touched < place.stop)).any())
+
+
+def _first_difference(found: RowBlock, expected: RowBlock) -> int:
+    """Return the index of the first row that differs, or the number of rows expected."""
+    n = min(found.size, expected.size)
+    differs = np.zeros(n, dtype=bool)
+    for name in CHECKED:
+        differs |= getattr(found, name)[:n] != getattr(expected, name)[:n]
+    return int(differs.argmax()) if differs.any() else n
+
+
+def _part(saved: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}

@@ -1,0 +1,229 @@
+"""A long run carried out to its end: block by block, with checkpoints, and with its rows written to a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+import numpy as np
+
+from tm2tfr.engines.fast import Fast
+from tm2tfr.errors import CheckpointError, Interrupted, OutputError
+from tm2tfr.files import write_whole
+from tm2tfr.machine.spec import Machine
+from tm2tfr.runs import saved as checkpoints
+from tm2tfr.runs.blocks import Labels, RowBlock, as_rows
+from tm2tfr.runs.long_run import LongRun
+from tm2tfr.runs.saved import About
+from tm2tfr.tables.stream import Coded, Columns, RowWriter, open_rows
+from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.transformer.weights import Decoder
+
+EVERY = 60.0
+"""Seconds between two checkpoints."""
+
+
+def carry_out(
+    decoder: Decoder,
+    word: str,
+    *,
+    machine: Machine | None,
+    max_steps: int | None = None,
+    checkpoint: Path | None = None,
+    every: float = EVERY,
+    resume: Path | None = None,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run `decoder` on `word` with the fast engine, checked against `machine` if there is one.
+
+    Args:
+        checkpoint: write the state of the run there at intervals of `every` seconds and on Ctrl-C.
+        resume: resume this checkpoint; without `checkpoint`, it is also the one that is written.
+        out: write the rows to this file, see `tm2tfr.tables.stream`.
+
+    Raises:
+        Interrupted: on Ctrl-C.
+        CheckpointError: if `resume` is not a checkpoint of this run.
+        OutputError: if the rows or the checkpoint cannot be written.
+        InputError, EngineError: see `LongRun`.
+    """
+    _refuse_collisions(checkpoint, resume, out)
+    about, saved = About.of(decoder, machine, word), None
+    rows: int | None = None
+    if resume is not None:
+        found, saved = checkpoints.load(resume)
+        checkpoints.refuse_another_run(resume, found, about)
+        checkpoint, rows = checkpoint or resume, found.rows
+        if rows is not None and out is None:
+            what = f"{resume}: this run writes its rows to a file, {rows:,} of them so far"
+            raise CheckpointError(f"{what}: add the same --output as before, or start again without it")
+    run = LongRun(decoder, word, machine=machine, max_steps=max_steps, saved=saved)
+    if resume is not None and max_steps is not None and not run.done and run.standing.steps > max_steps:
+        what = f"{resume}: this run has already done {run.standing.steps:,} steps, more than {max_steps:,}"
+        raise CheckpointError(f"{what}: use a larger --max-steps")
+    with ExitStack() as stack:
+        writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
+        recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
+        recorder.go(progress)
+        trace = run.trace(Fast())
+        if writer is not None:
+            writer.expect(trace.agreed)
+    return trace
+
+
+def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
+    """Return the writer of `out`, which continues after `rows` rows if a run is resumed."""
+    if resume is None:
+        return open_rows(out)
+    if rows is None:
+        what = f"{resume}: this run wrote no rows before, so {out} would start in the middle of it"
+        raise CheckpointError(f"{what}: start again with --output, or resume without it")
+    part = Path(os.path.realpath(out)).with_name(f"{Path(os.path.realpath(out)).name}.part")
+    if out.is_file() and not part.exists():  # it was finished, at a limit: its rows are the beginning of the new file
+
+        def write(file: IO[bytes]) -> None:
+            with out.open("rb") as before:
+                shutil.copyfileobj(before, file)
+
+        write_whole(part, write)
+    return open_rows(out, resume_at=rows)
+
+
+def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path | None) -> None:
+    """Raise OutputError if a file would be lost.
+
+    That is, if one file is to be two things, or a checkpoint is to replace something that is not resumed.
+    """
+    if out is not None:
+        rows = Path(os.path.realpath(out))
+        for other in (checkpoint, resume):
+            if other is not None and Path(os.path.realpath(other)) in (rows, rows.with_name(f"{rows.name}.part")):
+                raise OutputError(f"{other}: the checkpoint and the rows cannot be in one file: rename one of them")
+        if out.suffix.lower() == ".parquet" and (checkpoint is not None or resume is not None):
+            what = f"{out}: a Parquet file that was cut off cannot be resumed, so a checkpoint would be useless"
+            raise OutputError(f"{what}: use .csv or .jsonl, or omit the checkpoint")
+    if checkpoint is None or not checkpoint.is_file():
+        return
+    if resume is not None and Path(os.path.realpath(resume)) == Path(os.path.realpath(checkpoint)):
+        return
+    try:
+        checkpoints.about(checkpoint)
+        remedy = f"resume it with --resume {checkpoint}, choose another name, or delete it"
+    except CheckpointError:
+        remedy = "it is not a checkpoint: choose another name"
+    raise OutputError(f"{checkpoint}: this file already exists: {remedy}")
+
+
+class _Recorder:
+    """The loop, and what is written in between."""
+
+    def __init__(
+        self,
+        run: LongRun,
+        decoder: Decoder,
+        about: About,
+        writer: RowWriter | None,
+        checkpoint: Path | None,
+        every: float,
+    ) -> None:
+        self._run, self._decoder, self._about = run, decoder, about
+        self._writer, self._checkpoint, self._every = writer, checkpoint, every
+
+    def go(self, progress: Progress | None) -> None:
+        """Run to the end."""
+        last = time.monotonic()
+        sink = None if self._writer is None else self._write
+        with _between_blocks() as asked:
+            while not self._run.done:
+                self._run.advance(sink)
+                if progress:
+                    standing = self._run.standing
+                    progress(standing.positions, standing.steps)
+                if asked:
+                    self.save()
+                    raise Interrupted(self.where())
+                if time.monotonic() - last >= self._every:
+                    self.save()
+                    last = time.monotonic()
+            if not self._run.diverged:
+                self.save()
+
+    def save(self) -> None:
+        """Write the checkpoint, if one is wanted, with the rows so far safe on the disk."""
+        if self._checkpoint is None:
+            return
+        rows = None
+        if self._writer is not None:
+            self._writer.flush()
+            rows = self._writer.rows
+        checkpoints.save(self._checkpoint, About(**{**self._about.__dict__, "rows": rows}), self._run.save())
+
+    def where(self) -> str:
+        """Return the position of the run, for whoever interrupted it."""
+        standing = self._run.standing
+        text = f"interrupted at position {standing.positions:,}, after {standing.steps:,} steps"
+        if standing.compared:
+            text += f"; {standing.compared:,} cells compared, all agree"
+        if self._checkpoint is not None:
+            text += f"; resume it with --resume {self._checkpoint}"
+            text += f" --output {self._writer.path}" if self._writer is not None else ""
+        elif self._writer is not None:
+            text += f"; the rows so far are in {self._writer.part}"
+        return text
+
+    def _write(self, block: RowBlock) -> None:
+        if self._writer is None:
+            return
+        labels = self._run.labels
+        sound = all(bool((c >= -1).all()) for c in (block.x, block.q, block.b, block.a))
+        whole = all(bool((v == np.rint(v)).all()) for v in (block.m, block.h))
+        if sound and whole:
+            self._writer.write_columns(_columns(block, labels, self._decoder.vocabulary))
+        else:
+            self._writer.write(as_rows(block, labels, self._decoder.vocabulary))
+
+
+@contextmanager
+def _between_blocks() -> Iterator[list[int]]:
+    """Yield a list that is not empty after Ctrl-C (or SIGTERM), so that the block is finished first; a second one raises.
+
+    Outside the main thread there is no Ctrl-C, and nothing to postpone.
+    """
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def put_off(number: int, _: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, put_off) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Columns:
+    return Columns(
+        i=block.i,
+        x=Coded(block.x, labels.x),
+        q=Coded(block.q, labels.q),
+        b=Coded(block.b, labels.b),
+        m=block.m.astype(np.int64),
+        h=block.h.astype(np.int64),
+        a=Coded(block.a, labels.a),
+        y=Coded(block.y, vocabulary),
+    )

@@ -1,0 +1,72 @@
+"""A trace as HTML, for any page or notebook: its table, and the result of the check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from tm2tfr.tables.sheet import HEADER, MARK, Gap, Line, Stretch, lines, title
+from tm2tfr.trace.check import Trace
+from tm2tfr.trace.rows import COLUMNS
+
+MOST_ROWS, WINDOW = 40, 24
+"""The most rows, and the most cells of the tape in one, that `summary` shows."""
+STYLE = """<style>
+.tm2tfr { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.tm2tfr caption { text-align: left; white-space: nowrap; }
+.tm2tfr :is(th, td) { padding: 0.1em 0.7em; text-align: left; white-space: nowrap; }
+.tm2tfr thead th { border-bottom: 1px solid; }
+.tm2tfr td:nth-child(2) { font-family: monospace; }
+</style>
+"""
+
+
+def summary(trace: Trace) -> str:
+    """Return the table, with rows left out if there are many, the verdict, and the result of the comparison."""
+    words = [f"{trace.answer}, T = {trace.T:,}" if trace.T is not None else "no verdict within the limit"]
+    words.append(f"{trace.engine} engine, {trace.dtype}, {trace.tokens:,} positions")
+    if trace.divergence is not None:
+        words.append(f"✗ check failed: {trace.divergence}")
+    elif trace.checked:
+        words.append(f"✓ {trace.compared:,} cells compared with the simulator, all agree")
+    else:
+        words.append("not compared with a simulator")
+    table = STYLE + html(lines(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""
+    return table + "".join(f"<p>{escape(line)}</p>\n" for line in words)
+
+
+def html(sheet: Iterable[Line | Gap], caption: str) -> str:
+    """Return the table; the head's cell is underlined, a wrong one reads ``found ≠ expected`` and is marked."""
+    header = "".join(f'<th scope="col">{c}</th>' for c in HEADER)
+    rows = "\n".join(f"    <tr{_row(line)}</tr>" for line in sheet)
+    return f"""<table class="tm2tfr">
+  <caption>{escape(caption)}</caption>
+  <thead>
+    <tr>{header}</tr>
+  </thead>
+  <tbody>
+{rows}
+  </tbody>
+</table>
+"""
+
+
+def _row(line: Line | Gap) -> str:
+    """Return the text between ``<tr`` and ``</tr>``."""
+    if isinstance(line, Gap):
+        return f'><td colspan="{len(HEADER)}">{line}</td>'
+    first, *rest = (_cell(line, c) for c in COLUMNS)
+    opening = f' title="the first difference"><th scope="row">{MARK} ' if line.differs else '><th scope="row">'
+    return f"{opening}{first}</th>" + "".join(f"<td>{cell}</td>" for cell in (_tape(line.tape), *rest))
+
+
+def _cell(line: Line, column: str) -> str:
+    found = escape(line.cells[column])
+    return f"<mark>{found} ≠ {escape(line.wrong[column])}</mark>" if column in line.wrong else found
+
+
+def _tape(tape: Stretch | None) -> str:
+    if tape is None:
+        return ""
+    cells = [f"<u>{escape(a)}</u>" if k == tape.head else escape(a) for k, a in enumerate(tape.cells)]
+    return f"{'…' if tape.cut else ''}{''.join(cells)}…"

@@ -1,0 +1,68 @@
+r"""A trace's table as LaTeX: a ``tabular`` in the chapter's notation that needs no package but booktabs.
+
+It compiles with pdfLaTeX whatever characters the symbols and states contain, see `tm2tfr.text.tex`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tm2tfr.compiler.turing.vocabulary import parsed
+from tm2tfr.tables.sheet import HEADER, NUMBERS, Gap, Line, Stretch
+from tm2tfr.text.tex import maths, text
+from tm2tfr.trace.rows import COLUMNS
+
+_HEADS = {
+    "i": "$i$",
+    "tape": "tape",
+    "x": "$x^{(i)}$",
+    "q": "$q^{(i)}$",
+    "b": "$b^{(i-1)}$",
+    "m": "$m^{(i-1)}$",
+    "h": "$h^{(i)}$",
+    "a": "$a^{(i)}$",
+    "y": "$y^{(i)}$",
+}
+_TOP = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
+
+
+def latex(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+    """Return a ``tabular``, inside a ``table`` if there is a `caption`."""
+    columns = "".join("r" if c in NUMBERS else "l" for c in HEADER)
+    rows = [_TOP, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    rows += [rf"{' & '.join(_HEADS[c] for c in HEADER)} \\", r"\midrule", *map(_row, sheet)]
+    rows += [r"\bottomrule", r"\end{tabular}"]
+    if caption:
+        rows[1:] = [r"\begin{table}", r"\centering", rf"\caption{{{text(caption)}}}", *rows[1:], r"\end{table}"]
+    return "\n".join([*rows, ""])
+
+
+def _row(line: Line | Gap) -> str:
+    if isinstance(line, Gap):
+        count, plural = f"{line.rows:,}".replace(",", r"\,"), "s" if line.rows > 1 else ""
+        return rf"\multicolumn{{{len(HEADER)}}}{{l}}{{$\vdots$ ({count} row{plural})}} \\"
+    first, *rest = (_marked(line, c) for c in COLUMNS)
+    first = rf"$\triangleright$ {first}" if line.differs else first
+    return rf"{' & '.join([first, _tape(line.tape), *rest])} \\"
+
+
+def _marked(line: Line, column: str) -> str:
+    found = _cell(line.cells[column])
+    return rf"\textbf{{!}} {found} $\neq$ {_cell(line.wrong[column])}" if column in line.wrong else found
+
+
+def _cell(shown: str) -> str:
+    r"""Return a cell as the chapter prints it: ``$(q_{0}, 1, +1)$``, ``$\bot$``, ``$-1$``, ``ACC``."""
+    triple = parsed(shown)
+    if triple is not None:
+        sign = "+" if triple.move > 0 else ""
+        return f"$({maths(triple.state)}, {maths(triple.symbol)}, {sign}{triple.move})$"
+    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${maths(shown).rstrip()}$"
+
+
+def _tape(tape: Stretch | None) -> str:
+    if tape is None:
+        return ""
+    cells = [rf"\underline{{{maths(a)}}}" if k == tape.head else maths(a) for k, a in enumerate(tape.cells)]
+    left, between = r"\dots " if tape.cut else "", r"\,"  # apart, so that blanks do not form one long line
+    return rf"${left}{between.join(cells)} \dots$"

@@ -1,0 +1,190 @@
+"""A trace as the chapter's table, for people and for programs.
+
+``csv``, ``json`` and ``jsonl`` contain the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` have
+the tape as well, and mark each cell that differs from the simulator's: ``found≠expected``, and ▸ in the first such row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Any
+
+from tm2tfr.errors import OutputError, did_you_mean
+from tm2tfr.tables.html import html
+from tm2tfr.tables.latex import latex
+from tm2tfr.tables.sheet import HEADER, MARK, NUMBERS, Gap, Line, Stretch, lines, plain, title
+from tm2tfr.text.markdown import ESCAPES
+from tm2tfr.trace.check import Trace
+from tm2tfr.trace.rows import COLUMNS
+
+FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
+TERMINAL_WINDOW, WINDOW = 24, 40
+"""The most cells of the tape that a row shows, on a terminal (where a cell is two columns) and elsewhere."""
+
+_EXTENSIONS = {
+    ".txt": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".tex": "latex",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".html": "html",
+    ".htm": "html",
+}
+_NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣")
+"""Signs that take one column: those of ASCII, and those of the table itself."""
+
+
+def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
+    """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
+
+    Args:
+        caption: the text above the table; csv, json and jsonl have no place for it.
+        elide: in a table for people, show at most this many rows, always including those around the first difference.
+
+    Raises:
+        OutputError: for an unknown format.
+    """
+    if format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise OutputError(f"unknown table format {format!r}{did_you_mean(format, FORMATS)}: use one of {known}")
+    if format == "csv":
+        return _csv(trace)
+    if format == "json":
+        return _json(trace)
+    if format == "jsonl":
+        return "".join(f"{row}\n" for row in _json_rows(trace))
+    window = TERMINAL_WINDOW if format == "text" else WINDOW
+    sheet = lines(trace, window=window, elide=elide)
+    if format == "html":
+        return html(sheet, caption or title(trace))
+    if format == "latex":
+        return latex(sheet, caption)
+    return (_text if format == "text" else _markdown)(sheet, caption)
+
+
+def format_for(path: str | PurePath) -> str | None:
+    """Return the format that a file's extension stands for, or None."""
+    return _EXTENSIONS.get(PurePath(path).suffix.lower())
+
+
+def formulas(names: Iterable[str]) -> list[str]:
+    """Return the names that a spreadsheet takes for formulas: cells of CSV are exact, whatever they begin with.
+
+    A symbol is one sign and harmless, and so are moves, ``-1`` and ``+1``; tokens begin with a bracket.
+    """
+    return [name for name in names if len(name) > 1 and name[0] in "=+-@\t\r"]
+
+
+# ── for programs ────────────────────────────────────────────────────────────────────────────────────────────
+def _csv(trace: Trace) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([plain(c, v) for c, v in zip(COLUMNS, row, strict=True)] for row in trace.rows)
+    return out.getvalue()
+
+
+def _json(trace: Trace) -> str:
+    """Return the summary and the rows as one object, one row per line."""
+    whole = {**_jsonable(trace.as_dict()), "columns": COLUMNS, "rows": []}
+    rows = ",\n    ".join(_json_rows(trace))
+    text = json.dumps(whole, ensure_ascii=False, indent=2)
+    return text.removesuffix("[]\n}") + (f"[\n    {rows}\n  ]\n}}\n" if rows else "[]\n}\n")
+
+
+def _json_rows(trace: Trace) -> Iterable[str]:
+    return (json.dumps(_jsonable(row._asdict()), ensure_ascii=False) for row in trace.rows)
+
+
+def _jsonable(value: Any) -> Any:
+    """Return `value` without anything that JSON cannot express: infinities, NaN and fractions become text."""
+    if isinstance(value, dict):
+        return {k: _jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(v) for v in value]
+    odd = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
+    return str(value) if odd else value
+
+
+# ── for people ──────────────────────────────────────────────────────────────────────────────────────────────
+def _text(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+    """Return columns aligned by the width of each character on a terminal."""
+    sheet = list(sheet)
+    room = any(isinstance(line, Line) and line.tape and line.tape.cut for line in sheet)
+    table = [line if isinstance(line, Gap) else _text_cells(line, room=room) for line in sheet]
+    rows = [dict(zip(HEADER, HEADER, strict=True)), *(row for row in table if not isinstance(row, Gap))]
+    widths = {c: max(_width(row[c]) for row in rows) for c in HEADER}
+
+    def aligned(row: dict[str, str]) -> str:
+        pads = {c: " " * (widths[c] - _width(row[c])) for c in HEADER}
+        cells = (pads[c] + row[c] if c in NUMBERS else row[c] + pads[c] for c in HEADER)
+        return "  ".join(cells).rstrip()
+
+    rule = "─" * (sum(widths.values()) + 2 * (len(widths) - 1))
+    body = (f"  {row}" if isinstance(row, Gap) else aligned(row) for row in table)
+    return "\n".join([*([caption] if caption else []), aligned(rows[0]), rule, *body, ""])
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal `text` takes."""
+    if _NARROW.issuperset(text):
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415  (a short run is over sooner than this is imported)
+
+    return cell_len(text)
+
+
+def _text_cells(line: Line, *, room: bool) -> dict[str, str]:
+    found = {c: f"!{v}≠{line.wrong[c]}" if c in line.wrong else v for c, v in line.cells.items()}
+    tape = "" if line.tape is None else _text_tape(line.tape, room=room)
+    return found | {"i": f"{MARK} {found['i']}" if line.differs else found["i"], "tape": tape}
+
+
+def _text_tape(tape: Stretch, *, room: bool) -> str:
+    """Return the cells with the head's in brackets: `` _[1]_ …``."""
+    around = [" "] * (len(tape.cells) + 1)
+    if tape.head is not None:
+        around[tape.head : tape.head + 2] = "[", "]"
+    cells = "".join(f"{sign}{cell}" for sign, cell in zip(around, [*tape.cells, "…"], strict=True))
+    return (("…" if tape.cut else " ") if room else "") + cells
+
+
+def _markdown(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+    """Return a table in GitHub's Markdown."""
+    above = [_marked_down(caption), ""] if caption else []
+    bars = ["---:" if c in NUMBERS else ":---" for c in HEADER]
+    return "\n".join(f"{line}" for line in (*above, _bars(HEADER), _bars(bars), *map(_markdown_row, sheet), ""))
+
+
+def _markdown_row(line: Line | Gap) -> str:
+    if isinstance(line, Gap):
+        sign, _, count = str(line).partition(" ")
+        return _bars([sign, count, *[""] * (len(HEADER) - 2)])
+    cells = {c: _marked_down(v) for c, v in line.cells.items()}
+    cells |= {c: f"**{cells[c]}≠{_marked_down(v)}**" for c, v in line.wrong.items()}
+    cells["i"] = f"{MARK} {cells['i']}" if line.differs else cells["i"]
+    return _bars([cells["i"], _markdown_tape(line.tape), *(cells[c] for c in COLUMNS[1:])])
+
+
+def _markdown_tape(tape: Stretch | None) -> str:
+    if tape is None:
+        return ""
+    cells = [f"**{_marked_down(a)}**" if k == tape.head else _marked_down(a) for k, a in enumerate(tape.cells)]
+    return " ".join([*(["…"] if tape.cut else []), *cells, "…"])  # between spaces, ** is always recognised
+
+
+def _marked_down(text: str) -> str:
+    return "".join(ESCAPES.get(sign, sign) for sign in text)
+
+
+def _bars(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

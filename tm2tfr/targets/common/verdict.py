@@ -1,0 +1,200 @@
+"""Is a checkpoint still a machine? Its weights against the machine's, and its run against the simulator's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.dense import Dense
+from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
+from tm2tfr.targets.common.comparison import Model, Run
+from tm2tfr.targets.common.settings import shown
+from tm2tfr.transformer.weights import Decoder
+
+Array = NDArray[Any]
+_SHOWN = 3
+_COMPARED = 512
+"""The cause is looked for up to the first wrong token or, without one, up to this position."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found out about a checkpoint.
+
+    Args:
+        weights: the differences between its files, settings or weights and the machine's, most telling first.
+        run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
+        cause: where in the residual stream the run first goes wrong; empty if nowhere.
+        tensors: the number of tensors compared; versions: what ran it.
+    """
+
+    machine: str
+    weights: tuple[str, ...]
+    run: Run | None
+    cause: str
+    tensors: int
+    versions: str
+    unrun: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether the checkpoint is the machine, in its weights and on the word it was run on."""
+        return not self.weights and self.run is not None and self.run.difference is None
+
+    def __str__(self) -> str:
+        """Return the verdict in a few lines."""
+        differ = counted(len(self.weights), "difference")
+        lines = [f"weights: {differ if self.weights else f'all {self.tensors} tensors are those of {self.machine}'}"]
+        lines += [f"  {line}" for line in self.weights[:_SHOWN]]
+        if self.run is None:
+            lines.append(f"run: none, {self.unrun}")
+        elif self.run.difference is None:
+            run, rest = self.run, "; the run continues beyond the last position" if self.run.cut else ""
+            positions = counted(len(run.tokens), "position")
+            lines.append(f"run: {run.word!r}, {positions}, {run.how}: the simulator's tokens{rest}")
+        else:
+            lines.append(f"run: {self.run.word!r}: {self.run.difference}")
+        lines += [f"  {self.cause}"] if self.cause else []
+        verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
+        lines += [f"ran in {self.versions}"] if self.run is not None else []
+        return "\n".join(map(visible, [*lines, verdict]))  # its names may come from a file that somebody has edited
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The outcome of loading a checkpoint and running it.
+
+    Args:
+        unlike: what was not loaded as it is stored in the files; the rest: see `Verdict`.
+    """
+
+    unlike: tuple[str, ...]
+    run: Run
+    cause: str
+    versions: str
+
+
+def judged(
+    machine: str,
+    beside: Sequence[str],
+    found: Mapping[str, Array],
+    right: Mapping[str, Array],
+    described: Callable[[str, Sequence[int]], str],
+    tried: Callable[[], Trial],
+) -> Verdict:
+    """Return the verdict on a checkpoint. It is only run if nothing but its weights may be wrong.
+
+    Whatever decides how it is loaded and run must be right first: otherwise a run would only show what the
+    settings do with this word, and they may ask for anything: more memory than there is, or code.
+
+    Args:
+        beside: what differs beside its tensors; found, right, described: see `differing`.
+        tried: loads and runs it.
+
+    Raises:
+        ExportError: if nothing differs and it cannot be run.
+    """
+    weights = [*beside, *differing(found, right, described)]
+    unrun, same = "", found.keys() == right.keys()
+    if beside:
+        unrun = "since a checkpoint is only run if its files and settings are right"
+    elif not same or any((found[n].shape, found[n].dtype) != (right[n].shape, right[n].dtype) for n in right):
+        unrun = "since its tensors have other names, shapes or dtypes"
+    else:
+        try:
+            trial = tried()
+            return Verdict(machine, (*weights, *trial.unlike), trial.run, trial.cause, len(right), trial.versions)
+        except ExportError as error:
+            if not weights:
+                raise
+            unrun = f"since it cannot be run: {error}"
+        except Tm2tfrError:
+            raise
+        except Exception as error:  # a foreign program, on weights that may hold anything
+            if not weights:
+                raise ExportError(f"this checkpoint cannot be run ({first_line(error)}): export it again") from error
+            unrun = f"since it cannot be run: {first_line(error)}"
+    return Verdict(machine, tuple(weights), None, "", len(right), "", unrun)
+
+
+def refused(machine: str, file: str, recipe: ExportError) -> Verdict:
+    """Return the verdict on a checkpoint whose `recipe`, in `file`, is refused for the machine: no export has it."""
+    return Verdict(machine, (f"{file}: its recipe: {recipe}",), None, "", 0, "", "since no export has this recipe")
+
+
+def unloaded(loaded: Mapping[str, Array], stored: Mapping[str, Array], file: str) -> Iterator[str]:
+    """Yield each tensor that a program has not loaded as it is stored in `file`."""
+    for name in sorted({*loaded, *stored}):
+        have, want = loaded.get(name), stored.get(name)
+        if have is None or want is None:
+            yield f"{shown(name)}: {'not loaded' if have is None else f'loaded, but not in {file}'}"
+        elif have.dtype != want.dtype or not np.array_equal(have, want, equal_nan=True):
+            yield f"{shown(name)}: was not loaded as it is stored in {file}"
+
+
+def differing(
+    found: Mapping[str, Array], right: Mapping[str, Array], described: Callable[[str, Sequence[int]], str]
+) -> Iterator[str]:
+    """Yield each weight that differs, tensor by tensor; of many in one tensor the first, and their number.
+
+    Args:
+        described: returns in words what the entry of a tensor at some place does.
+    """
+    for name in sorted({*right, *found}):
+        have, want = found.get(name), right.get(name)
+        if have is None or want is None:
+            yield f"{shown(name)}: {'missing' if have is None else 'does not belong to the machine'}"
+        elif have.shape != want.shape:
+            yield f"{name}: has shape {have.shape}, should have {want.shape}"
+        elif have.dtype != want.dtype:  # float32 may hold the same weights, but computes less exactly
+            yield f"{name}: its numbers are {have.dtype}, should be {want.dtype}"
+        else:
+            places = np.argwhere(have != want)
+            if len(places):
+                at = tuple(int(n) for n in places[0])
+                more = f" (and {len(places) - 1:,} more in this tensor)" if len(places) > 1 else ""
+                where = f"{name}[{', '.join(map(str, at))}]"
+                yield f"{where} is {have[at]:.17g}, should be {want[at]:.17g}: {described(name, at)}{more}"
+
+
+class _Stages:
+    """Keeps the dense engine's stream before the first layer and after each."""
+
+    def __init__(self) -> None:
+        self.kept: list[Array] = []
+
+    def stage(self, layer: int, part: str, residual: Any) -> None:
+        if part in ("embedding", "feed_forward"):
+            self.kept.append(residual)
+
+    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+        pass
+
+
+def cause(model: Model, decoder: Decoder, vocabulary: Sequence[str], run: Run, read: Callable[[Array], Array]) -> str:
+    """Return the first direction, by position and then by layer, whose value is not the dense engine's.
+
+    Args:
+        read: from a model's stream, (its width,), to the values of the decoder's directions, (width,).
+    """
+    count = _COMPARED if run.difference is None else run.difference.position + 1
+    number = {token: n for n, token in enumerate(vocabulary)}
+    tokens = [number[token] for token in run.tokens[:count]]
+    streams, session = model.streams(tokens), Dense().start(decoder)
+    directions = decoder.layout.directions
+    for i, token in enumerate(tokens):
+        stages = _Stages()
+        session.feed(token, stages)
+        for n, wanted in enumerate(stages.kept):
+            found = read(streams[n, i])
+            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / (i + 1)))  # a NaN is off, too
+            if len(off):
+                at = int(off[0])
+                where = f"layer {n} ({decoder.layers[n - 1].name})" if n else "the embedding"
+                told = f"{directions[at]} should be {wanted[at]:.9g}, is {found[at]:.9g}"
+                return f"the stream first goes wrong at position {i}, after {where}: {told}"
+    return ""

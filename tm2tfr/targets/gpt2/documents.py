@@ -1,0 +1,224 @@
+"""The files beside the tensors: configuration, tokenizer, how to generate, the names of everything, and a model card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tm2tfr._version import __version__
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common import card
+from tm2tfr.targets.common.directory import KEY, NAMES
+from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
+from tm2tfr.text.markdown import escaped
+
+FORMAT, VERSION = "tm2tfr-gpt2", "2"
+
+
+def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
+    """Return the text of each file by its name."""
+    found: dict[str, Any] = {
+        "config.json": config(gpt2),
+        "generation_config.json": generation(gpt2),
+        "tokenizer.json": tokenizer(gpt2),
+        "tokenizer_config.json": tokenizer_config(gpt2),
+        NAMES: names(gpt2, statement),
+    }
+    return dumped(found) | {"README.md": model_card(gpt2, machine, statement)}
+
+
+def dumped(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return each value as JSON text."""
+    return {name: json.dumps(value, ensure_ascii=False, indent=2) + "\n" for name, value in found.items()}
+
+
+def config(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the configuration from which `transformers` builds the model."""
+    special = _numbers(gpt2)
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "vocab_size": len(gpt2.vocabulary),
+        "n_positions": gpt2.recipe.positions,
+        "n_embd": gpt2.width,
+        "n_layer": len(gpt2.decoder.layers),
+        "n_head": gpt2.heads,
+        "n_inner": gpt2.inner,
+        "activation_function": gpt2.recipe.activation,
+        "layer_norm_epsilon": gpt2.recipe.epsilon,
+        "scale_attn_weights": False,  # otherwise PyTorch may use a root that is not a power of two, and round
+        "scale_attn_by_inverse_layer_idx": False,
+        "reorder_and_upcast_attn": False,
+        "tie_word_embeddings": False,
+        "attn_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "resid_pdrop": 0.0,
+        "bos_token_id": special[gpt2.decoder.bos],
+        "eos_token_id": [special[token] for token in gpt2.decoder.stop],
+        "pad_token_id": special[PAD],
+        "dtype": gpt2.recipe.dtype,
+        "torch_dtype": gpt2.recipe.dtype,
+        KEY: origin(gpt2),
+    }
+
+
+def origin(gpt2: Gpt2, format: str = FORMAT) -> dict[str, Any]:
+    """Return the origin of an export and its recipe; in the configuration it survives ``save_pretrained``."""
+    recipe = gpt2.recipe
+    chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype, "stock": recipe.stock}
+    own = {"format": format, "version": VERSION, "tm2tfr": __version__}
+    return {**own, "recipe": chosen, "provenance": dict(gpt2.decoder.provenance)}
+
+
+def generation(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the settings for generation: greedily, until a verdict or the last position."""
+    special = _numbers(gpt2)
+    return {
+        "do_sample": False,
+        "max_length": gpt2.recipe.positions + 1,  # the answer at the last position is not fed again
+        "bos_token_id": special[gpt2.decoder.bos],
+        "eos_token_id": [special[token] for token in gpt2.decoder.stop],
+        "pad_token_id": special[PAD],
+    }
+
+
+def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
+    """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text."""
+    number, bos = _numbers(gpt2), gpt2.decoder.bos
+    hidden = (bos, PAD, UNK)
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]
+    end = {"SpecialToken": {"id": bos, "type_id": 0}}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+            "pair": [{"Sequence": {"id": s, "type_id": 0}} for s in "AB"] + [end],
+            "special_tokens": {bos: {"id": bos, "ids": [number[bos]], "tokens": [bos]}},
+        },
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": number, "unk_token": UNK},
+    }
+
+
+def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the tokenizer's settings for `transformers`."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": gpt2.decoder.bos,
+        "pad_token": PAD,
+        "unk_token": UNK,
+        "padding_side": "left",
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": gpt2.recipe.positions,
+    }
+
+
+def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+    index = {name: n for n, name in enumerate(gpt2.directions)}
+    return {
+        **origin(gpt2),
+        "rounding_bounds": statement,
+        "read": "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm",
+        "directions": [
+            {"name": name, "index": n, "mirror": n + gpt2.mirror, "scale": gpt2.scales[name]} for name, n in index.items()
+        ],
+        **parts(gpt2),
+    }
+
+
+def parts(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the names of layers, heads, hidden units and tokens."""
+    decoder = gpt2.decoder
+    return {
+        "layers": [
+            {
+                "layer": n,
+                "name": layer.name,
+                "meaning": layer.meaning,
+                "source": layer.source,
+                "heads": [
+                    {"head": k, "name": head.name, "source": head.source, "components": _components(gpt2, n, k)}
+                    for k, head in enumerate(layer.heads)
+                ],
+                "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
+            }
+            for n, layer in enumerate(decoder.layers)
+        ],
+        "vocabulary": list(gpt2.vocabulary),
+        "bos": decoder.bos,
+        "stop": list(decoder.stop),
+    }
+
+
+def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
+    components = enumerate(gpt2.scores[layer][head].components)
+    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
+
+
+def _numbers(gpt2: Gpt2) -> dict[str, int]:
+    return {token: n for n, token in enumerate(gpt2.vocabulary)}
+
+
+def model_card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
+    """Return the model card."""
+    word = card.typed(card.example(machine), gpt2.vocabulary)
+    return f"""---
+library_name: transformers
+pipeline_tag: text-generation
+tags: [turing-machine, tm2tfr]
+---
+# {escaped(machine.name)} as a GPT-2
+
+{introduction(gpt2, machine)}
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from_pretrained(".")
+run = model.generate(**tokenizer({word!r}, return_tensors="pt"))
+print(tokenizer.decode(run[0]))
+```
+
+{assurance(gpt2, machine, statement, "a longer run ends there, and a longer prompt is an error")}
+
+**What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. The
+stream holds every value twice, as x and -x: the value of a direction is scale · (x[index] - x[mirror]) / 2.
+
+| | |
+|---|---|
+| layers, heads per layer, width | {len(gpt2.decoder.layers)}, {gpt2.heads}, {gpt2.width} |
+| positions | {gpt2.recipe.positions:,} |
+| numbers | {gpt2.recipe.dtype} |
+| activation, layer norm epsilon | {gpt2.recipe.activation}, {gpt2.recipe.epsilon:g} |
+"""
+
+
+def introduction(gpt2: Gpt2, machine: Machine) -> str:
+    """Return the paragraphs of a model card that say what the model is, and how to give it a word."""
+    symbols = {token for token in gpt2.vocabulary if len(token) == 1}
+    between = ", with or without\nspaces between its symbols."
+    if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
+        between = ". Put spaces\nbetween its symbols if they would spell another token."
+    told = f"The tokenizer puts `{gpt2.decoder.bos}`, which starts the run, after the word"
+    return f"{card.introduction(gpt2.decoder, machine, 'an input word')} {told}{'.' if ' ' in symbols else between}"
+
+
+def assurance(gpt2: Gpt2, machine: Machine, statement: str, beyond: str) -> str:
+    """Return the paragraphs of a model card that say how far the model is right, what lies `beyond`, and how to check."""
+    return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
+That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
+`tm2tfr/targets/gpt2/limits.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
+each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
+Load it in {gpt2.recipe.dtype}, as its configuration says: nothing is proved for fewer digits.
+
+{card.checking(machine)}"""

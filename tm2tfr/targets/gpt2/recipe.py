@@ -1,0 +1,114 @@
+"""The choices for an export, and the constants that follow from them. All of them but gamma are powers of two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from tm2tfr.errors import ExportError
+from tm2tfr.targets.common.fitting import check_bounds
+from tm2tfr.targets.gpt2.winding import Winding
+
+DTYPES = ("float64", "float32")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a decoder becomes a GPT-2.
+
+    Args:
+        positions: N, the rows of the position table.
+        max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
+        dtype: ``float64`` or ``float32``.
+        stock: use GPT-2's own epsilon and GELU; otherwise a layer norm that is the identity, and ReLU.
+
+    Raises:
+        ExportError: for an unknown dtype, or numbers that are too small.
+        TypeError: for numbers that are not whole.
+    """
+
+    positions: int
+    max_head: int
+    dtype: str = "float64"
+    stock: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ExportError(f"a GPT-2 is exported in {' or '.join(DTYPES)}, not in {self.dtype!r}: use one of them")
+        check_bounds(self.positions, self.max_head)
+
+    @property
+    def span(self) -> int:
+        """S, a power of two, at least N: the stream holds i/S, (i/S)², h/S and (h/S)²."""
+        return span(self.positions)
+
+    @property
+    def centre(self) -> int:
+        """c: lookups compare h - c with j - c, whose squares are a quarter of the size."""
+        return centre(self.max_head)
+
+    @cached_property
+    def winding(self) -> Winding:
+        """The path on which the latest write compares cells."""
+        return Winding(self.max_head)
+
+    @property
+    def digit(self) -> int:
+        """A power of two, at least U and V: the stream holds u and v divided by it."""
+        return span(max(self.winding.reach))
+
+    @property
+    def digit_square(self) -> int:
+        """A power of two, at least U² + V²: the stream holds u² + v² divided by it."""
+        return span(self.winding.square)
+
+    @property
+    def temperature(self) -> float:
+        """1/τ, by which queries are multiplied: even the weight of the strongest rival is then exactly 0."""
+        return float(self.span * SHARPNESS)
+
+    @property
+    def gain(self) -> float:
+        """K: a feed-forward layer's input is multiplied by it and its output divided, which turns GELU into ReLU."""
+        return float(gain(self.positions)) if self.stock else 1.0
+
+    @property
+    def sink(self) -> float:
+        """C: a constant direction in every token's embedding, the layer norm's variance; 0: none is needed."""
+        return SINK[self.dtype] if self.stock else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """The layer norm's epsilon: so large that nothing else counts, or GPT-2's."""
+        return 1e-5 if self.stock else 2.0**100
+
+    def gamma(self, width: int) -> float:
+        """Return the layer norm's weight, all alike, for `width` dimensions: what undoes the division."""
+        return math.sqrt(2 * self.sink**2 / width + self.epsilon) if self.stock else 2.0**50
+
+    @property
+    def activation(self) -> str:
+        """The activation by the name that GPT-2's configuration gives it."""
+        return "gelu_new" if self.stock else "relu"
+
+
+SHARPNESS = 2**14
+"""The gaps of all scores, at their smallest, times the temperature, where nothing is rounded."""
+SINK = {"float64": 2.0**30, "float32": 2.0**13}
+"""dtype -> C."""
+
+
+def span(positions: int) -> int:
+    """Return the least power of two that is at least `positions`, or whatever number is given."""
+    return 1 << max(0, positions - 1).bit_length()
+
+
+def centre(head: int) -> int:
+    """Return c for |h| ≤ `head`."""
+    return head // 2
+
+
+def gain(positions: int) -> int:
+    """Return K: 64 times the span, so that 1/(i+1) is past the bend of GELU; at least 2^16."""
+    return max(2**16, 64 * span(positions))

@@ -1,0 +1,160 @@
+"""Is a checkpoint still a machine? Its weights against the machine's, and its run against the simulator's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import ExportError
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.comparison import Model, compared
+from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
+from tm2tfr.targets.common.reading import METADATA
+from tm2tfr.targets.common.settings import configured, differences
+from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
+from tm2tfr.targets.gpt2.directory import TENSORS, Checkpoint, load, statement
+from tm2tfr.targets.gpt2.documents import documents
+from tm2tfr.targets.gpt2.limits import fitted
+from tm2tfr.targets.gpt2.reference import Reference
+from tm2tfr.targets.gpt2.running import Running
+from tm2tfr.targets.gpt2.tensors import Gpt2, translated
+from tm2tfr.transformer.weights import Decoder
+
+
+def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+
+    Raises:
+        ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
+        InputError: if `word` is not over the input alphabet.
+    """
+    machine.check_input(word)
+    checkpoint = load(folder)
+    try:
+        fitted(decoder, machine, **asdict(checkpoint.recipe))
+    except ExportError as error:
+        return refused(machine.name, "config.json", error)
+    gpt2 = translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe)
+    right = written_by(checkpoint, documents(gpt2, machine, statement(gpt2.recipe)), "config.json")
+    strange = list(strangers(checkpoint.folder, {*right, README, TENSORS}))
+    reference = Reference({name: json.dumps(value) for name, value in right.items() if name != NAMES})
+
+    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return reference.saved.get(file, right[file]), reference.neutral.get(file, {})
+
+    beside = [
+        *strange,
+        *inherited("config.json", checkpoint.provenance, decoder),
+        *differences(checkpoint.folder, right, optional=NAMES, again=None if strange else again),
+        *metadata(checkpoint),
+    ]
+
+    def tried() -> Trial:
+        running = Running(checkpoint.folder)
+        loaded = {
+            "config.json": running.model.config,
+            "generation_config.json": running.model.generation_config,
+            "tokenizer_config.json": running.tokenizer,
+        }
+        return trial(running, checkpoint, reference.unlike(loaded), gpt2, machine, word, _read(gpt2))
+
+    return judged(machine.name, beside, checkpoint.tensors, gpt2.tensors(), partial(described, gpt2), tried)
+
+
+def written_by(checkpoint: Checkpoint, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
+    """Return the right JSON files of a checkpoint as its own version would write them; `texts`: as this version does."""
+    right = {name: json.loads(text) for name, text in texts.items() if name != README}
+    version = checkpoint.settings[KEY].get("tm2tfr")
+    if isinstance(version, str):
+        right[NAMES]["tm2tfr"] = right[configuration][KEY]["tm2tfr"] = version
+    return right
+
+
+def metadata(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yield what is wrong in the metadata of the file of tensors."""
+    yield from configured(f"{TENSORS}, metadata", checkpoint.metadata, METADATA)
+
+
+class Tokenized(Model, Protocol):
+    """A model with a tokenizer of `transformers` that shows the tensors it has loaded."""
+
+    tokenizer: Any
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the tensors that were loaded, by name."""
+
+
+def trial(
+    model: Tokenized,
+    checkpoint: Checkpoint,
+    unlike: Iterable[str],
+    gpt2: Gpt2,
+    machine: Machine,
+    word: str,
+    read: Callable[[NDArray[Any]], NDArray[Any]],
+) -> Trial:
+    """Run a model on `word`; `unlike`: what of its settings was not loaded as it should be; read: see `cause`."""
+    run = compared(model, gpt2.vocabulary, machine, word, gpt2.recipe.positions)
+    why = cause(model, gpt2.decoder, gpt2.vocabulary, run, read)
+    loaded = (*unlike, *unloaded(model.tensors(), checkpoint.tensors, TENSORS))
+    return Trial(loaded, run, why, model.versions)
+
+
+def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:
+    """Return in words what the entry of a tensor does."""
+    parts = name.removeprefix("transformer.").split(".")
+    if parts[0] == "h":
+        layer = gpt2.decoder.layers[int(parts[1])]
+        return f"layer {int(parts[1]) + 1} ({layer.name}), {_in_layer(gpt2, int(parts[1]), '.'.join(parts[2:]), at)}"
+    if parts[0] == "wte":
+        return f"embedding of {gpt2.vocabulary[at[0]]}: {_direction(gpt2, at[1])}"
+    if parts[0] == "wpe":
+        return f"embedding of position {at[0]}: {_direction(gpt2, at[1])}"
+    if parts[0] == "lm_head":
+        return f"logit of {gpt2.vocabulary[at[0]]}, reads {_direction(gpt2, at[1])}"
+    return f"last layer norm, at {_direction(gpt2, at[0])}"
+
+
+def _in_layer(gpt2: Gpt2, layer: int, part: str, at: Sequence[int]) -> str:
+    first, last = at[0], at[-1]
+    words = {
+        "attn.c_attn.weight": lambda: f"{_head(gpt2, layer, last)}, reads {_direction(gpt2, first)}",
+        "attn.c_attn.bias": lambda: f"{_head(gpt2, layer, last)}, bias",
+        "attn.c_proj.weight": lambda: f"{_head(gpt2, layer, 2 * gpt2.width + first)}, writes {_direction(gpt2, last)}",
+        "mlp.c_fc.weight": lambda: f"{_unit(gpt2, layer, last)}, reads {_direction(gpt2, first)}",
+        "mlp.c_fc.bias": lambda: f"{_unit(gpt2, layer, last)}, bias",
+        "mlp.c_proj.weight": lambda: f"{_unit(gpt2, layer, first)}, writes {_direction(gpt2, last)}",
+    }
+    return words[part]() if part in words else f"{part}, at {_direction(gpt2, first)}"
+
+
+def _head(gpt2: Gpt2, layer: int, column: int) -> str:
+    kind, rest = divmod(column, gpt2.width)
+    head, slot = divmod(rest, gpt2.head_size)
+    heads = gpt2.decoder.layers[layer].heads
+    name = f"head {heads[head].name!r}" if head < len(heads) else f"head {head}, which has no task"
+    return f"{name}, {('query', 'key', 'value')[kind]} {slot}"
+
+
+def _unit(gpt2: Gpt2, layer: int, unit: int) -> str:
+    ffn = gpt2.decoder.layers[layer].feed_forward
+    return f"unit {ffn.units[unit]!r}" if ffn is not None and unit < len(ffn.units) else f"unit {unit}, which has no task"
+
+
+def _direction(gpt2: Gpt2, coordinate: int) -> str:
+    sign, place = ("-", coordinate - gpt2.mirror) if coordinate >= gpt2.mirror else ("", coordinate)
+    return f"{sign}{gpt2.directions[place]}" if place < len(gpt2.directions) else f"dimension {coordinate}, which is unused"
+
+
+def _read(gpt2: Gpt2) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
+    scale = np.array([gpt2.scales[name] for name in gpt2.decoder.layout.directions])
+    width, mirror = len(scale), gpt2.mirror
+    return lambda x: scale * (x[:width] - x[mirror : mirror + width]) / 2

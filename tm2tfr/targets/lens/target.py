@@ -1,0 +1,142 @@
+"""To TransformerLens, and back: the whole export, and whether a checkpoint is still a machine."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from safetensors import numpy as safetensors
+
+from tm2tfr.errors import ExportError, visible
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.comparison import WITHOUT, Run, told, tried
+from tm2tfr.targets.common.directory import README, inherited, strangers, written
+from tm2tfr.targets.common.reading import METADATA
+from tm2tfr.targets.common.settings import differences
+from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
+from tm2tfr.targets.gpt2.directory import TENSORS, load, statement
+from tm2tfr.targets.gpt2.limits import fitted
+from tm2tfr.targets.gpt2.reference import Reference
+from tm2tfr.targets.gpt2.running import LOCAL
+from tm2tfr.targets.gpt2.tensors import translated
+from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
+from tm2tfr.targets.lens.documents import CONFIGURATION, FORMAT, documents
+from tm2tfr.targets.lens.native import Native
+from tm2tfr.targets.lens.running import Running, required
+from tm2tfr.transformer.weights import Decoder
+
+MASKS = 2**31
+"""The largest size in bytes of the causal masks that TransformerLens makes: one byte per pair of positions and layer."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
+
+    folder: Path
+    native: Native
+    runs: tuple[Run, ...]
+    versions: str
+
+    def __str__(self) -> str:
+        """Return it in a few lines."""
+        native, recipe = self.native, self.native.gpt2.recipe
+        size = f"{len(native.gpt2.decoder.layers)} layers, {native.heads} heads, width {native.width}, {recipe.dtype}"
+        lines = [f"TransformerLens: {size}, {native.parameters / 1e6:,.2f} million parameters"]
+        lines += [f"by bounds on rounding: {statement(recipe)}", told(self.runs, self.versions)]
+        return "\n".join([*lines, f"wrote {self.folder}"])
+
+
+def export(
+    decoder: Decoder,
+    machine: Machine,
+    folder: str | Path,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    verify: bool = True,
+) -> Exported:
+    """Write `decoder` as a native model of TransformerLens; see `tm2tfr.export_to`.
+
+    It is made from the GPT-2 and has the same limits. Before it gets its name, its runs are compared with the
+    simulator's, and the values that hooks read in the named directions with the dense engine's.
+
+    Raises:
+        ExportError, OutputError: see there.
+    """
+    if verify:
+        required(WITHOUT)
+    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
+    _refuse_masks(decoder, machine, recipe.positions)
+    native, runs, versions = Native(translated(decoder, recipe)), list[Run](), list[str]()
+
+    def look(made: Path) -> None:
+        running = Running(made)
+        runs.extend(tried(running, native.gpt2.vocabulary, machine, recipe.positions))
+        versions.append(running.versions)
+        for run in runs:
+            wrong = cause(running, decoder, native.gpt2.vocabulary, run, native.read)
+            if wrong:
+                raise ExportError(f"on {run.word!r} in {running.versions} {wrong}: nothing was written")
+
+    texts = documents(native, machine, statement(recipe))
+    tensors = safetensors.save(native.tensors(), METADATA)
+    place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
+    return Exported(place, native, tuple(runs), "".join(versions))
+
+
+def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+
+    Raises:
+        ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
+        InputError: if `word` is not over the input alphabet.
+    """
+    machine.check_input(word)
+    checkpoint = load(folder, format=FORMAT, configuration=CONFIGURATION)
+    try:
+        fitted(decoder, machine, **asdict(checkpoint.recipe))
+        _refuse_masks(decoder, machine, checkpoint.recipe.positions)
+    except ExportError as error:
+        return refused(machine.name, CONFIGURATION, error)
+    native = Native(translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe))
+    gpt2 = native.gpt2
+    right = written_by(checkpoint, documents(native, machine, statement(checkpoint.recipe)), CONFIGURATION)
+    beside = [
+        *strangers(checkpoint.folder, {*right, README, TENSORS}),
+        *inherited(CONFIGURATION, checkpoint.provenance, decoder),
+        *differences(checkpoint.folder, right),
+        *metadata(checkpoint),
+    ]
+    reference = Reference({name: json.dumps(right[name]) for name in ("tokenizer.json", "tokenizer_config.json")})
+
+    def in_words(name: str, at: Sequence[int]) -> str:
+        if name == "unembed.bias":  # which the GPT-2 does not have
+            return f"logit of {gpt2.vocabulary[at[0]]}, bias"
+        return described(gpt2, *native.origin(name, at))
+
+    def tried() -> Trial:
+        tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
+        unlike = reference.unlike({"tokenizer_config.json": tokenizer})
+        running = Running(checkpoint.folder)
+        return trial(running, checkpoint, unlike, gpt2, machine, word, native.read)
+
+    return judged(machine.name, beside, checkpoint.tensors, native.tensors(), in_words, tried)
+
+
+def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:
+    """Check that the causal masks for that many positions are small enough.
+
+    Raises:
+        ExportError: if they are too large.
+    """
+    most = math.isqrt(MASKS // len(decoder.layers))
+    if positions > most:
+        what = (
+            f"{visible(machine.name)}: for {positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
+        )
+        raise ExportError(f"{what} of more than {MASKS / 2**30:.0f} GiB in all: use --positions {most}, or --to gpt2")

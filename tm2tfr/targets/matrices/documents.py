@@ -1,0 +1,106 @@
+"""The names of everything in an export with a decoder's own matrices, and the parts that their model cards share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tm2tfr._version import __version__
+from tm2tfr.compiler.turing.gaps import smallest_gap
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.card import checking, introduction
+from tm2tfr.targets.common.directory import NAMES
+from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.text.markdown import escaped
+from tm2tfr.transformer.soft import power_of_two, theorem_26
+from tm2tfr.transformer.weights import Decoder, Head, Layer
+
+VERSION = "1"
+
+
+def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+    layout = decoder.layout
+    return {
+        "format": format,
+        "version": VERSION,
+        "tm2tfr": __version__,
+        "recipe": {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype},
+        "certified": recipe.statement,
+        "provenance": dict(decoder.provenance),
+        "read": "value = x[index], x the residual stream before layer 1 or after a layer",
+        "directions": [{"name": name, "index": n} for n, name in enumerate(layout.directions)],
+        "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
+        "layers": [_layer(layer, n, layout.directions) for n, layer in enumerate(decoder.layers, start=1)],
+        "features": list(decoder.features),
+        "temperature": power_of_two(theorem_26(decoder, recipe.positions, smallest_gap(decoder, recipe.positions))),
+        "vocabulary": list(decoder.vocabulary),
+        "bos": decoder.bos,
+        "stop": list(decoder.stop),
+    }
+
+
+def _layer(layer: Layer, n: int, directions: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "layer": n,
+        "name": layer.name,
+        "meaning": layer.meaning,
+        "source": layer.source,
+        "heads": [
+            {"head": k, "name": head.name, "source": head.source, "components": _components(head, directions)}
+            for k, head in enumerate(layer.heads)
+        ],
+        "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
+    }
+
+
+def _components(head: Head, directions: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the components of a head's score by name: the query and the key as linear forms."""
+
+    def form(row: dict[int, float]) -> dict[str, float]:
+        return {directions[n]: weight for n, weight in row.items()}
+
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    return [{"query": form(query), "key": form(key)} for query, key in pairs]
+
+
+def as_json(value: Any) -> str:
+    """Return `value` as the text of a file."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def card(decoder: Decoder, machine: Machine, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
+    """Return the model card.
+
+    Args:
+        title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
+        table: further rows of the table of sizes.
+    """
+    told = recipe.statement
+    return f"""---
+tags: [turing-machine, tm2tfr]
+---
+# {escaped(machine.name)} {title}
+
+{introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
+
+**How far it is right.** {told[0].upper()}{told[1:]}.
+This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
+bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
+component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
+no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
+not). {assumed}
+More positions are refused.
+
+{checking(machine)}
+
+**What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
+subspaces, layers, attention heads with the components of their scores, and hidden units.
+
+| | |
+|---|---|
+| layers, heads in all, width | {len(decoder.layers)}, {decoder.heads}, {decoder.layout.width} |
+| positions | {recipe.positions:,} |
+| numbers | {recipe.dtype} |
+| attention | average-hard, future-masked: the best-scored positions share evenly |
+{table}"""

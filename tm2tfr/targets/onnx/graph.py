@@ -1,0 +1,164 @@
+"""From a decoder to an ONNX graph: token numbers in, logits and the residual streams out.
+
+Axes: batch, n (positions, any number up to N), width, d_k, d_v, hidden, vocabulary. Initializers have the names of the
+decoder's matrices, ``layers.4.heads.0.query``, and their shapes; they act on columns, and a node transposes them.
+Position features are a table of N rows, so that a longer sequence is an error in the program that runs it.
+
+Scores are added up component by component, and a mean is a sum divided by a number: see `tm2tfr.targets.matrices`.
+Nothing in the graph depends on the contents of the matrices.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr import extras
+from tm2tfr._version import __version__
+from tm2tfr.targets.common.directory import KEY
+from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.targets.matrices.tensors import features, tensors
+from tm2tfr.transformer.weights import Decoder, Head
+
+OPSET, IR_VERSION = 18, 9
+"""Old enough for ONNX Runtime since 1.16."""
+IDS, LOGITS = "input_ids", "logits"
+FEATURES = "position_features"
+CONSTANTS = (FEATURES, "axis -1", "hidden", "0", "1")
+"""The initializers that are not matrices of the decoder."""
+
+
+def required() -> Any:
+    """Return the module onnx.
+
+    Raises:
+        ExportError: if it is not installed.
+    """
+    return extras.required("an ONNX graph is written and read by the package onnx", ["onnx"], "onnx")[0]
+
+
+def stream(layer: int) -> str:
+    """Return the name of the output that is the residual stream after a layer; 0: before the first."""
+    return f"residual.{layer}"
+
+
+class Graph:
+    """A graph that is being built: `nodes` in the order in which they are run, each with one or more outputs."""
+
+    def __init__(self, initializers: Mapping[str, NDArray[Any]]) -> None:
+        self._onnx = required()
+        self.initializers = dict(initializers)
+        self.nodes: list[Any] = []
+
+    def add(self, kind: str, *inputs: str, name: str, **attributes: Any) -> str:
+        """Add a node with one output called `name`, and return `name`."""
+        self.nodes.append(self._onnx.helper.make_node(kind, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def split(self, x: str, parts: int, name: str) -> list[str]:
+        """Add a node that splits the last axis of `x` into single numbers, and return their names."""
+        names = [f"{name}.{n}" for n in range(parts)]
+        self.nodes.append(self._onnx.helper.make_node("Split", [x], names, name=name, axis=-1, num_outputs=parts))
+        return names
+
+    def applied(self, matrix: str, x: str, name: str) -> str:
+        """Apply a matrix, (rows, columns), to `x`, (…, columns), and return the name of the result, (…, rows)."""
+        return self.add("MatMul", x, self.add("Transpose", matrix, name=f"{matrix}.T"), name=name)
+
+
+def built(decoder: Decoder, recipe: Recipe, names: Mapping[str, Any]) -> Any:
+    """Return `decoder` as an ``onnx.ModelProto`` with `names` as metadata.
+
+    Raises:
+        ExportError: if the package onnx is missing.
+    """
+    onnx = required()
+    dtype = np.dtype(recipe.dtype)
+    table, hidden = features(decoder, recipe.positions, recipe.dtype), np.array(-np.inf, dtype)
+    constants = zip(CONSTANTS, (table, np.array([-1]), hidden, np.array(0), np.array(1)), strict=True)
+    graph = Graph(tensors(decoder, recipe.dtype) | dict(constants))
+    _nodes(graph, decoder, dtype)
+    number = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+    value, width = onnx.helper.make_tensor_value_info, decoder.layout.width
+    made = onnx.helper.make_graph(
+        graph.nodes,
+        "decoder",
+        [value(IDS, onnx.TensorProto.INT64, ["batch", "n"])],
+        [
+            value(LOGITS, number, ["batch", "n", len(decoder.vocabulary)]),
+            *(value(stream(n), number, ["batch", "n", width]) for n in range(len(decoder.layers) + 1)),
+        ],
+        [onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()],
+    )
+    opsets = [onnx.helper.make_opsetid("", OPSET)]
+    told = {"producer_name": "tm2tfr", "producer_version": __version__, "ir_version": IR_VERSION}
+    model = onnx.helper.make_model(made, opset_imports=opsets, **told)
+    onnx.helper.set_model_props(model, {KEY: json.dumps(names, ensure_ascii=False)})
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[Any]) -> None:
+    """Add the whole forward pass."""
+    length = graph.add("Squeeze", graph.add("Shape", IDS, name="length", start=1, end=2), name="n")
+    i = graph.add("Range", "0", length, "1", name="i")  # (n,)
+    rows = graph.add("Unsqueeze", i, "axis -1", name="i as rows")  # (n, 1)
+    graph.add("LessOrEqual", i, rows, name="past")  # (n, n): whether j ≤ i
+    tokens = graph.add("Gather", graph.add("Transpose", "token_embedding", name="token_embedding.T"), IDS, name="tokens")
+    numbers = graph.add("Gather", FEATURES, i, name="features")  # (n, features)
+    x = graph.add("Add", tokens, graph.applied("position_embedding", numbers, "places"), name=stream(0))
+    for n, layer in enumerate(decoder.layers, start=1):
+        path = f"layers.{n}"
+        added = [_head(graph, head, f"{path}.heads.{k}", x, dtype) for k, head in enumerate(layer.heads)]
+        if layer.feed_forward is None and not added:
+            x = graph.add("Identity", x, name=stream(n))
+        for k, each in enumerate(added):
+            done = layer.feed_forward is None and k == len(added) - 1
+            x = graph.add("Add", x, each, name=stream(n) if done else f"{path}.heads.{k}.stream")
+        if layer.feed_forward is not None:
+            x = graph.add("Add", x, _feed_forward(graph, f"{path}.feed_forward", x), name=stream(n))
+    logits = graph.applied("unembedding", x, "logits without bias")
+    graph.add("Add", logits, graph.add("Transpose", "unembedding_bias", name="unembedding_bias.T"), name=LOGITS)
+
+
+def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[Any]) -> str:
+    """Add a head and return the name of its output: (batch, n, width)."""
+    queries, keys, values = (
+        graph.applied(f"{path}.{part}", x, f"{path}.{plural}")
+        for part, plural in (("query", "queries"), ("key", "keys"), ("value", "values"))
+    )
+    past = "past"
+    if parts := head.query.shape[0]:
+        scores = _scores(graph, path, queries, keys, parts)  # (batch, n, n)
+        scores = graph.add("Where", past, scores, "hidden", name=f"{path}.scores")
+        best = graph.add("ReduceMax", scores, "axis -1", name=f"{path}.best", keepdims=1)
+        past = graph.add("Equal", scores, best, name=f"{path}.attended")
+    kind = required().helper.np_dtype_to_tensor_dtype(dtype)
+    shares = graph.add("Cast", past, name=f"{path}.shares", to=kind)
+    sums = graph.add("MatMul", shares, values, name=f"{path}.sum")  # (batch, n, d_v)
+    number = graph.add("ReduceSum", shares, "axis -1", name=f"{path}.number", keepdims=1)
+    return graph.applied(f"{path}.output", graph.add("Div", sums, number, name=f"{path}.mean"), f"{path}.added")
+
+
+def _scores(graph: Graph, path: str, queries: str, keys: str, parts: int) -> str:
+    """Add the scores, component by component, in order: the tie-break last, when the large terms have cancelled."""
+    q = graph.split(queries, parts, f"{path}.query of component")  # (batch, n, 1) each
+    flat = graph.split(keys, parts, f"{path}.key of component")
+    k = [graph.add("Transpose", each, name=f"{each}.T", perm=[0, 2, 1]) for each in flat]  # (batch, 1, n) each
+    products = [graph.add("Mul", q[c], k[c], name=f"{path}.product.{c}") for c in range(parts)]
+    total = products[0]
+    for c in range(1, parts):
+        total = graph.add("Add", total, products[c], name=f"{path}.score.{c}")
+    return total
+
+
+def _feed_forward(graph: Graph, path: str, x: str) -> str:
+    """Add a feed-forward layer and return the name of its output: (batch, n, width)."""
+    biases = [graph.add("Transpose", f"{path}.{part}", name=f"{path}.{part}.T") for part in ("input_bias", "output_bias")]
+    inner = graph.add("Add", graph.applied(f"{path}.input", x, f"{path}.read"), biases[0], name=f"{path}.inner")
+    active = graph.add("Relu", inner, name=f"{path}.active")  # (batch, n, hidden)
+    return graph.add("Add", graph.applied(f"{path}.output", active, f"{path}.written"), biases[1], name=f"{path}.added")

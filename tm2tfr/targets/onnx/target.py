@@ -1,0 +1,172 @@
+"""``--to onnx``: the files of an export, and the functions of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tm2tfr.errors import ExportError, first_line
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.card import example
+from tm2tfr.targets.common.directory import KEY, NAMES, README
+from tm2tfr.targets.common.reading import MOST_TENSORS, content, parsed_text
+from tm2tfr.targets.common.settings import same
+from tm2tfr.targets.matrices import export as plain
+from tm2tfr.targets.matrices.documents import card
+from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.targets.onnx import graph
+from tm2tfr.targets.onnx.running import FILE, Running, required
+from tm2tfr.transformer.weights import Decoder
+
+__all__ = ["export", "verified"]
+
+FORMAT = "tm2tfr-onnx"
+FILES = (README, FILE, NAMES)
+
+
+def files(decoder: Decoder, machine: Machine, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
+    """Return the files by name."""
+    model = graph.built(decoder, recipe, named)
+    return {FILE: model.SerializeToString(deterministic=True), README: _card(decoder, machine, recipe)}
+
+
+def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Return the ``onnx.ModelProto`` of an export, and its initializers by name.
+
+    Raises:
+        ExportError: if it is missing or damaged.
+    """
+    onnx = graph.required()
+    try:
+        model = onnx.load_from_string(content(folder / FILE, MOST_TENSORS))
+        return model, _arrays(model)
+    except OSError as error:
+        raise ExportError(f"{folder}: {FILE} cannot be read: use a directory made by 'tm2tfr export'") from error
+    except Exception as error:
+        raise ExportError(f"{folder}: {FILE} is damaged ({first_line(error)}): export it again") from error
+
+
+def _arrays(model: Any) -> dict[str, NDArray[Any]]:
+    """Return the initializers by name.
+
+    Raises:
+        ValueError: if one occurs twice, or is in another file, which nobody compares.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    for each in model.graph.initializer:
+        if each.name in found:
+            raise ValueError(f"the initializer {each.name!r} occurs twice")
+        if each.data_location or each.external_data:
+            raise ValueError(f"the initializer {each.name!r} is in another file")
+        found[each.name] = graph.required().numpy_helper.to_array(each)
+    return found
+
+
+def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
+    """Return the matrices of an export. See `opened` for errors."""
+    return {name: array for name, array in opened(folder)[1].items() if name not in graph.CONSTANTS}, ()
+
+
+def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what in the file, besides the decoder's matrices, is not as it was exported."""
+    have, found = opened(folder)
+    rows = found[graph.FEATURES].shape[:1] if graph.FEATURES in found else ()
+    if rows != (recipe.positions,):  # a recipe may say anything: no table of that many rows is made to compare
+        yield f"{FILE}: its constant {graph.FEATURES!r} is not for {recipe.positions:,} positions"
+        return
+    want = graph.built(decoder, recipe, named)
+    right = _arrays(want)
+    for name in graph.CONSTANTS:
+        if (unlike := _unlike(found.get(name), right[name])) is not None:
+            yield f"{FILE}: its constant {name!r} {unlike}"
+    if _bytes(have.graph.node) != _bytes(want.graph.node):
+        pairs = zip(have.graph.node, want.graph.node, strict=False)
+        place = next((right.name for left, right in pairs if _bytes(left) != _bytes(right)), "the end")
+        yield f"{FILE}: its graph differs from {place!r} on"
+    try:
+        told = parsed_text(next(each.value for each in have.metadata_props if each.key == KEY))
+    except (StopIteration, ValueError):
+        told = None
+    if len(have.metadata_props) != 1 or not same(told, named):
+        yield f"{FILE}: the names in its metadata are not the machine's"
+    yield from _further(have, want)
+
+
+def _unlike(have: NDArray[Any] | None, want: NDArray[Any]) -> str | None:
+    """Return what of a constant is not as it should be, None if nothing is: the same bytes may be of another shape."""
+    if have is None:
+        return "is missing"
+    if have.shape != want.shape:
+        return f"has shape {have.shape}, should have {want.shape}"
+    if have.dtype != want.dtype:
+        return f"holds {have.dtype}, should hold {want.dtype}"
+    return None if have.tobytes() == want.tobytes() else "is not what it should be"
+
+
+def _further(have: Any, want: Any) -> Iterable[str]:
+    """Yield the parts of a file that are not as they were written, except those whose contents are compared elsewhere.
+
+    A field that was never written must be empty, whatever the format allows there: another graph inside, a function
+    with the name of an operator, a default for an input.
+    """
+    for kept in (have, want):
+        del kept.graph.node[:], kept.metadata_props[:]
+        kept.producer_version = ""
+        for each in kept.graph.initializer:
+            each.ClearField("raw_data")
+            del each.dims[:]
+            each.ClearField("data_type")  # both are compared with the contents: see `_unlike`, and `differing` of matrices
+    names = [field.name for field in want.graph.DESCRIPTOR.fields]
+    for name in names:
+        if _bytes(getattr(have.graph, name)) != _bytes(getattr(want.graph, name)):
+            yield f"{FILE}: 'graph.{name}' is not as it was written"
+            have.graph.ClearField(name)
+            want.graph.ClearField(name)
+    for name in [field.name for field in want.DESCRIPTOR.fields if field.name != "graph"]:
+        if _bytes(getattr(have, name)) != _bytes(getattr(want, name)):
+            yield f"{FILE}: {name!r} is not as it was written"
+            have.ClearField(name)
+            want.ClearField(name)
+    if _bytes(have) != _bytes(want):
+        yield f"{FILE}: it contains something that the format does not know"
+
+
+def _bytes(value: Any) -> Any:
+    """Return a field in a form in which its unknown parts are compared as well."""
+    if hasattr(value, "SerializeToString"):
+        return value.SerializeToString(deterministic=True)
+    return value if isinstance(value, (str, bytes, int, float)) else [_bytes(each) for each in value]
+
+
+def _card(decoder: Decoder, machine: Machine, recipe: Recipe) -> str:
+    word = example(machine)
+    use = f"""In ONNX Runtime:
+
+```python
+import json, onnxruntime
+
+names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
+tokens = [*{word!r}, names["bos"]]
+while len(tokens) < names["recipe"]["positions"] and tokens[-1] not in names["stop"]:
+    (logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
+    tokens.append(names["vocabulary"][int(logits[0, -1].argmax())])
+print(*tokens)
+```
+
+`input_ids` is (batch, n), `logits` (batch, n, vocabulary). Attention never sees later positions, so shorter sequences of
+a batch may be padded on the right with any token. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
+(batch, n, width), are the residual stream before layer 1 and after each layer. Initializers have the names of the matrices
+of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
+    assumed = """The program that runs the graph is assumed to round operations on single numbers as IEEE 754
+says, and to multiply matrices with all digits of the dtype; ONNX Runtime does so on a CPU. An accelerator may not."""
+    table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
+    table += f"| opset | {graph.OPSET} |\n"
+    return card(decoder, machine, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
+
+
+PROGRAM = plain.Program("ONNX", FORMAT, required, files, Running, FILES, read, strange)
+export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)

@@ -1,0 +1,106 @@
+"""The programs that machines are exported to, by name. A target is a module with two functions, see `Exporter`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from tm2tfr.errors import ExportError, did_you_mean
+from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.directory import document
+from tm2tfr.targets.common.verdict import Verdict
+from tm2tfr.transformer.weights import Decoder
+
+
+class Exported(Protocol):
+    """A finished export: the command prints its ``str``, whose last line is ``wrote FOLDER``."""
+
+    @property
+    def folder(self) -> Path:
+        """The directory."""
+
+
+class Exporter(Protocol):
+    """The module of a target."""
+
+    def export(
+        self,
+        decoder: Decoder,
+        machine: Machine,
+        folder: str | Path,
+        *,
+        positions: int | None,
+        max_head: int | None,
+        dtype: str,
+        verify: bool,
+        **own: Any,
+    ) -> Exported:
+        """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given."""
+
+    def verified(self, folder: Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+        """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A program that machines are exported to.
+
+    Args:
+        format: the ``format`` in `tm2tfr.json` of an export.
+        module: the module with `export` and `verified`; it imports the program itself only when that is run.
+        options: the options that it takes in addition to those that all take.
+    """
+
+    name: str
+    format: str
+    module: str
+    options: frozenset[str] = frozenset()
+
+    @property
+    def exporter(self) -> Exporter:
+        """The module, imported."""
+        return cast("Exporter", import_module(self.module))
+
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        Target("gpt2", "tm2tfr-gpt2", "tm2tfr.targets.gpt2.target", frozenset({"stock"})),
+        Target("lens", "tm2tfr-lens", "tm2tfr.targets.lens.target"),
+        Target("torch", "tm2tfr-torch", "tm2tfr.targets.torch.target"),
+        Target("onnx", "tm2tfr-onnx", "tm2tfr.targets.onnx.target"),
+    )
+}
+"""Name, as in ``--to NAME``, -> target."""
+
+
+def target(name: str, options: Iterable[str] = ()) -> Target:
+    """Return the target called `name`.
+
+    Raises:
+        ExportError: if there is no such target, or it does not take one of `options`.
+    """
+    if name not in TARGETS:
+        raise ExportError(f"there is no export to {name!r}{did_you_mean(name, TARGETS)}: use {' or '.join(TARGETS)}")
+    for option in options:
+        if option not in TARGETS[name].options:
+            takers = " or ".join(t.name for t in TARGETS.values() if option in t.options) or "no target"
+            what = f"--to {name} does not take --{option.replace('_', '-')}, which only applies to --to {takers}"
+            raise ExportError(f"{what}: omit it")
+    return TARGETS[name]
+
+
+def target_of(folder: str | Path) -> Target:
+    """Return the target that the directory `folder` was exported to.
+
+    Raises:
+        ExportError: if it is not an export, or one that this version does not know.
+    """
+    said = document(folder)["format"]
+    for known in TARGETS.values():
+        if known.format == said:
+            return known
+    raise ExportError(f"{folder}: this export has format {said!r}, which this version does not know: export it again")
