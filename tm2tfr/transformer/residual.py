@@ -19,10 +19,16 @@ class Subspace:
 
     With labels it has one direction per label, called ``name[label]``; without, it is a single number and its
     one direction is called `name`.
+
+    Args:
+        holds: what its construction claims that it holds, a key of the construction's specification; empty: no claim.
+        share: whether that is a multiple of 1/(i+1), which uniform attention alone carries on.
     """
 
     name: str
     labels: tuple[str, ...] | None = None
+    holds: str = ""
+    share: bool = False
 
     @property
     def width(self) -> int:
@@ -92,6 +98,10 @@ class Residual:
         if name not in self._slices:
             raise ShapeError(f"no subspace is called {name!r}{did_you_mean(name, self._slices)}")
         return next(s for s in self.subspaces if s.name == name)
+
+    def holding(self, what: str) -> Subspace | None:
+        """Return the subspace that is claimed to hold `what`, None if there is none."""
+        return next((s for s in self.subspaces if s.holds == what), None)
 
     def index(self, direction: str) -> int:
         """Return the coordinate of a direction such as ``h`` or ``e_q[q0]``."""

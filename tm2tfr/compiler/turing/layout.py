@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tm2tfr.compiler.turing.vocabulary import Boundary
 from tm2tfr.machine.spec import Machine
@@ -38,27 +39,26 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
     gamma, sigma = machine.tape_alphabet, machine.input_alphabet
     two_way = machine.tape == "two-way"
     halves = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
-    return Residual(
-        (
-            Subspace("e_x", tuple(tokens)),
-            *map(Subspace, FEATURES),
-            Subspace("e_q", machine.states),
-            Subspace("e_b", gamma),
-            Subspace("m"),
-            Subspace("m/(i+1)"),
-            Subspace("h/(i+1)"),
-            *map(Subspace, halves if two_way else ()),
-            Subspace("h"),
-            Subspace("h^2"),
-            *((Subspace("h-"), Subspace("e_x(h+)", sigma)) if two_way else ()),
-            Subspace("e_x(h)", sigma),
-            *((Subspace("[h=0]"),) if boundary == "repaired" else ()),
-            Subspace("h_{i-1}"),
-            Subspace("h_{i-1}^2"),
-            Subspace("h_{j*-1}"),
-            Subspace("e_b(j*-1)", gamma),
-            Subspace("[h_{j*-1}=h]"),
-            Subspace("e_a", gamma),
-            Subspace("e_y", tuple(tokens)),
-        )
+    subspaces = (
+        Subspace("e_x", tuple(tokens)),
+        *map(Subspace, FEATURES),
+        Subspace("e_q", machine.states),
+        Subspace("e_b", gamma),
+        Subspace("m"),
+        Subspace("m/(i+1)"),
+        Subspace("h/(i+1)"),
+        *map(Subspace, halves if two_way else ()),
+        Subspace("h"),
+        Subspace("h^2"),
+        *((Subspace("h-"), Subspace("e_x(h+)", sigma)) if two_way else ()),
+        Subspace("e_x(h)", sigma),
+        *((Subspace("[h=0]"),) if boundary == "repaired" else ()),
+        Subspace("h_{i-1}"),
+        Subspace("h_{i-1}^2"),
+        Subspace("h_{j*-1}"),
+        Subspace("e_b(j*-1)", gamma),
+        Subspace("[h_{j*-1}=h]"),
+        Subspace("e_a", gamma),
+        Subspace("e_y", tuple(tokens)),
     )
+    return Residual(tuple(replace(s, holds=s.name, share=s.name.endswith("/(i+1)")) for s in subspaces))
