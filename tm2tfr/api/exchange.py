@@ -12,9 +12,9 @@ from tm2tfr.machine.spec import Machine
 
 if TYPE_CHECKING:
     from tm2tfr.explorer import Explorer
+    from tm2tfr.targets.common.exported import Exported
     from tm2tfr.targets.common.verdict import Verdict
-    from tm2tfr.targets.gpt2.export import Exported as Gpt2Exported
-    from tm2tfr.targets.registry import Exported
+    from tm2tfr.targets.gpt2.export import Gpt2Exported
     from tm2tfr.trace.check import Progress
     from tm2tfr.transformer.weights import Decoder
 

@@ -10,11 +10,11 @@ import errno
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tm2tfr.errors import OutputError
+from tm2tfr.extras import required
 from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.trace.rows import COLUMNS, Row
@@ -30,12 +30,10 @@ class ParquetWriter(RowWriter):
     """Writes Parquet, one row group at a time. A file whose writer is killed, not aborted, cannot be read."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            pyarrow: Any = import_module("pyarrow")  # optional, and slow to load
-            import_module("pyarrow.parquet")
-        except ImportError as error:
-            what = f"{path}: Parquet needs PyArrow, which cannot be imported ({error})"
-            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or use .csv or .jsonl") from error
+        modules, instead = ("pyarrow", "pyarrow.parquet"), "use .csv or .jsonl"
+        pyarrow: Any = required(f"{path}: Parquet needs PyArrow", modules, "parquet", otherwise=instead, error=OutputError)[
+            0
+        ]
         super().__init__(path)
         self._arrow: Any = pyarrow
         text, numbers = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.float64()
