@@ -20,8 +20,8 @@ from tests.explorer.browser import Open, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import Explorer
-from tm2tfr.trace.cause import Observation, observe
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced

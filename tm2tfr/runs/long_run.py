@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.decode import observable
+from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.errors import EngineError, did_you_mean
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
@@ -94,7 +93,7 @@ class LongRun:
         """
         if self._reference is not None:
             self._reference.restart(word)
-        prompt = _prompt(self._decoder, word)
+        prompt = prompted(self._decoder, word)
         self._session.restart()
         self._session.prompt(prompt)
         self._begin(word)
@@ -248,7 +247,7 @@ class LongRun:
             token = self._decoder.vocabulary[chunk.answers[-1]]
         if position <= len(self._word):
             token = (*self._word, self._decoder.bos)[position]
-        answer = session.feed(self._decoder.vocabulary.index(token))
+        answer = session.feed(self._decoder.numbers[token])
         return Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
 
     def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:
@@ -263,23 +262,13 @@ class LongRun:
 
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
-    prompt = _prompt(decoder, word)
+    prompt = prompted(decoder, word)
     places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
     session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
     session.prompt(prompt)
     return session
-
-
-def _prompt(decoder: Decoder, word: str) -> list[int]:
-    """Return the numbers of the tokens ``word · BOS``."""
-    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
-    for i, token in enumerate(word):
-        if token not in numbers:
-            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
-    return [numbers[token] for token in (*word, decoder.bos)]
 
 
 def _shows_its_token(decoder: Decoder) -> bool:

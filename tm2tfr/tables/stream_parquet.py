@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.errors import OutputError
-from tm2tfr.tables.stream import RowWriter
+from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.trace.rows import COLUMNS, Row
 

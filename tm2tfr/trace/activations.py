@@ -8,8 +8,8 @@ from typing import Any
 
 from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS
 from tm2tfr.engines.decode import Engine, generate, observable
+from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError
-from tm2tfr.trace.cause import observe
 from tm2tfr.trace.rows import combination
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder

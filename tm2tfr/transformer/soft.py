@@ -73,11 +73,6 @@ def temperature_of(decoder: Decoder) -> float | None:
         return None
 
 
-def uniform(head: Head) -> bool:
-    """Return whether all scores of `head` are 0 by construction: no component is in both the query and the key."""
-    return not np.intersect1d(head.query.rows, head.key.rows).size
-
-
 # ── the constants of Lemma 25 and the temperature of Theorem 26 ─────────────────────────────────────────────
 def norm(matrix: Matrix) -> float:
     """Return ‖W‖, the largest sum of absolute values of a column."""

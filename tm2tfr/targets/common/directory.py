@@ -13,7 +13,7 @@ from tm2tfr import leftovers
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.files import WHY
-from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.formats import native
 from tm2tfr.targets.common.reading import mapping, texts, why
 from tm2tfr.targets.common.settings import shown
 from tm2tfr.transformer.weights import Decoder, digest
@@ -123,7 +123,7 @@ def inherited(file: str, provenance: Mapping[str, str], decoder: Decoder) -> Ite
 
 def _compiles_to(text: str, decoder: Decoder) -> bool:
     try:
-        return digest(compile_machine(Machine.from_yaml(text))) == digest(decoder)
+        return digest(compile_machine(native.read(text, file="<provenance>").machine)) == digest(decoder)
     except Tm2tfrError:
         return False
 
