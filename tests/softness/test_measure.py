@@ -257,7 +257,7 @@ def test_a_given_temperature_and_a_wrong_token() -> None:
 
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(EngineError, match=r"^the run is wrong even with average-hard attention \(position 5, h\): see"):
-        tm2tfr.measure_softness("left-edge", "11", left_boundary="chapter")
+        tm2tfr.measure_softness(tm2tfr.compile("left-edge", left_boundary="chapter"), "11")
     words = "^these weights already have softmax attention: measure the weights they were made from$"
     with pytest.raises(CompileError, match=words):
         tm2tfr.measure_softness(tm2tfr.soften("chapter"), "11")

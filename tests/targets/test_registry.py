@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.cli import main
 from tm2tfr.cli.options import EXPORT_TARGETS
 from tm2tfr.errors import ExportError

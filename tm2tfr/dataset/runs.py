@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from tm2tfr._version import __version__
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.fast import MISSING, Fast, available
-from tm2tfr.errors import EngineError
+from tm2tfr.engines.fast import Fast
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import RowBlock
@@ -100,17 +99,6 @@ class Runs:
         named = engine_named(self._how.engine)
         found = check(self.decoder, word, machine=self.machine, engine=named, max_steps=self._how.max_steps, keep_rows=True)
         return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)
-
-
-def chosen(engine: str) -> str:
-    """Return the engine that ``auto`` stands for here: fast if it is installed.
-
-    Raises:
-        EngineError: if fast is requested and Numba is not installed.
-    """
-    if engine == "fast" and not available():
-        raise EngineError(MISSING)
-    return ("fast" if available() else "dense") if engine == "auto" else engine
 
 
 @cache

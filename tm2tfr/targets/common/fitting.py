@@ -9,13 +9,11 @@ from operator import index
 from tm2tfr.certificate import Proof
 from tm2tfr.certificate.attention import Lookups, Retrieval
 from tm2tfr.certificate.rounding import DIGITS, Condition, largest
+from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError, counted, visible
 
 USUAL = 1024
 """The default number of positions of an export, if they fit."""
-
-
-DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, kw_only=True)
