@@ -165,8 +165,11 @@ def test_the_metadata_is_all_there_is_beside_the_weights() -> None:
         "sparse",
         "digest",
     ]
-    assert (about["format"], about["version"], about["bos"]) == ("tm2tfr-weights", "1", "BOS")
-    assert about["layout"][:2] == [{"name": "e_x", "labels": list(decoder.vocabulary)}, {"name": "1/(i+1)", "labels": None}]
+    assert (about["format"], about["version"], about["bos"]) == ("tm2tfr-weights", "2", "BOS")
+    assert about["layout"][:2] == [
+        {"name": "e_x", "labels": list(decoder.vocabulary), "holds": "e_x", "share": False},
+        {"name": "1/(i+1)", "labels": None, "holds": "1/(i+1)", "share": True},
+    ]
     assert about["provenance"] == dict(decoder.provenance)
     assert about["sparse"] == {}
     assert [layer["name"] for layer in about["layers"]] == [layer.name for layer in decoder.layers]

@@ -134,9 +134,9 @@ FOREIGN = f"w: this safetensors file is from another program (its metadata has n
             "make the file again with 'tm2tfr compile'",
         ),
         (
-            framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "2"}'}}),
-            "w: this weight file has version '2', but this tm2tfr reads version '1': make it again with this tm2tfr, "
-            "or load it with the one that made it",
+            framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "3"}'}}),
+            "w: this weight file has version '3', but this tm2tfr reads the versions 1 and 2: make it again with this "
+            "tm2tfr, or load it with the one that made it",
         ),
         (
             framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": 1}'}}),
@@ -216,9 +216,12 @@ METADATA: list[tuple[Change, str]] = [
     (_set("layout", 0, "e_x"), "layout[0] in the metadata should be an object, is text"),
     (_set("layout", 0, {"name": "e_x"}), "layout[0] in the metadata has no 'labels'"),
     (_set("layout", 0, "labels", "ab"), "layout[0].labels in the metadata should be a list, is text"),
+    (_set("layout", 0, {"name": "e_x", "labels": None}), "layout[0] in the metadata has no 'holds'"),
+    (_set("layout", 0, "holds", None), "layout[0].holds in the metadata should be text, is null"),
+    (_set("layout", 0, "share", 1), "layout[0].share in the metadata should be true or false, is a whole number"),
     (_set("layers", 10**9), "layers in the metadata should be a list, is a whole number"),
     (_set("layers", 2, {}), "layers[2] in the metadata has no 'feed_forward'"),
-    (_set("layers", 2, "name", True), "layers[2].name in the metadata should be text, is a number"),
+    (_set("layers", 2, "name", True), "layers[2].name in the metadata should be text, is true or false"),
     (_set("layers", 2, "heads", None), "layers[2].heads in the metadata should be a list, is null"),
     (_set("layers", 2, "heads", 0, "name", 7), "layers[2].heads[0].name in the metadata should be text, is a whole number"),
     (
@@ -297,7 +300,7 @@ SPARSE: list[tuple[Change, str]] = [
     (_set("sparse", QUERY, [DENSE, 2, 1]), f"sparse.{QUERY} in the metadata should be two numbers"),
     (_set("sparse", QUERY, [DENSE, "2"]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is text"),
     (_set("sparse", QUERY, [DENSE, 2.0]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is a number"),
-    (_set("sparse", QUERY, [DENSE, True]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is a number"),
+    (_set("sparse", QUERY, [DENSE, True]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is true or false"),
     (
         _set("sparse", QUERY, [-1, 2]),
         f"sparse.{QUERY}[0] in the metadata should be a number from 0 to 16777216, is -1",

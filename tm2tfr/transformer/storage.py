@@ -16,6 +16,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,7 +32,9 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
 
-FORMAT, VERSION = "tm2tfr-weights", "1"
+FORMAT, VERSION = "tm2tfr-weights", "2"
+READ = ("1", VERSION)
+"""The versions that are read. In the first, nothing says what a subspace, a head or a layer is claimed to be."""
 DENSE = 2**20
 """A matrix with more entries than this, zeros included, is stored by its non-zero entries."""
 
@@ -171,9 +174,9 @@ def _metadata(data: bytes, file: str) -> Node:
     document = Node(_parsed(text, file), file)
     document["format"].choice([FORMAT])
     version = document["version"].text()
-    if version != VERSION:
+    if version not in READ:
         raise WeightFileError(
-            f"{file}: this weight file has version {version!r}, but this tm2tfr reads version {VERSION!r}: "
+            f"{file}: this weight file has version {version!r}, but this tm2tfr reads the versions {' and '.join(READ)}: "
             "make it again with this tm2tfr, or load it with the one that made it"
         )
     return document
@@ -241,7 +244,7 @@ def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
     return {
         "format": FORMAT,
         "version": VERSION,
-        "layout": [{"name": s.name, "labels": s.labels and list(s.labels)} for s in decoder.layout.subspaces],
+        "layout": [_subspace_document(subspace) for subspace in decoder.layout.subspaces],
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
@@ -250,6 +253,11 @@ def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
         "provenance": dict(decoder.provenance),
         "sparse": dict(sparse),
     }
+
+
+def _subspace_document(subspace: Subspace) -> dict[str, Any]:
+    labels = None if subspace.labels is None else list(subspace.labels)
+    return {"name": subspace.name, "labels": labels, "holds": subspace.holds, "share": subspace.share}
 
 
 def _layer_document(layer: Layer) -> dict[str, Any]:
@@ -263,9 +271,9 @@ def _layer_document(layer: Layer) -> dict[str, Any]:
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 def _decoder(document: Node, store: _Store) -> Decoder:
     outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
-    provenance = document["provenance"]
+    provenance, claims = document["provenance"], document["version"].text() != "1"
     return Decoder(
-        layout=Residual(tuple(_subspace(item) for item in document["layout"].items())),
+        layout=Residual(tuple(_subspace(item, claims=claims) for item in document["layout"].items())),
         vocabulary=document["vocabulary"].texts(),
         bos=document["bos"].text(),
         stop=document["stop"].texts(),
@@ -276,9 +284,10 @@ def _decoder(document: Node, store: _Store) -> Decoder:
     )
 
 
-def _subspace(item: Node) -> Subspace:
+def _subspace(item: Node, *, claims: bool) -> Subspace:
     labels = item["labels"]
-    return Subspace(item["name"].text(), None if labels.value is None else labels.texts())
+    plain = Subspace(item["name"].text(), None if labels.value is None else labels.texts())
+    return replace(plain, holds=item["holds"].text(), share=item["share"].truth()) if claims else plain
 
 
 def _layer(item: Node, prefix: str, store: _Store) -> Layer:
