@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         simulate,
         soften,
     )
+    from tm2tfr.compiler.turing.version_1 import load as load_weights
     from tm2tfr.errors import SpecError, SpecWarning, Tm2tfrError
     from tm2tfr.machine.graph import to_graph
     from tm2tfr.machine.library import load, shipped
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tm2tfr.trace.activations import activations
     from tm2tfr.trace.check import Trace
     from tm2tfr.transformer.listing import listing, summary
-    from tm2tfr.transformer.storage import load as load_weights
     from tm2tfr.transformer.storage import save as save_weights
     from tm2tfr.transformer.weights import Decoder
 
@@ -52,7 +52,8 @@ _HOMES = {
     "tm2tfr.errors": ("SpecError", "SpecWarning", "Tm2tfrError"),
     "tm2tfr.api.exchange": ("convert", "explore", "export_gpt2", "export_to", "verify_checkpoint"),
     "tm2tfr.tables.table": ("table",),
-    "tm2tfr.transformer.storage": ("load_weights", "save_weights"),
+    "tm2tfr.compiler.turing.version_1": ("load_weights",),
+    "tm2tfr.transformer.storage": ("save_weights",),
     "tm2tfr.machine.graph": ("to_graph",),
     "tm2tfr.machine.library": ("load", "shipped"),
     "tm2tfr.machine.spec": ("Example", "Machine", "Rule"),

@@ -341,18 +341,18 @@ def test_compiling_twice_gives_equal_weights_and_says_where_they_are_from() -> N
     again = compile_machine(load("chapter"))
     assert again == CHAPTER
     assert hash(again) == hash(CHAPTER)
-    assert {k: again.provenance[k] for k in ("construction", "name", "left_boundary")} == {
+    assert {k: again.provenance[k] for k in ("construction", "name", "option.left_boundary")} == {
         "construction": "turing",
         "name": "chapter",
-        "left_boundary": "repaired",
+        "option.left_boundary": "repaired",
     }
-    assert Machine.from_yaml(again.provenance["machine"]) == load("chapter")
+    assert Machine.from_yaml(again.provenance["source"]) == load("chapter")
 
 
 def test_a_machine_made_in_python_is_written_into_the_provenance() -> None:
     machine = Machine(transitions={("a", "_"): ("b", "1", "R")}, start="a", blank="_", name="made")
     assert machine.yaml is None
-    assert Machine.from_yaml(compile_machine(machine).provenance["machine"]) == machine
+    assert Machine.from_yaml(compile_machine(machine).provenance["source"]) == machine
 
 
 def test_the_left_boundary_is_repaired_unless_the_chapters_is_asked_for() -> None:
@@ -360,7 +360,7 @@ def test_the_left_boundary_is_repaired_unless_the_chapters_is_asked_for() -> Non
     chapter = compile_machine(machine, left_boundary="chapter")
     assert compile_machine(machine, left_boundary="repaired") == compile_machine(machine) != chapter
     assert ("[h=0]" in compile_machine(machine).layout, "[h=0]" in chapter.layout) == (True, False)
-    assert chapter.provenance["left_boundary"] == "chapter"
+    assert chapter.provenance["option.left_boundary"] == "chapter"
     # Exercise 8.3: the head goes to cell -1
     tokens, rows = observed(chapter, "11", 40)
     heads = [sum(t.move for t in map(parsed, tokens[: i + 1]) if t) for i in range(len(tokens))]

@@ -9,6 +9,7 @@ from tm2tfr.api.runs import MAX_STEPS, as_machine, compile, default_input, machi
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer import provenance
 
 if TYPE_CHECKING:
     from tm2tfr.explorer import Explorer
@@ -110,10 +111,11 @@ def verify_checkpoint(
 
     exporter = target_of(folder).exporter
     if machine is None:
-        provenance = document(folder)["provenance"]
-        if "machine" not in provenance:
+        said = document(folder)["provenance"]
+        text = provenance.source(said)
+        if text is None:
             raise CompileError(f"{folder}: no machine is stored with this checkpoint: name one with --machine")
-        machine = Machine.from_yaml(provenance["machine"], file=provenance.get("name", "<provenance>"))
+        machine = Machine.from_yaml(text, file=provenance.name(said, "<provenance>"))
     machine = as_machine(machine)
     return exporter.verified(Path(folder), compile(machine), machine, default_input(machine) if word is None else word)
 
@@ -159,7 +161,7 @@ def explore(
         if compare is not None:
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders = [subject]
-        machine = machine or (machine_of(subject) if subject.provenance.get("machine") else None)
+        machine = machine or (machine_of(subject) if provenance.source(subject.provenance) else None)
     else:
         machine = as_machine(subject)
         decoders = [compile(machine, left_boundary=left_boundary)]

@@ -19,6 +19,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
+from tm2tfr.transformer import provenance
 
 if TYPE_CHECKING:
     from tm2tfr.certificate import Proof
@@ -76,8 +77,7 @@ def soften(
     Raises:
         CompileError: if the temperature is not a positive number, or the weights are already soft.
     """
-    from tm2tfr.compiler.turing.gaps import smallest_gap
-    from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
+    from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
     from tm2tfr.transformer.weights import Decoder
 
     decoder = subject if isinstance(subject, Decoder) else compile(subject, left_boundary=left_boundary)
@@ -360,10 +360,10 @@ def machine_of(decoder: Decoder) -> Machine:
         CompileError: if no machine is stored.
         SpecError: if what is stored is not a machine.
     """
-    text = decoder.provenance.get("machine")
+    text = provenance.source(decoder.provenance)
     if not text:
         raise CompileError("no machine to compare with is stored with these weights: name one, or run them without a check")
-    return Machine.from_yaml(text, file=decoder.provenance.get("name", "<provenance>"))
+    return Machine.from_yaml(text, file=provenance.name(decoder.provenance, "<provenance>"))
 
 
 def default_input(machine: Machine) -> str:

@@ -55,9 +55,8 @@ def loaded(argument: str, format: str | None = None) -> Machine:
 
     if is_weights(argument):
         from tm2tfr.api.runs import machine_of
-        from tm2tfr.transformer.storage import load
 
-        return machine_of(load(Path(argument)))
+        return machine_of(subject(argument, None).decoder)
     found = load_with_warnings(argument, format=format)
     for warning in found.warnings:
         click.echo(cautioned(str(warning)), err=True)
@@ -73,10 +72,11 @@ def subject(argument: str, left_boundary: str | None) -> Subject:
         return Subject(argument, compile(machine, left_boundary=left_boundary), machine)
     if left_boundary is not None:
         raise CompileError(f"{argument}: these weights are already compiled: omit the left-boundary option")
-    from tm2tfr.transformer.storage import load
+    from tm2tfr.compiler.turing.version_1 import load
+    from tm2tfr.transformer.provenance import source
 
     decoder = load(Path(argument))
-    return Subject(argument, decoder, machine_of(decoder) if decoder.provenance.get("machine") else None)
+    return Subject(argument, decoder, machine_of(decoder) if source(decoder.provenance) else None)
 
 
 def traced(
@@ -139,9 +139,8 @@ def warn_of_formulas(subject: Subject, format: str | None) -> None:
     """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
     from tm2tfr.tables.table import formulas
 
-    layout = subject.decoder.layout
-    states = layout.subspace("e_q").labels if "e_q" in layout else ()
-    found = formulas(states or ()) if format == "csv" else []
+    states = subject.decoder.layout.holding("e_q")
+    found = formulas(states.labels or ()) if states and format == "csv" else []
     if found:
         what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
         _warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")
@@ -205,9 +204,10 @@ VERDICTS = {
 
 def heading(subject: Subject) -> str:
     """Return the lines above a summary: the machine, and its missing rules."""
-    if subject.machine is None:
+    from tm2tfr.transformer.provenance import option
+
+    if (machine := subject.machine) is None:
         return subject.argument
-    machine = subject.machine
     lines = [str(machine).strip("<>")]
     if missing := machine.missing_rules:
         q, a = missing[0]
@@ -215,7 +215,7 @@ def heading(subject: Subject) -> str:
             f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
             f"the first is ({visible(q)}, {shown(a)})"
         )
-    if subject.decoder.provenance.get("left_boundary") == "chapter":
+    if option(subject.decoder.provenance, "left_boundary") == "chapter":
         lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
     return "\n".join(lines) + "\n"
 

@@ -26,6 +26,7 @@ from tm2tfr.trace.ending import wrong_ending
 from tm2tfr.trace.rows import CHECKED, Readout, Row
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
@@ -70,7 +71,7 @@ class LongRun:
         saved: Arrays | None = None,
     ) -> None:
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
-        self._nominal = decoder.provenance.get("left_boundary") == "chapter"
+        self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
         if machine is not None:
@@ -174,7 +175,7 @@ class LongRun:
             row = self._divergence.found_row
             answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
         return Trace(
-            machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
+            machine=self._machine.name if self._machine else provenance.name(self._decoder.provenance),
             input=self._word,
             engine=engine.name,
             dtype=engine.dtype,

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.compiler.turing.gaps import Claim, claim
 from tm2tfr.engines.decode import Engine, Session
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.soft import (
     carried_factor,
+    claimed,
     feed_forward_factor,
     lemma_6,
     lemma_7,
@@ -33,7 +33,7 @@ from tm2tfr.transformer.soft import (
     softened,
     uniform,
 )
-from tm2tfr.transformer.weights import Decoder, Head, Layer
+from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
 
 Vector = NDArray[Any]
 
@@ -118,7 +118,7 @@ def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engi
         tokens: the average-hard run's, each fed whatever was answered.
 
     Raises:
-        CompileError: if a head is not one of the construction; for an invalid temperature.
+        CompileError: if nothing is claimed about a head that is not uniform; for an invalid temperature.
     """
     numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
     hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
@@ -154,7 +154,7 @@ class _Layer:
 
     def __init__(self, number: int, layer: Layer, temperature: float, dtype: str) -> None:
         self._number, self._layer, self._temperature = number, layer, temperature
-        self._claims = [claim(head) for head in layer.heads]
+        self._claims = [head.claim if uniform(head) else claimed(head) for head in layer.heads]
         self._factor, self._carried = feed_forward_factor(layer.feed_forward), carried_factor(layer)
         self._reach = [_Reach(head) for head in layer.heads]
         self._eps = float(np.finfo(dtype).eps)
@@ -162,21 +162,22 @@ class _Layer:
 
     def heads(self, position: int, hard: _Seen, soft: _Seen) -> Iterator[HeadError]:
         """Yield the measurements of each head at the next position."""
-        for k, (head, claimed) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
-            yield self._head(position, head, claimed, hard.scores[self._number, k], soft.scores[self._number, k])
+        for k, (head, claim) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
+            yield self._head(position, head, claim, hard.scores[self._number, k], soft.scores[self._number, k])
 
-    def _head(self, position: int, head: Head, claimed: Claim, hard: Vector, soft: Vector) -> HeadError:
+    def _head(self, position: int, head: Head, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
         named: dict[str, Any] = {"position": position, "layer": self._number + 1, "head": head.name}
-        if claimed.per_position is None or uniform(head):
-            none = uniform(head) and claimed.per_position is None
+        gap_claimed = claim.gap if claim is not None else None
+        if gap_claimed is None or uniform(head):
+            none = uniform(head) and gap_claimed is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
         n, best, tau = len(hard), int(hard.argmax()), self._temperature
-        gap, due = gap_of(hard), claimed.per_position / (position + 1)
+        gap, due = gap_of(hard), gap_claimed / (position + 1)
         slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
         top = int(soft.argmax())
         distance, place, steep = _distance(hard, weights), None, None
-        if claimed.lookup and top == best:
+        if claim is not None and claim.lookup and top == best:
             place = abs(math.fsum(weights * (np.arange(n) - best)))
             if place < 8 * self._eps * distance:  # both sides cancel: the rest is rounding
                 place = 0.0

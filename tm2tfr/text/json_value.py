@@ -61,6 +61,10 @@ class Node:
             raise self.error(f"should be a number from 0 to {most}, is {number}")
         return number
 
+    def real(self) -> float:
+        """Return a number with a decimal point, as Python writes a float."""
+        return float(self._of(float))
+
     def truth(self) -> bool:
         """Return true or false."""
         return bool(self._of(bool))

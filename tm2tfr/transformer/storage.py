@@ -16,7 +16,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,7 +30,7 @@ from tm2tfr.files import write_bytes
 from tm2tfr.text.json_value import Node
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
 
 FORMAT, VERSION = "tm2tfr-weights", "2"
 READ = ("1", VERSION)
@@ -261,24 +261,30 @@ def _subspace_document(subspace: Subspace) -> dict[str, Any]:
 
 
 def _layer_document(layer: Layer) -> dict[str, Any]:
-    heads = [{k: getattr(h, k) for k in ("name", "source", "mask", "weighting")} for h in layer.heads]
     ffn = layer.feed_forward
     units = None if ffn is None else {"units": list(ffn.units)}
-    plain = {k: getattr(layer, k) for k in ("name", "meaning", "source")}
-    return {**plain, "heads": heads, "feed_forward": units}
+    plain = {k: getattr(layer, k) for k in ("name", "meaning", "source", "equation")}
+    return {**plain, "heads": [_head_document(head) for head in layer.heads], "feed_forward": units}
+
+
+def _head_document(head: Head) -> dict[str, Any]:
+    plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
+    return {**plain, "claim": None if head.claim is None else asdict(head.claim)}
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 def _decoder(document: Node, store: _Store) -> Decoder:
     outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
-    provenance, claims = document["provenance"], document["version"].text() != "1"
+    provenance, claims = document["provenance"], document["version"].text() != READ[0]
     return Decoder(
         layout=Residual(tuple(_subspace(item, claims=claims) for item in document["layout"].items())),
         vocabulary=document["vocabulary"].texts(),
         bos=document["bos"].text(),
         stop=document["stop"].texts(),
         features=document["features"].texts(),
-        layers=tuple(_layer(item, f"layers.{n}.", store) for n, item in enumerate(document["layers"].items(), start=1)),
+        layers=tuple(
+            _layer(item, f"layers.{n}.", store, claims=claims) for n, item in enumerate(document["layers"].items(), start=1)
+        ),
         provenance={key: provenance[key].text() for key in provenance.keys},
         **store.matrices("", outer),
     )
@@ -290,25 +296,40 @@ def _subspace(item: Node, *, claims: bool) -> Subspace:
     return replace(plain, holds=item["holds"].text(), share=item["share"].truth()) if claims else plain
 
 
-def _layer(item: Node, prefix: str, store: _Store) -> Layer:
+def _layer(item: Node, prefix: str, store: _Store, *, claims: bool) -> Layer:
     ffn = item["feed_forward"]
     return Layer(
         name=item["name"].text(),
         meaning=item["meaning"].text(),
         source=item["source"].text(),
-        heads=tuple(_head(head, f"{prefix}heads.{k}.", store) for k, head in enumerate(item["heads"].items())),
+        heads=tuple(
+            _head(head, f"{prefix}heads.{k}.", store, claims=claims) for k, head in enumerate(item["heads"].items())
+        ),
         feed_forward=None if ffn.value is None else _feed_forward(ffn, f"{prefix}feed_forward.", store),
+        equation=item["equation"].text() if claims else "",
     )
 
 
-def _head(item: Node, prefix: str, store: _Store) -> Head:
+def _head(item: Node, prefix: str, store: _Store, *, claims: bool) -> Head:
+    parts = store.matrices(prefix, ("query", "key", "value", "output"))
     return Head(
         name=item["name"].text(),
         source=item["source"].text(),
         mask=item["mask"].choice(get_args(Mask)),
         weighting=item["weighting"].choice(get_args(Weighting)),
-        **store.matrices(prefix, ("query", "key", "value", "output")),
+        query=parts["query"],
+        key=parts["key"],
+        value=parts["value"],
+        output=parts["output"],
+        claim=_claim(item["claim"]) if claims else None,
     )
+
+
+def _claim(item: Node) -> Claim | None:
+    if item.value is None:
+        return None
+    gap = None if item["gap"].value is None else item["gap"].real()
+    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth())
 
 
 def _feed_forward(item: Node, prefix: str, store: _Store) -> FeedForward:

@@ -2,5 +2,6 @@
 
 from tm2tfr.compiler.turing.compiler import compile_machine
 from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS
+from tm2tfr.compiler.turing.version_1 import completed
 
-__all__ = ["CHAPTER_VECTORS", "compile_machine"]
+__all__ = ["CHAPTER_VECTORS", "compile_machine", "completed"]

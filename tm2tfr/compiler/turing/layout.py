@@ -39,6 +39,7 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
     gamma, sigma = machine.tape_alphabet, machine.input_alphabet
     two_way = machine.tape == "two-way"
     halves = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
+    shares = ("1/(i+1)", "m/(i+1)", "h/(i+1)", *halves)
     subspaces = (
         Subspace("e_x", tuple(tokens)),
         *map(Subspace, FEATURES),
@@ -61,4 +62,4 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
         Subspace("e_a", gamma),
         Subspace("e_y", tuple(tokens)),
     )
-    return Residual(tuple(replace(s, holds=s.name, share=s.name.endswith("/(i+1)")) for s in subspaces))
+    return Residual(tuple(replace(s, holds=s.name, share=s.name in shares) for s in subspaces))
