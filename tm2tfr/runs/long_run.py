@@ -265,12 +265,16 @@ class LongRun:
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
     prompt = _prompt(decoder, word)
-    places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
+    places = [_place(decoder, what) for what in ("e_q", "e_b", "e_a", "e_x")]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
-    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
+    session = Fast().start(decoder, labels=kept, numbers=(_place(decoder, "m").start, _place(decoder, "h").start))
     session.prompt(prompt)
     return session
+
+
+def _place(decoder: Decoder, what: str) -> slice:
+    return decoder.layout[decoder.layout.holder(what).name]
 
 
 def _prompt(decoder: Decoder, word: str) -> list[int]:
@@ -285,7 +289,7 @@ def _prompt(decoder: Decoder, word: str) -> list[int]:
 
 def _shows_its_token(decoder: Decoder) -> bool:
     """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
-    place = decoder.layout["e_x"]
+    place = _place(decoder, "e_x")
     embedding = decoder.token_embedding
     inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
     rows, columns, values = (a[inside] for a in (embedding.rows, embedding.columns, embedding.values))
