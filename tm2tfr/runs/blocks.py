@@ -58,7 +58,7 @@ class Labels(NamedTuple):
     @classmethod
     def of(cls, decoder: Decoder) -> Labels:
         """Return the labels of a decoder's subspaces."""
-        subspaces = (decoder.layout.subspace(name) for name in ("e_x", "e_q", "e_b", "e_a"))
+        subspaces = (decoder.layout.holder(name) for name in ("e_x", "e_q", "e_b", "e_a"))
         return cls(*(subspace.labels or () for subspace in subspaces))
 
 

@@ -25,6 +25,7 @@ from tm2tfr.trace.ending import wrong_ending
 from tm2tfr.trace.rows import CHECKED, Readout, Row
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
@@ -69,7 +70,7 @@ class LongRun:
         saved: Arrays | None = None,
     ) -> None:
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
-        self._nominal = decoder.provenance.get("left_boundary") == "chapter"
+        self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
         if machine is not None:
@@ -173,7 +174,7 @@ class LongRun:
             row = self._divergence.found_row
             answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
         return Trace(
-            machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
+            machine=self._machine.name if self._machine else provenance.name(self._decoder.provenance),
             input=self._word,
             engine=engine.name,
             dtype=engine.dtype,
@@ -263,17 +264,21 @@ class LongRun:
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
     prompt = prompted(decoder, word)
-    places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
+    places = [_place(decoder, what) for what in ("e_q", "e_b", "e_a", "e_x")]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
-    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
+    session = Fast().start(decoder, labels=kept, numbers=(_place(decoder, "m").start, _place(decoder, "h").start))
     session.prompt(prompt)
     return session
 
 
+def _place(decoder: Decoder, what: str) -> slice:
+    return decoder.layout[decoder.layout.holder(what).name]
+
+
 def _shows_its_token(decoder: Decoder) -> bool:
     """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
-    place = decoder.layout["e_x"]
+    place = _place(decoder, "e_x")
     embedding = decoder.token_embedding
     inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
     rows, columns, values = (a[inside] for a in (embedding.rows, embedding.columns, embedding.values))

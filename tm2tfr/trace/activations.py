@@ -1,4 +1,4 @@
-"""The chapter's activation vectors A(0) … A(5) at a position, read off a run by name (Eqs. 8.4-8.19)."""
+"""The chapter's activation vectors A(0) … A(5) at a position, read off a run (Eqs. 8.4-8.19)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS
 from tm2tfr.engines.decode import Engine, generate, observable
 from tm2tfr.engines.watching import observe
-from tm2tfr.errors import EngineError
+from tm2tfr.errors import EngineError, ShapeError, counted
 from tm2tfr.trace.rows import combination
+from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 Vector = Mapping[str, str | int | float | Fraction | None]
-"""Subspace -> its number, or the label of its one-hot vector, None if that is 0."""
+"""What a subspace holds -> its number, or the label of its one-hot vector, None if that is 0."""
 
 
 def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
@@ -23,6 +23,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
 
     Raises:
         EngineError: if the run ends before `position`.
+        ShapeError: if no subspace is claimed to hold a part of a vector, or a layer is missing.
     """
     if isinstance(engine, str):
         from tm2tfr.engines import engine as engine_named  # noqa: PLC0415
@@ -35,12 +36,14 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
             f"use a position from 0 to {len(tokens) - 1}"
         )
     seen = observe(decoder, tokens, engine=observable(engine))
-    names = {layer.name: n for n, layer in enumerate(decoder.layers)}
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
-    found: dict[str, Vector] = {}
-    for vector, (layer, part, subspaces) in CHAPTER_VECTORS.items():
-        stream = stages[names.get(layer, -1), part]
-        found[vector] = {s: _value(decoder.layout.subspace(s), stream[decoder.layout[s]]) for s in subspaces}
+    layout, found = decoder.layout, dict[str, Vector]()
+    for vector, (stage, parts) in CHAPTER_VECTORS.items():
+        if stage not in stages:
+            there = counted(len(decoder.layers), "layer")
+            raise ShapeError(f"{vector} is the stream after layer {stage[0] + 1}, but these weights have {there}")
+        held, stream = {what: layout.holder(what) for what in parts}, stages[stage]
+        found[vector] = {what: _value(subspace, stream[layout[subspace.name]]) for what, subspace in held.items()}
     return found
 
 

@@ -68,7 +68,7 @@ def _taken(steps: Iterator[Step], most: int) -> tuple[list[Step], EngineError | 
 
 
 class Readout:
-    """Reads x, q, b, m, h and a off residual streams, many positions at a time, by the names of the subspaces.
+    """Reads x, q, b, m, h and a off residual streams, many positions at a time, by what the subspaces are claimed to hold.
 
     Under average-hard attention a value must be exactly a label or an integer to be read as one. Under softmax it is
     rounded to the nearest one, if it is within `SOFT` of it; the answer y is a token, and never rounded.
@@ -95,7 +95,8 @@ class Readout:
 
     def _labels(self, stream: NDArray[Any], name: str) -> list[Any]:
         """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""
-        labels, block = self._layout.subspace(name).labels or (), stream[:, self._layout[name]]
+        subspace = self._layout.holder(name)
+        labels, block = subspace.labels or (), stream[:, self._layout[subspace.name]]
         if not labels:
             return [None] * len(stream)
         if self._soft:
@@ -110,7 +111,7 @@ class Readout:
         return found
 
     def _numbers(self, stream: NDArray[Any], name: str) -> list[Any]:
-        values = stream[:, self._layout[name]][:, 0]
+        values = stream[:, self._layout[self._layout.holder(name).name]][:, 0]
         if self._soft:
             values = np.where(np.abs(values - np.rint(values)) <= SOFT, np.rint(values), values)
         return [plain_number(v) for v in values.tolist()]
