@@ -283,8 +283,14 @@ class _Order:
         if not available() and (saved or engine.name == "fast"):
             without = f"a checkpoint needs the fast engine, and {MISSING.removesuffix(OTHERWISE)}"
             raise EngineError(without if saved else MISSING)
-        if engine.name == "fast" and (saved or self.out is not None or not self.keep_rows):
+        from tm2tfr.trace.columns import is_turing
+
+        turing = is_turing(self.decoder.layout)
+        if engine.name == "fast" and turing and (saved or self.out is not None or not self.keep_rows):
             return self._in_blocks(max_steps)
+        if saved and not turing:
+            what = "a checkpoint is written of runs with the columns of a Turing machine, which these weights do not have"
+            raise EngineError(f"{what}: omit the checkpoint")
         if saved:
             what = f"a checkpoint needs the fast engine, not {engine.name}"
             raise EngineError(f"{what}: use --engine fast")
@@ -314,10 +320,13 @@ class _Order:
             writer = None
             if self.out is not None:
                 from tm2tfr.tables.stream import open_rows
+                from tm2tfr.trace.check import comparable
+                from tm2tfr.trace.columns import columns_of
 
                 if self.machine is not None:
                     self.machine.check_input(self.word)
-                writer = stack.enter_context(open_rows(self.out))
+                    comparable(self.decoder, self.machine)
+                writer = stack.enter_context(open_rows(self.out, columns=columns_of(self.decoder.layout)))
                 options["sink"] = writer.write
             if self.machine is None:
                 trace = plain.run(self.decoder, self.word, **options)

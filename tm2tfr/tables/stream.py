@@ -17,21 +17,24 @@ from typing import IO, Self
 
 import numpy as np
 
+from tm2tfr.contract import Column
 from tm2tfr.errors import OutputError
 from tm2tfr.files import WHY
-from tm2tfr.tables.stream_text import CSV, JSONL, Coded, Columns, Lines, TextEncoder
+from tm2tfr.tables.stream_text import Coded, Columns, Lines, TextEncoder, csv_lines, json_lines
 from tm2tfr.tables.table import format_for
-from tm2tfr.trace.rows import Row
+from tm2tfr.trace.columns import TURING
+from tm2tfr.trace.rows import AnyRow
 
 __all__ = ["EXTENSIONS", "Coded", "Columns", "RowWriter", "open_rows"]
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet")
 
 
-def open_rows(path: str | Path, *, resume_at: int | None = None) -> RowWriter:
+def open_rows(path: str | Path, *, columns: tuple[Column, ...] = TURING, resume_at: int | None = None) -> RowWriter:
     """Open `path` for rows, in the format of its extension; see `RowWriter`.
 
     Args:
+        columns: those of the rows; by default the chapter's.
         resume_at: continue after the first `resume_at` rows of the FILE.part of a run that was cut off; rows beyond
             them are dropped. Not for Parquet.
 
@@ -48,12 +51,12 @@ def open_rows(path: str | Path, *, resume_at: int | None = None) -> RowWriter:
             raise OutputError(f"{what}: start again, or use .csv or .jsonl")
         from tm2tfr.tables.stream_parquet import ParquetWriter  # noqa: PLC0415  (it builds on this module)
 
-        return ParquetWriter(path)
-    lines = {"csv": CSV, "jsonl": JSONL}.get(format_for(path) or "")
+        return ParquetWriter(path, columns)
+    lines = {"csv": csv_lines, "jsonl": json_lines}.get(format_for(path) or "")
     if lines is None:
         kind = f"{path.suffix!r} is not a format for rows" if path.suffix else "a file for rows needs an extension"
         raise OutputError(f"{path}: {kind}: use one of {', '.join(EXTENSIONS)}")
-    return TextWriter(path, lines, resume_at)
+    return TextWriter(path, lines(columns), resume_at)
 
 
 class RowWriter:
@@ -91,7 +94,7 @@ class RowWriter:
             raise OutputError(f"{self.part}: there is no such file to resume: start again") from error
 
     # ── for users ───────────────────────────────────────────────────────────────────────────────────────
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[AnyRow]) -> None:
         """Write `rows`. See the class for errors."""
         with self._writing():
             self._write(rows)
@@ -111,7 +114,7 @@ class RowWriter:
 
         Raises:
             OutputError: see the class.
-            ShapeError: if the columns do not fit together.
+            ShapeError: if the columns do not fit together, or the table is not the chapter's.
         """
         columns.checked()
         with self._writing():
@@ -156,7 +159,7 @@ class RowWriter:
             self.abort()
 
     # ── for the formats ─────────────────────────────────────────────────────────────────────────────────
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[AnyRow]) -> None:
         raise NotImplementedError
 
     def _write_columns(self, columns: Columns) -> None:
@@ -254,7 +257,7 @@ class TextWriter(RowWriter):
         self._file.seek(self._end)
         self.rows = self.saved = rows
 
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[AnyRow]) -> None:
         self._append(self._encoder.rows(rows))
 
     def _write_columns(self, columns: Columns) -> None:
