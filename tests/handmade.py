@@ -46,7 +46,12 @@ def turned(matrix: Matrix) -> Matrix:
 
 def majority() -> Decoder:
     """Answers the prompt's most frequent bit, 0 at a tie, and then ``end``: one layer, one head, labels and a number."""
-    subspaces = Subspace("token", TOKENS), Subspace("one"), Subspace("share of 1s"), Subspace("verdict", ("more", "no more"))
+    subspaces = (
+        Subspace("token", TOKENS),
+        Subspace("one"),
+        Subspace("share of 1s"),
+        Subspace("verdict", ("more", "no more")),
+    )
     layout = Residual(subspaces)
     lead: Linear = {"share of 1s": 4096.0}  # at BOS a multiple of 1/(n+1), so that this is at least 1 or at most 0
     won, lost = at("verdict", "more"), at("verdict", "no more")

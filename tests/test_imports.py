@@ -14,12 +14,13 @@ import tm2tfr
 ROOT = Path(tm2tfr.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
-BASE = {"errors", "extras", "files", "leftovers", "places", "_version"}
+BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
 RUN = MODEL | {"contract", "machine", "engines", "compiler", "trace"}
 WHOLE = RUN | {"certificate", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "choices": set(),
     "_version": set(),
     "leftovers": set(),
     "extras": {"errors"},

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tm2tfr._version import __version__
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.fast import MISSING, Fast, available
-from tm2tfr.errors import EngineError
+from tm2tfr.engines.fast import Fast
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import RowBlock
@@ -107,17 +106,6 @@ class Runs:
 @lru_cache(16)
 def _numbers(vocabulary: Sequence[str]) -> dict[str, int]:
     return {token: n for n, token in enumerate(vocabulary)}
-
-
-def chosen(engine: str) -> str:
-    """Return the engine that ``auto`` stands for here: fast if it is installed.
-
-    Raises:
-        EngineError: if fast is requested and Numba is not installed.
-    """
-    if engine == "fast" and not available():
-        raise EngineError(MISSING)
-    return ("fast" if available() else "dense") if engine == "auto" else engine
 
 
 @cache

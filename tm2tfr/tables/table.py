@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
+from tm2tfr.choices import TABLES as FORMATS
 from tm2tfr.errors import OutputError, did_you_mean, visible
 from tm2tfr.tables.html import html
 from tm2tfr.tables.latex import latex
@@ -22,7 +23,6 @@ from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, title
 from tm2tfr.text.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
 
-FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 TERMINAL_WINDOW, WINDOW = 24, 40
 """The most cells of the tape that a row shows, on a terminal (where a cell is two columns) and elsewhere."""
 

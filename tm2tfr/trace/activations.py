@@ -1,8 +1,8 @@
-"""The chapter's activation vectors A(0) … A(5) at a position, read off a run by name (Eqs. 8.4-8.19)."""
+"""Activation vectors at a position, read off a run by name: the chapter's A(0) … A(5) (Eqs. 8.4-8.19), or any decoder's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,8 @@ Vector = Mapping[str, str | int | float | Fraction | None]
 def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
     """Return A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at `position` of the run on `word`.
 
+    Of a decoder that is not the chapter's, return the whole residual stream after the embedding and after each layer.
+
     Raises:
         EngineError: if the run ends before `position`.
     """
@@ -35,13 +37,25 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
             f"use a position from 0 to {len(tokens) - 1}"
         )
     seen = observe(decoder, tokens, engine=observable(engine))
-    names = {layer.name: n for n, layer in enumerate(decoder.layers)}
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
-    found: dict[str, Vector] = {}
-    for vector, (layer, part, subspaces) in CHAPTER_VECTORS.items():
-        stream = stages[names.get(layer, -1), part]
-        found[vector] = {s: _value(decoder.layout.subspace(s), stream[decoder.layout[s]]) for s in subspaces}
-    return found
+    return {
+        vector: {name: _value(decoder.layout.subspace(name), stages[stage][decoder.layout[name]]) for name in subspaces}
+        for vector, stage, subspaces in _vectors(decoder)
+    }
+
+
+def _vectors(decoder: Decoder) -> Iterator[tuple[str, tuple[int, str], Sequence[str]]]:
+    """Yield each vector's name, the stage after which it is read, as (layer from 0, part), and what it consists of."""
+    names = {layer.name: n for n, layer in enumerate(decoder.layers)}
+    chapter = {(own, s) for own, _, subspaces in CHAPTER_VECTORS.values() for s in subspaces}
+    if all(s in decoder.layout and (not own or own in names) for own, s in chapter):
+        for vector, (own, part, subspaces) in CHAPTER_VECTORS.items():
+            yield vector, (names.get(own, -1), part), subspaces
+        return
+    whole = [subspace.name for subspace in decoder.layout.subspaces]
+    yield "embedding", (-1, "embedding"), whole
+    for n, layer in enumerate(decoder.layers):
+        yield f"{n + 1} {layer.name}".strip(), (n, "feed_forward"), whole
 
 
 def _value(subspace: Subspace, coordinates: list[Any]) -> Any:

@@ -66,10 +66,11 @@ from fractions import Fraction
 from tm2tfr.certificate import Proof, prove
 from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.rounding import DIGITS, Condition
+from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.fitting import fitting, proved
-from tm2tfr.targets.gpt2.recipe import DTYPES, SINK, Recipe, centre, span
+from tm2tfr.targets.gpt2.recipe import SINK, Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
 from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.weights import Decoder

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.common.fitting import check_bounds
 from tm2tfr.targets.gpt2.winding import Winding
-
-DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, kw_only=True)
