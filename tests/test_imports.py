@@ -17,7 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"machine", "engines", "compiler", "trace"}
+RUN = MODEL | {"contract", "machine", "engines", "compiler", "trace"}
 WHOLE = RUN | {"certificate", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": BASE,
     "machine": BASE | {"text"},
     "transformer": BASE | {"text"},
+    "contract": {"errors", "transformer"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"machine"},
     "trace": RUN - {"trace"},

@@ -345,7 +345,7 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
 
     for text in ("name: x\nblank: _\nstart state: a\ntable: {a: }", "no machine"):
         for file in files:
-            rewritten(copy, file, lambda settings, text=text: change(settings, "machine", text))
+            rewritten(copy, file, lambda settings, text=text: change(settings, "source", text))
         line = f"{files[0]}: the machine stored with it is a different one"
         assert line in verify_checkpoint(copy, machine=MACHINE).weights
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tm2tfr
-from tm2tfr.compiler.turing.gaps import smallest_gap
 from tm2tfr.errors import CompileError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
@@ -24,6 +23,7 @@ from tm2tfr.transformer.soft import (
     lemma_33,
     norm,
     power_of_two,
+    smallest_gap,
     softened,
     temperature_of,
     theorem_26,

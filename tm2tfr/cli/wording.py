@@ -20,9 +20,10 @@ VERDICTS = {
 
 def heading(subject: Subject) -> str:
     """Return the lines above a summary: the machine, and its missing rules."""
-    if subject.machine is None:
+    from tm2tfr.transformer.provenance import option
+
+    if (machine := subject.machine) is None:
         return subject.name
-    machine = subject.machine
     lines = [str(machine).strip("<>")]
     if missing := machine.missing_rules:
         q, a = missing[0]
@@ -30,7 +31,7 @@ def heading(subject: Subject) -> str:
             f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
             f"the first is ({visible(q)}, {shown(a)})"
         )
-    if subject.decoder.provenance.get("left_boundary") == "chapter":
+    if option(subject.decoder.provenance, "left_boundary") == "chapter":
         lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
     return "\n".join(lines) + "\n"
 
@@ -42,10 +43,11 @@ def verdict(trace: Trace, subject: Subject) -> str:
         lines = [f"stopped at position {trace.divergence.position:,}{where}"]
     elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
         lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
-    elif trace.answer == "limit":
+    elif trace.T is None:
         lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
     else:
-        lines = [f"{VERDICTS[trace.answer]}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
+        said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
+        lines = [f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
     if trace.result is not None:
         truth = trace.result
         lines.append(
@@ -70,15 +72,18 @@ def input_line(trace: Trace) -> str:
 
 
 def vectors(subject: Subject, word: str, position: int, run: RunOptions) -> str:
-    """Return the chapter's activation vectors at a position, each with what it adds to the previous one."""
+    """Return the activation vectors at a position, each with what it adds to the previous one, or changes of it."""
     from tm2tfr.api.runs import activations
+    from tm2tfr.trace.columns import is_turing
 
     found = activations(subject, word, position, engine=run.engine, dtype=run.dtype)
-    lines, known = [f"activation vectors at position {position} (Eqs. 8.4-8.19)"], set[str]()
+    known: dict[str, object] = {}
+    equations = " (Eqs. 8.4-8.19)" if is_turing(subject.decoder.layout) else ""
+    lines, width = [f"activation vectors at position {position}{equations}"], max(map(len, found)) + 1
     for name, vector in found.items():
-        new = [f"{k} = {'⊥' if v is None else shown(str(v))}" for k, v in vector.items() if k not in known]
-        lines.append(f"  {name:<7}{', '.join(new)}")
-        known |= set(vector)
+        new = [f"{k} = {'⊥' if v is None else shown(str(v))}" for k, v in vector.items() if k not in known or known[k] != v]
+        lines.append(f"  {visible(name):<{width}}{', '.join(new) or '(no change)'}")
+        known |= vector
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import RunOptions
+from tm2tfr.trace.columns import is_turing
 from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
@@ -32,6 +33,9 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
     Raises:
         EngineError: for an unknown engine or dtype, or one that cannot do what is asked.
     """
+    if options.saved and not is_turing(decoder.layout):
+        what = "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have"
+        raise EngineError(f"{what}: omit the checkpoint")
     engine, limit = options.engine, options.max_steps
     if not isinstance(engine, str) or engine != AUTO:
         found = engine_named(engine, options.dtype) if isinstance(engine, str) else engine

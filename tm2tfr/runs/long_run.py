@@ -18,13 +18,14 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
+from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace, stop_divergence
 from tm2tfr.trace.ending import wrong_ending
 from tm2tfr.trace.rows import CHECKED, Readout, Row
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
@@ -56,7 +57,8 @@ class LongRun:
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
-        EngineError: if `word` is not over the vocabulary, or Numba is not installed.
+        EngineError: if `word` is not over the vocabulary, Numba is not installed, or the decoder's table is not the
+            chapter's.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class LongRun:
         saved: Arrays | None = None,
     ) -> None:
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
-        self._nominal = decoder.provenance.get("left_boundary") == "chapter"
+        self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
         if machine is not None:
@@ -173,7 +175,7 @@ class LongRun:
             row = self._divergence.found_row
             answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
         return Trace(
-            machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
+            machine=self._machine.name if self._machine else provenance.name(self._decoder.provenance),
             input=self._word,
             engine=engine.name,
             dtype=engine.dtype,
@@ -248,7 +250,8 @@ class LongRun:
         if position <= len(self._word):
             token = (*self._word, self._decoder.bos)[position]
         answer = session.feed(self._decoder.numbers[token])
-        return Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+        row: Row = Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+        return row
 
     def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:
         if not reference or self._machine is None or not known(self._decoder.layout):
@@ -263,17 +266,18 @@ class LongRun:
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
     prompt = prompted(decoder, word)
-    places = [decoder.layout[name] for name in ("e_q", "e_b", "e_a", "e_x")]
+    places = [decoder.layout[read_from(decoder, column).name] for column in "qbax"]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
-    session = Fast().start(decoder, labels=kept, numbers=(decoder.layout["m"].start, decoder.layout["h"].start))
+    numbers = [decoder.layout[read_from(decoder, column).name].start for column in "mh"]
+    session = Fast().start(decoder, labels=kept, numbers=tuple(numbers))
     session.prompt(prompt)
     return session
 
 
 def _shows_its_token(decoder: Decoder) -> bool:
     """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
-    place = decoder.layout["e_x"]
+    place = decoder.layout[read_from(decoder, "x").name]
     embedding = decoder.token_embedding
     inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
     rows, columns, values = (a[inside] for a in (embedding.rows, embedding.columns, embedding.values))

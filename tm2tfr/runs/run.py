@@ -11,6 +11,7 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
+from tm2tfr.trace.columns import columns_of, is_turing
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -25,14 +26,17 @@ def carried_out(decoder: Decoder, word: str, machine: Machine | None, options: R
     """
     for engine, limit in engines(decoder, len(word), options):
         trace = _by(engine, decoder, word, machine, replace(options, max_steps=limit))
-        if trace.answer != "limit" or trace.divergence is not None:
+        if trace.T is not None or trace.divergence is not None:
             break  # otherwise the next engine, if there is one, goes further
     return trace
 
 
 def _by(engine: Engine, decoder: Decoder, word: str, machine: Machine | None, options: RunOptions) -> Trace:
-    """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row."""
-    if engine.name == "fast" and (options.recorded or not options.keep_rows):
+    """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row.
+
+    Blocks have the columns of the chapter's table; the rows of any other are read one by one.
+    """
+    if engine.name == "fast" and is_turing(decoder.layout) and (options.recorded or not options.keep_rows):
         from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
 
         return in_blocks(decoder, word, machine, options)
@@ -47,7 +51,8 @@ def _by_row(engine: Engine, decoder: Decoder, word: str, machine: Machine | None
 
             if machine is not None:
                 machine.check_input(word)
-            writer = stack.enter_context(open_rows(options.out))
+                checking.comparable(decoder, machine)
+            writer = stack.enter_context(open_rows(options.out, columns=columns_of(decoder.layout)))
         sink = None if writer is None else writer.write
         steps, keep, show = options.max_steps, options.keep_rows, options.progress
         if machine is None:

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.compiler.turing.gaps import Claim, claim
 from tm2tfr.engines.decode import Engine, Session
 from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.soft import (
     carried_factor,
+    claimed,
     feed_forward_factor,
     lemma_6,
     lemma_7,
@@ -33,7 +33,7 @@ from tm2tfr.transformer.soft import (
     norm,
     softened,
 )
-from tm2tfr.transformer.weights import Decoder, Head, Layer
+from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
 
 Vector = NDArray[Any]
 
@@ -103,7 +103,7 @@ def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engi
         tokens: the average-hard run's, each fed whatever was answered.
 
     Raises:
-        CompileError: if a head is not one of the construction; for an invalid temperature.
+        CompileError: if nothing is claimed about a head that is not uniform; for an invalid temperature.
     """
     hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
     layers = [_Layer(n, layer, temperature, engine.dtype) for n, layer in enumerate(decoder.layers)]
@@ -138,7 +138,7 @@ class _Layer:
 
     def __init__(self, number: int, layer: Layer, temperature: float, dtype: str) -> None:
         self._number, self._layer, self._temperature = number, layer, temperature
-        self._claims = [claim(head) for head in layer.heads]
+        self._claims = [head.claim if head.uniform else claimed(head) for head in layer.heads]
         self._factor, self._carried = feed_forward_factor(layer.feed_forward), carried_factor(layer)
         self._reach = [_Reach(head) for head in layer.heads]
         self._eps = float(np.finfo(dtype).eps)
@@ -146,22 +146,23 @@ class _Layer:
 
     def heads(self, position: int, hard: Observation, soft: Observation) -> Iterator[HeadError]:
         """Yield the measurements of each head at the next position."""
-        for k, (head, claimed) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
+        for k, (head, claim) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
             scores = (np.asarray(seen.heads[self._number, k][0], dtype=np.float64) for seen in (hard, soft))
-            yield self._head(position, head, claimed, *scores)
+            yield self._head(position, head, claim, *scores)
 
-    def _head(self, position: int, head: Head, claimed: Claim, hard: Vector, soft: Vector) -> HeadError:
+    def _head(self, position: int, head: Head, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
         named: dict[str, Any] = {"position": position, "layer": self._number + 1, "head": head.name}
-        if claimed.per_position is None or head.uniform:
-            none = head.uniform and claimed.per_position is None
+        gap_claimed = claim.gap if claim is not None else None
+        if gap_claimed is None or head.uniform:
+            none = head.uniform and gap_claimed is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
         n, best, tau = len(hard), int(hard.argmax()), self._temperature
-        gap, due = gap_of(hard), claimed.per_position / (position + 1)
+        gap, due = gap_of(hard), gap_claimed / (position + 1)
         slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
         top = int(soft.argmax())
         distance, place, steep = _distance(hard, weights), None, None
-        if claimed.lookup and top == best:
+        if claim is not None and claim.lookup and top == best:
             place = abs(math.fsum(weights * (np.arange(n) - best)))
             if place < 8 * self._eps * distance:  # both sides cancel: the rest is rounding
                 place = 0.0

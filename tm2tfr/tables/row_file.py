@@ -17,7 +17,7 @@ from typing import IO, Self
 from tm2tfr.errors import OutputError
 from tm2tfr.files import refusal
 from tm2tfr.tables.stream_text import Columns
-from tm2tfr.trace.rows import Row
+from tm2tfr.trace.rows import AnyRow
 
 
 class RowWriter:
@@ -55,7 +55,7 @@ class RowWriter:
             raise OutputError(f"{self.part}: there is no such file to resume: start again") from error
 
     # ── for users ───────────────────────────────────────────────────────────────────────────────────────
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[AnyRow]) -> None:
         """Write `rows`. See the class for errors."""
         with self._writing():
             self._write(rows)
@@ -75,7 +75,7 @@ class RowWriter:
 
         Raises:
             OutputError: see the class.
-            ShapeError: if the columns do not fit together.
+            ShapeError: if the columns do not fit together, or the table is not the chapter's.
         """
         columns.checked()
         with self._writing():
@@ -120,7 +120,7 @@ class RowWriter:
             self.abort()
 
     # ── for the formats ─────────────────────────────────────────────────────────────────────────────────
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[AnyRow]) -> None:
         raise NotImplementedError
 
     def _write_columns(self, columns: Columns) -> None:

@@ -13,21 +13,24 @@ from typing import IO
 
 import numpy as np
 
+from tm2tfr.contract import Column
 from tm2tfr.errors import OutputError
 from tm2tfr.tables.row_file import RowWriter
-from tm2tfr.tables.stream_text import CSV, JSONL, Coded, Columns, Lines, TextEncoder
+from tm2tfr.tables.stream_text import Coded, Columns, Lines, TextEncoder, csv_lines, json_lines
 from tm2tfr.tables.table import format_for
-from tm2tfr.trace.rows import Row
+from tm2tfr.trace.columns import TURING
+from tm2tfr.trace.rows import AnyRow
 
 __all__ = ["EXTENSIONS", "Coded", "Columns", "RowWriter", "open_rows"]
 
 EXTENSIONS = (".csv", ".jsonl", ".parquet")
 
 
-def open_rows(path: str | Path, *, resume_at: int | None = None) -> RowWriter:
+def open_rows(path: str | Path, *, columns: tuple[Column, ...] = TURING, resume_at: int | None = None) -> RowWriter:
     """Open `path` for rows, in the format of its extension; see `RowWriter`.
 
     Args:
+        columns: those of the rows; by default the chapter's.
         resume_at: continue after the first `resume_at` rows of the FILE.part of a run that was cut off; rows beyond
             them are dropped. Not for Parquet.
 
@@ -44,12 +47,12 @@ def open_rows(path: str | Path, *, resume_at: int | None = None) -> RowWriter:
             raise OutputError(f"{what}: start again, or use .csv or .jsonl")
         from tm2tfr.tables.stream_parquet import ParquetWriter  # noqa: PLC0415  (PyArrow is optional, and slow to load)
 
-        return ParquetWriter(path)
-    lines = {"csv": CSV, "jsonl": JSONL}.get(format_for(path) or "")
+        return ParquetWriter(path, columns)
+    lines = {"csv": csv_lines, "jsonl": json_lines}.get(format_for(path) or "")
     if lines is None:
         kind = f"{path.suffix!r} is not a format for rows" if path.suffix else "a file for rows needs an extension"
         raise OutputError(f"{path}: {kind}: use one of {', '.join(EXTENSIONS)}")
-    return TextWriter(path, lines, resume_at)
+    return TextWriter(path, lines(columns), resume_at)
 
 
 class TextWriter(RowWriter):
@@ -85,7 +88,7 @@ class TextWriter(RowWriter):
         self._file.seek(self._end)
         self.rows = self.saved = rows
 
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[AnyRow]) -> None:
         self._append(self._encoder.rows(rows))
 
     def _write_columns(self, columns: Columns) -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from html import escape
 
 from tm2tfr.errors import ShapeError, did_you_mean, visible
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
@@ -67,7 +68,7 @@ def html_summary(decoder: Decoder) -> str:
         f"<td>{escape(_sizes(part))}</td><td>{escape(part.source)}</td></tr>"
         for n, part in enumerate(decoder.layers, start=1)
     ]
-    name = escape(decoder.provenance.get("name", "decoder"))
+    name = escape(provenance.name(decoder.provenance, "decoder"))
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
     caption = f"<caption>{name}: {counts}, {weights}</caption>"

@@ -105,6 +105,17 @@ class Residual:
         """Return the subspace that is claimed to hold `what`, None if there is none."""
         return next((s for s in self.subspaces if s.holds == what), None)
 
+    def holder(self, what: str) -> Subspace:
+        """Return the subspace that is claimed to hold `what`.
+
+        Raises:
+            ShapeError: if there is none.
+        """
+        subspace = self.holding(what)
+        if subspace is None:
+            raise ShapeError(f"no subspace is claimed to hold {what!r}: compile the machine again")
+        return subspace
+
     def index(self, direction: str) -> int:
         """Return the coordinate of a direction such as ``h`` or ``e_q[q0]``."""
         if direction not in self._index:

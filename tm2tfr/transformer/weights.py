@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,6 +31,34 @@ the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperatu
 
 
 @dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a construction claims about one of its heads under average-hard attention; nobody computes with it.
+
+    Claims take part in equality, since checks and proofs rely on them, but not in `digest`, which is that of the weights.
+
+    Args:
+        attends: the positions that the head attends to, a key of the construction's specification.
+        gap: γ, where the best score at position i is ahead of the next one by at least γ/(i+1); None: all scores are 0.
+        lookup: whether the scores are γ(2cj - j²), as in Lemma 7.
+
+    Raises:
+        ShapeError: for a gap that is not a positive number, or a lookup without one.
+    """
+
+    attends: str
+    gap: float | None
+    lookup: bool = False
+
+    def __post_init__(self) -> None:
+        if self.gap is not None:
+            object.__setattr__(self, "gap", float(self.gap))
+        if self.gap is None and self.lookup:
+            raise ShapeError("a lookup has a gap: claim it, or claim no lookup")
+        if self.gap is not None and not 0 < self.gap < math.inf:
+            raise ShapeError(f"a claimed gap must be a positive number, not {self.gap:g}: claim none for uniform attention")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Head:
     """One attention head: scores ``q·k``, and ``output · (weighted mean of the values)`` added to the stream.
 
@@ -38,6 +67,7 @@ class Head:
         query, key: (d_k, width). Both without entries: every score is 0, attention is uniform.
         value: (d_v, width).
         output: (width, d_v).
+        claim: what its construction claims about it, None if nothing.
     """
 
     name: str
@@ -48,6 +78,7 @@ class Head:
     output: Matrix
     mask: Mask = "future"
     weighting: Weighting = "average-hard"
+    claim: Claim | None = None
 
     @property
     def components(self) -> NDArray[np.int64]:
@@ -79,13 +110,19 @@ class FeedForward:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream."""
+    """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream.
+
+    Args:
+        name, meaning, source: its purpose, in a word and in a sentence, and where that is defined.
+        equation: what it computes, as text in which ``_{…}`` is a subscript and ``^`` a superscript; for people.
+    """
 
     name: str
     meaning: str
     source: str
     heads: tuple[Head, ...] = ()
     feed_forward: FeedForward | None = None
+    equation: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,7 +81,7 @@ def test_names_of_directions_heads_and_layers_go_along(name: str, folders: dict[
         {"query": {"1/(i+1)": 0.5}, "key": {"i": 1.0}},
     ]
     assert layer["units"] == ["h_{j*-1} = h: d+1", "h_{j*-1} = h: d", "h_{j*-1} = h: d-1"]
-    assert "table" in names["provenance"]["machine"]
+    assert "table" in names["provenance"]["source"]
 
 
 @pytest.mark.parametrize("name", BOTH)

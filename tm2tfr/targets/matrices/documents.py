@@ -6,17 +6,16 @@ import json
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.compiler.turing.gaps import smallest_gap
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import checking, introduction
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
-from tm2tfr.transformer.soft import power_of_two, theorem_26
+from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
-VERSION = "1"
+VERSION = "2"
 
 
 def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
