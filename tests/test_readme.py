@@ -8,8 +8,8 @@ import re
 import pytest
 
 import tm2tfr
+import tm2tfr as api
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
-from tm2tfr.api import runs as api
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.strategies import machines_with_inputs
-from tm2tfr.compiler.turing import CHAPTER_VECTORS, compile_machine
+from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.compiler.turing.symbol import symbol
 from tm2tfr.compiler.turing.transition import transition
 from tm2tfr.compiler.turing.unpack import unpack
@@ -26,6 +26,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import configurations
 from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder, Layer, matrices
@@ -33,18 +34,17 @@ from tm2tfr.transformer.weights import Decoder, Layer, matrices
 F = Fraction
 Value = str | int | Fraction | None
 """A number, or the label of a one-hot vector; None is ⊥, the zero vector."""
-Stages = dict[tuple[str, str], dict[str, Value]]
+Stages = dict[tuple[int, str], dict[str, Value]]
 
 
 class Recorder:
-    """Keeps the residual stream after each stage: (layer's name, part) -> subspace -> value."""
+    """Keeps the residual stream after each stage: (layer from 0, part) -> subspace -> value."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder, self.stages = decoder, Stages()
 
     def stage(self, layer: int, part: str, residual: Any) -> None:
-        name = self._decoder.layers[layer].name if layer >= 0 else ""
-        self.stages[name, part] = by_name(self._decoder.layout, residual)
+        self.stages[layer, part] = by_name(self._decoder.layout, residual)
 
     def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
         pass
@@ -79,8 +79,8 @@ def observed(decoder: Decoder, word: str, most: int) -> tuple[list[str], list[St
 
 
 def chapter_vector(name: str, row: Stages) -> dict[str, Value]:
-    layer, part, subspaces = CHAPTER_VECTORS[name]
-    return {space: row[layer, part][space] for space in subspaces}
+    stage, subspaces = CHAPTER_VECTORS[name]
+    return {space: row[stage][space] for space in subspaces}
 
 
 # ── the chapter's example, by hand ──────────────────────────────────────────────────────────────────────────
@@ -127,13 +127,13 @@ def test_the_vectors_of_the_chapter_on_11(i: int) -> None:
     assert list(BY_HAND[i]) == list(CHAPTER_VECTORS)
 
 
-def test_the_chapters_vectors_name_layers_and_subspaces_that_are_there() -> None:
+def test_the_chapters_vectors_consist_of_what_weights_claim_to_hold() -> None:
     for name in ("chapter", "busy-beaver-3"):
         decoder = compile_machine(load(name))
-        for layer, part, subspaces in CHAPTER_VECTORS.values():
-            assert layer in ("", *(part_.name for part_ in decoder.layers))
+        for (layer, part), subspaces in CHAPTER_VECTORS.values():
+            assert -1 <= layer < len(decoder.layers)
             assert part in ("embedding", "attention", "feed_forward")
-            assert [s in decoder.layout for s in subspaces] == [True] * len(subspaces)
+            assert [decoder.layout.holder(s).name for s in subspaces] == list(subspaces)
 
 
 # ── every value at every position, by the definitions ───────────────────────────────────────────────────────
@@ -184,7 +184,7 @@ def check_every_position(machine: Machine, word: str, most: int) -> list[int]:
     """Compare the stream of `machine` at every position of a run with `defined`; return the head positions."""
     decoder = compile_machine(machine)
     tokens, rows = observed(decoder, word, most)
-    last = decoder.layers[-1].name
+    last = len(decoder.layers) - 1
     for i, row in enumerate(rows):
         found = dict(row[last, "feed_forward"])
         answer = found.pop("e_y")
@@ -341,18 +341,18 @@ def test_compiling_twice_gives_equal_weights_and_says_where_they_are_from() -> N
     again = compile_machine(load("chapter"))
     assert again == CHAPTER
     assert hash(again) == hash(CHAPTER)
-    assert {k: again.provenance[k] for k in ("construction", "name", "left_boundary")} == {
+    assert {k: again.provenance[k] for k in ("construction", "name", "option.left_boundary")} == {
         "construction": "turing",
         "name": "chapter",
-        "left_boundary": "repaired",
+        "option.left_boundary": "repaired",
     }
-    assert Machine.from_yaml(again.provenance["machine"]) == load("chapter")
+    assert Machine.from_yaml(again.provenance["source"]) == load("chapter")
 
 
 def test_a_machine_made_in_python_is_written_into_the_provenance() -> None:
     machine = Machine(transitions={("a", "_"): ("b", "1", "R")}, start="a", blank="_", name="made")
     assert machine.yaml is None
-    assert Machine.from_yaml(compile_machine(machine).provenance["machine"]) == machine
+    assert Machine.from_yaml(compile_machine(machine).provenance["source"]) == machine
 
 
 def test_the_left_boundary_is_repaired_unless_the_chapters_is_asked_for() -> None:
@@ -360,7 +360,7 @@ def test_the_left_boundary_is_repaired_unless_the_chapters_is_asked_for() -> Non
     chapter = compile_machine(machine, left_boundary="chapter")
     assert compile_machine(machine, left_boundary="repaired") == compile_machine(machine) != chapter
     assert ("[h=0]" in compile_machine(machine).layout, "[h=0]" in chapter.layout) == (True, False)
-    assert chapter.provenance["left_boundary"] == "chapter"
+    assert chapter.provenance["option.left_boundary"] == "chapter"
     # Exercise 8.3: the head goes to cell -1
     tokens, rows = observed(chapter, "11", 40)
     heads = [sum(t.move for t in map(parsed, tokens[: i + 1]) if t) for i in range(len(tokens))]

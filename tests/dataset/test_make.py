@@ -459,9 +459,9 @@ def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
 def test_without_numba_the_dense_engine_makes_the_same_data(
     words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tm2tfr.dataset import runs
+    from tm2tfr.runs import choose
 
-    monkeypatch.setattr(runs, "available", lambda: False)
+    monkeypatch.setattr(choose, "available", lambda: False)
     making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
     with pytest.raises(EngineError, match=r"the fast engine needs Numba: install it with: pip install 'tm2tfr\[fast\]'"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "other", workers=1, engine="fast")

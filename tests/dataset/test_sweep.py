@@ -15,7 +15,6 @@ from tests.cli.test_commands import ROOT, failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.dataset import runs
-from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.report import sweep_report
 from tm2tfr.dataset.shelf import load_spec
@@ -24,6 +23,7 @@ from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError
 from tm2tfr.machine.library import shipped_text
 from tm2tfr.machine.spec import Machine
+from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 ONE_WAY = """\

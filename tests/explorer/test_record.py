@@ -12,10 +12,10 @@ import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
 from tests.strategies import machines
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
 from tm2tfr.explorer.columns import Columns
 from tm2tfr.explorer.record import Column, Recording, _column, record
-from tm2tfr.trace.cause import Observation, observe
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 import tm2tfr
 from tests.strategies import machines_with_inputs
-from tm2tfr.compiler.turing.gaps import CLAIMS, Claim, claim, smallest_gap
 from tm2tfr.engines import engine
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.softness.measure import LayerError, _Layer, _Seen, gap_of, measure, slope_of
+from tm2tfr.softness.measure import LayerError, _Layer, gap_of, measure, slope_of
 from tm2tfr.softness.warmest import Search, exponent, lengths
-from tm2tfr.trace.cause import observe
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.soft import softened
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices, replaced
+from tm2tfr.transformer.soft import claimed, smallest_gap, softened
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, matrices, replaced
 
 DENSE = engine("dense")
 RUNS = [
@@ -53,7 +52,7 @@ def test_every_head_is_uniform_or_tieless_with_the_claimed_gap_in_exact_arithmet
     for i in range(len(tokens)):
         seen = observe(decoder, tokens[: i + 1], engine=engine("exact"))
         for (layer, k), (scores, attended) in seen.heads.items():
-            per_position, _ = claim(decoder.layers[layer].heads[k])
+            per_position = claimed(decoder.layers[layer].heads[k]).gap
             if per_position is None:
                 assert set(scores) == {0}
                 continue
@@ -87,22 +86,23 @@ def test_a_tie_or_a_smaller_gap_is_told() -> None:
 def test_a_head_that_should_be_uniform_and_is_not_is_told() -> None:
     decoder = tm2tfr.compile("chapter")
     layers = list(decoder.layers)
-    layers[1] = replace(layers[1], heads=(replace(layers[2].heads[0], name="sum of moves"),))
+    said = layers[1].heads[0]
+    layers[1] = replace(layers[1], heads=(replace(layers[2].heads[0], name=said.name, claim=said.claim),))
     found = measure(replace(decoder, layers=tuple(layers)), ["1", "1"], 0.1, engine=DENSE)
     assert {head.head for head in found.heads if not head.holds} == {"sum of moves"}
 
 
 def test_the_claims_are_those_of_the_construction() -> None:
-    assert [CLAIMS[h.name].per_position for layer in tm2tfr.compile("chapter").layers for h in layer.heads] == [
-        None,
-        1,
-        1,
-        0.5,
+    assert [claimed(h) for layer in tm2tfr.compile("chapter").layers for h in layer.heads] == [
+        Claim(attends="all", gap=None),
+        Claim(attends="h", gap=1, lookup=True),
+        Claim(attends="h_{i-1}", gap=1, lookup=True),
+        Claim(attends="latest write", gap=0.5),
     ]
-    assert claim(tm2tfr.compile("busy-beaver-2").layers[2].heads[3]) == Claim(1.0, lookup=True)
+    assert claimed(tm2tfr.compile("busy-beaver-2").layers[2].heads[3]) == Claim(attends="h_{i-1}-", gap=1, lookup=True)
     assert smallest_gap(tm2tfr.compile("chapter"), 10) == 0.05
     decoder = tm2tfr.compile("chapter")
-    layer = replace(decoder.layers[3], heads=(replace(decoder.layers[3].heads[0], name="mine"),))
+    layer = replace(decoder.layers[3], heads=(replace(decoder.layers[3].heads[0], name="mine", claim=None),))
     changed = replace(decoder, layers=(*decoder.layers[:3], layer, *decoder.layers[4:]))
     with pytest.raises(CompileError, match="^the gap of head 'mine' is not known: give the temperature as a number$"):
         tm2tfr.soften(changed)
@@ -142,12 +142,13 @@ WIDTH, KEYS = 4, 2
 
 def random_layer(matrix: Callable[[int, int], Matrix]) -> Layer:
     head = Head(
-        name="latest write",
+        name="any",
         source="",
         query=matrix(KEYS, WIDTH),
         key=matrix(KEYS, WIDTH),
         value=matrix(2, WIDTH),
         output=matrix(WIDTH, 2),
+        claim=Claim(attends="", gap=0.5),
     )
     ffn = FeedForward(
         input=matrix(3, WIDTH),
@@ -165,15 +166,16 @@ def layer_errors(layer: Layer, u: NDArray[Any], soft_u: NDArray[Any], temperatur
     head, ffn = layer.heads[0], layer.feed_forward
     assert ffn is not None
     for i in range(len(u)):
-        one, two = _Seen(), _Seen()
+        one, two = Observation(), Observation()
         for seen, streams, soft in ((one, u, False), (two, soft_u, True)):
             scores = (streams[: i + 1] @ head.key.dense().T) @ (head.query.dense() @ streams[i])
             best = (scores == scores.max()) / (scores == scores.max()).sum()
             weights = softmax(scores / temperature) if soft else best
             x = streams[i] + head.output.dense() @ (head.value.dense() @ (weights @ streams[: i + 1]))
             hidden = np.maximum(ffn.input.dense() @ x + ffn.input_bias.dense()[:, 0], 0)
-            seen.streams = [streams[i], x + ffn.output.dense() @ hidden + ffn.output_bias.dense()[:, 0]]
-            seen.scores[0, 0] = scores / temperature if soft else scores
+            seen.stage(-1, "embedding", streams[i])
+            seen.head(0, 0, scores / temperature if soft else scores, np.flatnonzero(best))
+            seen.stage(0, "feed_forward", x + ffn.output.dense() @ hidden + ffn.output_bias.dense()[:, 0])
         found.append(measuring.layer(i, one, two, list(measuring.heads(i, one, two))))
     return found
 
@@ -256,7 +258,7 @@ def test_a_given_temperature_and_a_wrong_token() -> None:
 
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(EngineError, match=r"^the run is wrong even with average-hard attention \(position 5, h\): see"):
-        tm2tfr.measure_softness("left-edge", "11", left_boundary="chapter")
+        tm2tfr.measure_softness(tm2tfr.compile("left-edge", left_boundary="chapter"), "11")
     words = "^these weights already have softmax attention: measure the weights they were made from$"
     with pytest.raises(CompileError, match=words):
         tm2tfr.measure_softness(tm2tfr.soften("chapter"), "11")

@@ -16,7 +16,7 @@ import pytest
 from tests.targets import attacks
 from tests.targets.attacks import Edit
 from tests.targets.matrices.programs import needs_onnx, needs_torch, rewritten
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.cli import main
 
 HF = find_spec("torch") is not None and find_spec("transformers") is not None
@@ -345,7 +345,7 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
 
     for text in ("name: x\nblank: _\nstart state: a\ntable: {a: }", "no machine"):
         for file in files:
-            rewritten(copy, file, lambda settings, text=text: change(settings, "machine", text))
+            rewritten(copy, file, lambda settings, text=text: change(settings, "source", text))
         line = f"{files[0]}: the machine stored with it is a different one"
         assert line in verify_checkpoint(copy, machine=MACHINE).weights
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.cli import main
 from tm2tfr.cli.options import EXPORT_TARGETS
 from tm2tfr.errors import ExportError
@@ -90,7 +90,7 @@ def test_directories_that_are_not_known(tmp_path: Path) -> None:
         (tmp_path / "tm2tfr.json").write_text(text, encoding="utf-8")
         with pytest.raises(ExportError, match=words):
             target_of(tmp_path)
-    provenance = {"machine": "3", "name": "x"}
+    provenance = {"source": "3", "name": "x"}
     (tmp_path / "tm2tfr.json").write_text(json.dumps({"format": "tm2tfr-gpt2", "provenance": provenance}), encoding="utf-8")
     assert "x:1:1: the document is text, not a mapping" in failed(2, tm2tfr("verify-checkpoint", ".", cwd=tmp_path))
     assert "damaged" not in failed(2, tm2tfr("verify-checkpoint", "x", cwd=tmp_path))

@@ -28,7 +28,7 @@ from tm2tfr.machine.spec import Machine, Rule
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.storage import DENSE, dumps, load, loads, save
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, matrices
 
 
 def document(data: bytes) -> dict[str, Any]:
@@ -55,10 +55,10 @@ def digest(about: dict[str, Any], tensors: dict[str, Any]) -> str:
 
 def wide(cells: int, entries: dict[tuple[int, int], float]) -> Decoder:
     """Return a decoder of width 2 with a head whose queries and keys have `cells` components."""
-    layout = Residual((Subspace("1"), Subspace("e", ("a",))))
+    layout = Residual((Subspace("1"), Subspace("e", ("a",), holds="a \ud800", share=True)))
     some, none = Matrix.from_entries((cells, 2), entries), Matrix.from_entries((2, 1), {})
     value = Matrix.from_entries((1, 2), {(0, 0): 0.1})
-    head = Head(name="h", source="s", query=some, key=some, value=value, output=none)
+    head = Head(name="h", source="s", query=some, key=some, value=value, output=none, claim=Claim(attends="", gap=1e-9))
     return Decoder(
         layout=layout,
         vocabulary=("a", "BOS"),
@@ -165,8 +165,11 @@ def test_the_metadata_is_all_there_is_beside_the_weights() -> None:
         "sparse",
         "digest",
     ]
-    assert (about["format"], about["version"], about["bos"]) == ("tm2tfr-weights", "1", "BOS")
-    assert about["layout"][:2] == [{"name": "e_x", "labels": list(decoder.vocabulary)}, {"name": "1/(i+1)", "labels": None}]
+    assert (about["format"], about["version"], about["bos"]) == ("tm2tfr-weights", "2", "BOS")
+    assert about["layout"][:2] == [
+        {"name": "e_x", "labels": list(decoder.vocabulary), "holds": "e_x", "share": False},
+        {"name": "1/(i+1)", "labels": None, "holds": "1/(i+1)", "share": True},
+    ]
     assert about["provenance"] == dict(decoder.provenance)
     assert about["sparse"] == {}
     assert [layer["name"] for layer in about["layers"]] == [layer.name for layer in decoder.layers]
@@ -180,10 +183,14 @@ def test_the_metadata_is_all_there_is_beside_the_weights() -> None:
                 "source": decoder.layers[1].heads[0].source,
                 "mask": "future",
                 "weighting": "average-hard",
+                "claim": {"attends": "all", "gap": None, "lookup": False},
             }
         ],
         "feed_forward": None,
+        "equation": "h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
     }
+    assert about["layers"][2]["heads"][0]["claim"] == {"attends": "h", "gap": 1.0, "lookup": True}
+    assert about["layers"][3]["heads"][0]["claim"] == {"attends": "latest write", "gap": 0.5, "lookup": False}
 
 
 def test_the_digest_is_as_documented() -> None:

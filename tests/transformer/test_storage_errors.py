@@ -134,9 +134,9 @@ FOREIGN = f"w: this safetensors file is from another program (its metadata has n
             "make the file again with 'tm2tfr compile'",
         ),
         (
-            framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "2"}'}}),
-            "w: this weight file has version '2', but this tm2tfr reads version '1': make it again with this tm2tfr, "
-            "or load it with the one that made it",
+            framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "3"}'}}),
+            "w: this weight file has version '3', but this tm2tfr reads the versions 1 and 2: make it again with this "
+            "tm2tfr, or load it with the one that made it",
         ),
         (
             framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": 1}'}}),
@@ -216,9 +216,12 @@ METADATA: list[tuple[Change, str]] = [
     (_set("layout", 0, "e_x"), "layout[0] in the metadata should be an object, is text"),
     (_set("layout", 0, {"name": "e_x"}), "layout[0] in the metadata has no 'labels'"),
     (_set("layout", 0, "labels", "ab"), "layout[0].labels in the metadata should be a list, is text"),
+    (_set("layout", 0, {"name": "e_x", "labels": None}), "layout[0] in the metadata has no 'holds'"),
+    (_set("layout", 0, "holds", None), "layout[0].holds in the metadata should be text, is null"),
+    (_set("layout", 0, "share", 1), "layout[0].share in the metadata should be true or false, is a whole number"),
     (_set("layers", 10**9), "layers in the metadata should be a list, is a whole number"),
     (_set("layers", 2, {}), "layers[2] in the metadata has no 'feed_forward'"),
-    (_set("layers", 2, "name", True), "layers[2].name in the metadata should be text, is a number"),
+    (_set("layers", 2, "name", True), "layers[2].name in the metadata should be text, is true or false"),
     (_set("layers", 2, "heads", None), "layers[2].heads in the metadata should be a list, is null"),
     (_set("layers", 2, "heads", 0, "name", 7), "layers[2].heads[0].name in the metadata should be text, is a whole number"),
     (
@@ -229,13 +232,30 @@ METADATA: list[tuple[Change, str]] = [
         _set("layers", 2, "heads", 0, "weighting", "sparsemax"),
         "layers[2].heads[0].weighting in the metadata should be average-hard or softmax, is 'sparsemax'",
     ),
+    (_set("layers", 2, "equation", None), "layers[2].equation in the metadata should be text, is null"),
+    (_set("layers", 2, "heads", 0, "claim", "h"), "layers[2].heads[0].claim in the metadata should be an object, is text"),
+    (_set("layers", 2, "heads", 0, "claim", {"attends": "h"}), "layers[2].heads[0].claim in the metadata has no 'gap'"),
+    (
+        _set("layers", 2, "heads", 0, "claim", "attends", 3),
+        "layers[2].heads[0].claim.attends in the metadata should be text, is a whole number",
+    ),
+    (
+        _set("layers", 2, "heads", 0, "claim", "gap", 1),
+        "layers[2].heads[0].claim.gap in the metadata should be a number, is a whole number",
+    ),
+    (
+        _set("layers", 2, "heads", 0, "claim", "lookup", None),
+        "layers[2].heads[0].claim.lookup in the metadata should be true or false, is null",
+    ),
+    (lambda about, _: about["layers"][2].pop("equation"), "layers[2] in the metadata has no 'equation'"),
+    (lambda about, _: about["layers"][2]["heads"][0].pop("claim"), "layers[2].heads[0] in the metadata has no 'claim'"),
     (_set("layers", 2, "feed_forward", 5), "layers[2].feed_forward in the metadata should be an object, is a whole number"),
     (
         _set("layers", 2, "feed_forward", {"units": {}}),
         "layers[2].feed_forward.units in the metadata should be a list, is an object",
     ),
     (_set("provenance", []), "provenance in the metadata should be an object, is a list"),
-    (_set("provenance", "machine", 1), "provenance.machine in the metadata should be text, is a whole number"),
+    (_set("provenance", "source", 1), "provenance.source in the metadata should be text, is a whole number"),
     (_set("sparse", []), "sparse in the metadata should be an object, is a list"),
     (lambda about, _: about.pop("layers"), "the metadata has no 'layers'"),
     (lambda about, _: about.pop("sparse"), "the metadata has no 'sparse'"),
@@ -270,6 +290,15 @@ WEIGHTS: list[tuple[Change, str]] = [
     (_set("features", 0, "i^3"), "unknown position feature 'i^3': use one of 1/(i+1), 1, i, i^2"),
     (_set("layout", 1, "name", "1"), "the residual stream has two directions or subspaces called '1'"),
     (_set("layers", []), "nothing uses the tensors "),
+    (
+        _set("layers", 2, "heads", 0, "claim", "gap", float("nan")),
+        "a claimed gap must be a positive number, not nan: claim none for uniform attention",
+    ),
+    (
+        _set("layers", 2, "heads", 0, "claim", "gap", -0.5),
+        "a claimed gap must be a positive number, not -0.5: claim none for uniform attention",
+    ),
+    (_set("layers", 2, "heads", 0, "claim", "gap", None), "a lookup has a gap: claim it, or claim no lookup"),
 ]
 
 
@@ -297,7 +326,7 @@ SPARSE: list[tuple[Change, str]] = [
     (_set("sparse", QUERY, [DENSE, 2, 1]), f"sparse.{QUERY} in the metadata should be two numbers"),
     (_set("sparse", QUERY, [DENSE, "2"]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is text"),
     (_set("sparse", QUERY, [DENSE, 2.0]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is a number"),
-    (_set("sparse", QUERY, [DENSE, True]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is a number"),
+    (_set("sparse", QUERY, [DENSE, True]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is true or false"),
     (
         _set("sparse", QUERY, [-1, 2]),
         f"sparse.{QUERY}[0] in the metadata should be a number from 0 to 16777216, is -1",

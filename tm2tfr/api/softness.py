@@ -45,8 +45,7 @@ def soften(
         CompileError: if the temperature is not a positive number, or the weights are already soft; for a `length` beside
             a temperature that is given.
     """
-    from tm2tfr.compiler.turing.gaps import smallest_gap
-    from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
+    from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 
     if temperature != AUTO and length is not None:
         raise CompileError(f"length only applies to temperature='auto', not to {temperature!r}: omit one of them")

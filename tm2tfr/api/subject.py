@@ -71,6 +71,7 @@ class Subject:
     def read(cls, given: Given, *, left_boundary: str | None = None, format: str | None = None) -> Subject:
         """Return the subject like `of`, but with its warnings instead of issuing them; read a text in `format`."""
         from tm2tfr.machine.spec import Machine
+        from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
         if isinstance(given, Subject):
@@ -78,7 +79,7 @@ class Subject:
         if isinstance(given, Machine):
             return cls(given.name, given, left_boundary=left_boundary)
         if isinstance(given, Decoder):
-            return cls(given.provenance.get("name", "weights"), weights=given)._with(left_boundary)
+            return cls(name(given.provenance, "weights"), weights=given)._with(left_boundary)
         if not isinstance(given, str | Path):
             what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
             raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
@@ -123,11 +124,13 @@ class Subject:
             SpecError: if what is stored is not a machine.
         """
         from tm2tfr.machine.spec import Machine
+        from tm2tfr.transformer import provenance
 
         if self.weights is None or self.source is not None:
             return self.source
-        text = self.weights.provenance.get("machine")
-        return Machine.from_yaml(text, file=self.weights.provenance.get("name", "<provenance>")) if text else None
+        said = self.weights.provenance
+        text = provenance.source(said)
+        return Machine.from_yaml(text, file=provenance.name(said, "<provenance>")) if text else None
 
     @property
     def _source(self) -> Machine:

@@ -109,13 +109,15 @@ def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word:
     from tm2tfr.machine.spec import Machine
     from tm2tfr.targets.common.directory import document
     from tm2tfr.targets.registry import target_of
+    from tm2tfr.transformer import provenance
 
     exporter = target_of(_folder(folder)).exporter
     if machine is None:
-        provenance = document(folder)["provenance"]
-        if "machine" not in provenance:
+        said = document(folder)["provenance"]
+        text = provenance.source(said)
+        if text is None:
             raise CompileError(f"{folder}: no machine is stored with this checkpoint: name one with --machine")
-        machine = Machine.from_yaml(provenance["machine"], file=provenance.get("name", "<provenance>"))
+        machine = Machine.from_yaml(text, file=provenance.name(said, "<provenance>"))
     found = Subject.of(Subject.of(machine).right)  # compiled anew: the weights are what is in question
     return exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
 

@@ -44,9 +44,8 @@ def warn_of_formulas(subject: Subject, format: str | None) -> None:
     """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
     from tm2tfr.tables.table import formulas
 
-    layout = subject.decoder.layout
-    states = layout.subspace("e_q").labels if "e_q" in layout else ()
-    found = formulas(states or ()) if format == "csv" else []
+    states = subject.decoder.layout.holding("e_q")
+    found = formulas(states.labels or ()) if states and format == "csv" else []
     if found:
         what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
         warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")

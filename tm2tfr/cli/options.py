@@ -129,7 +129,7 @@ temperature = option(
 )
 
 # ── the options of a run, which a command gets as one value ─────────────────────────────────────────────────
-_rows = file(
+rows = file(
     "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file during the run."
 )
 _engine = choice(
@@ -155,7 +155,7 @@ def run(*, recorded: bool = False, limit: Declared | None = None) -> Declared:
     """Declare the options of a run; the command gets them as one `RunOptions`, called ``run``.
 
     Args:
-        recorded: with those of a run that is recorded: rows written to a file, checkpoints.
+        recorded: with those of a run that is recorded: checkpoints, and what `rows` declares, which the command adds.
         limit: ``--max-steps``, if not as usual.
     """
 
@@ -185,7 +185,7 @@ def run(*, recorded: bool = False, limit: Declared | None = None) -> Declared:
             return command(run=options, **others)
 
         files = [_checkpoint, _checkpoint_every, _resume] if recorded else []
-        every = [*([_rows] if recorded else []), limit or max_steps(), _engine, dtype, *files]
+        every = [limit or max_steps(), _engine, dtype, *files]
         for each in reversed(every):
             gathered = each(gathered)
         return gathered

@@ -72,6 +72,7 @@ def compile(
 @command(summary="Run a machine's decoder and print the chapter's table", example="tm2tfr trace palindromes --input abba")
 @options.subject
 @options.word
+@options.rows
 @options.flag("--all", "everything", help="Print every row, however many there are.")
 @options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
 @options.count("--at", help="Print the chapter's activation vectors at position N as well.")
@@ -159,6 +160,7 @@ def table(
     metavar="WORD",
     help="An input word; can be repeated. Default: the machine's examples.",
 )
+@options.rows
 @options.choice("--format", of=options.REPORTS, default="text", help="Lines for people, or one JSON object per run.")
 @options.run(
     recorded=True,

@@ -20,9 +20,10 @@ VERDICTS = {
 
 def heading(subject: Subject) -> str:
     """Return the lines above a summary: the machine, and its missing rules."""
-    if subject.machine is None:
+    from tm2tfr.transformer.provenance import option
+
+    if (machine := subject.machine) is None:
         return subject.name
-    machine = subject.machine
     lines = [str(machine).strip("<>")]
     if missing := machine.missing_rules:
         q, a = missing[0]
@@ -30,7 +31,7 @@ def heading(subject: Subject) -> str:
             f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
             f"the first is ({visible(q)}, {shown(a)})"
         )
-    if subject.decoder.provenance.get("left_boundary") == "chapter":
+    if option(subject.decoder.provenance, "left_boundary") == "chapter":
         lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
     return "\n".join(lines) + "\n"
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,13 +98,7 @@ class Runs:
     def _plain(self, word: str) -> tuple[Trace, Codes]:
         named = engine_named(self._how.engine)
         found = check(self.decoder, word, machine=self.machine, engine=named, max_steps=self._how.max_steps, keep_rows=True)
-        numbers = _numbers(self.vocabulary)
-        return found, np.array([numbers[row.y] for row in found.rows], dtype=np.int32)
-
-
-@lru_cache(16)
-def _numbers(vocabulary: Sequence[str]) -> dict[str, int]:
-    return {token: n for n, token in enumerate(vocabulary)}
+        return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)
 
 
 @cache

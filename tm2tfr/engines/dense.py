@@ -118,7 +118,7 @@ class _Head:
         self._head, self._where, self._soft = head, where, head.weighting == "softmax"
         self._careful = careful
         # A component that is 0 in every query or in every key adds 0 to every score: drop it.
-        both = np.intersect1d(head.query.rows, head.key.rows)
+        both = head.components
         self._query, self._key = (_Map(_selected(m, both), dtype) for m in (head.query, head.key))
         self._value, self._output = _Map(head.value, dtype), _Map(head.output, dtype)
         self._carried = np.zeros(head.value.shape[0], dtype=dtype)

@@ -9,13 +9,14 @@ from typing import Any
 from tm2tfr.contract import Column, shown
 from tm2tfr.explorer.columns import Columns
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
-from tm2tfr.explorer.words import EQUATIONS, moves, score
+from tm2tfr.explorer.words import moves, score
 from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.machine.spec import Machine
 from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.trace.rows import AnyRow
 from tm2tfr.transformer.listing import listing
+from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Head, Layer
 
 MOST_STATES = 100
@@ -77,7 +78,7 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
     return {
         **summary,
         "answer": trace.answer,
-        "boundary": decoder.provenance.get("left_boundary", ""),
+        "boundary": option(decoder.provenance, "left_boundary") or "",
         "input": "".join(map(show, trace.input)),
         "prompt": len(trace.input),
         "count": len(trace.rows),
@@ -111,7 +112,7 @@ def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Atte
         "name": layer.name,
         "meaning": layer.meaning,
         "source": layer.source,
-        "equation": EQUATIONS.get(layer.name, ""),
+        "equation": layer.equation,
         "units": len(layer.feed_forward.units) if layer.feed_forward else 0,
         "weights": columns.add_text(listing(decoder, str(number))),
         "heads": [_head(recording, head, seen, columns) for head, seen in zip(layer.heads, heads, strict=True)],

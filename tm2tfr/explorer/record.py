@@ -117,7 +117,7 @@ class _Recorder:
         self._subspaces = decoder.layout.subspaces
         self._places = [decoder.layout[s.name] for s in self._subspaces]
         self._stages = 1 + 2 * len(decoder.layers)
-        self.heads = [[Attended(_uniform(head.query, head.key)) for head in layer.heads] for layer in decoder.layers]
+        self.heads = [[Attended(head.uniform) for head in layer.heads] for layer in decoder.layers]
         self._streams: list[Any] = []
         self._blocks: list[list[dict[int, Content]]] = [[] for _ in range(self._stages)]
         self._start = 0
@@ -199,11 +199,6 @@ def _column(subspace: Subspace, part: NDArray[Any], start: int) -> Content:
 def _joined(columns: Sequence[Content]) -> Content:
     others = {i: row for column in columns for i, row in column.others.items()}
     return Content(np.concatenate([column.values for column in columns]), others)
-
-
-def _uniform(query: Any, key: Any) -> bool:
-    """Return whether query and key have no component in common, so that every score is 0 whatever the stream contains."""
-    return not len(np.intersect1d(query.rows, key.rows))
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,12 @@
-"""The construction in words for the page: the equation of each layer, and a head's score as its weights say it."""
+"""A head in words for the page: its score and what it carries, as its weights say it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tm2tfr.transformer.listing import form
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Head
-
-EQUATIONS: Mapping[str, str] = {
-    "unpack": "x_i = (q, b, m)",
-    "head position": "h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
-    "read input": "h = argmax_j (2h·j − j^2)/(i+1)",
-    "read tape": "j* = argmax_j 2h·h_{j-1} − h_{j-1}^2 + j/(2(i+1))",
-    "symbol": "a = b_{j*-1} if h_{j*-1} = h, else x_h, else blank",
-    "transition": "y = δ(q, a)",
-}
-"""Layer -> what it computes according to the chapter, Eqs. 8.5-8.18; ``_{…}`` is a subscript and ``^`` a superscript."""
 
 
 def score(layout: Residual, head: Head) -> str:

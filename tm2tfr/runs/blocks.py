@@ -102,7 +102,7 @@ class ReferenceBlocks:
         else:
             self.simulation = CompiledSimulation.restore(machine, saved, max_steps=max_steps)
         self._machine, self._nominal = machine, nominal
-        labels, tokens = Labels.of(decoder), {token: n for n, token in enumerate(decoder.vocabulary)}
+        labels, tokens = Labels.of(decoder), decoder.numbers
         self._state = _codes(machine.states, labels.q)
         self._written = _codes(machine.tape_alphabet, labels.b)
         self._read = _codes(machine.tape_alphabet, labels.a)

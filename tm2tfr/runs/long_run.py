@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.decode import observable
+from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.errors import EngineError, did_you_mean
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
@@ -26,6 +25,7 @@ from tm2tfr.trace.ending import wrong_ending
 from tm2tfr.trace.rows import CHECKED, Readout, Row
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
@@ -71,7 +71,7 @@ class LongRun:
         saved: Arrays | None = None,
     ) -> None:
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
-        self._nominal = decoder.provenance.get("left_boundary") == "chapter"
+        self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
         if machine is not None:
@@ -95,7 +95,7 @@ class LongRun:
         """
         if self._reference is not None:
             self._reference.restart(word)
-        prompt = _prompt(self._decoder, word)
+        prompt = prompted(self._decoder, word)
         self._session.restart()
         self._session.prompt(prompt)
         self._begin(word)
@@ -175,7 +175,7 @@ class LongRun:
             row = self._divergence.found_row
             answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
         return Trace(
-            machine=self._machine.name if self._machine else self._decoder.provenance.get("name", "weights"),
+            machine=self._machine.name if self._machine else provenance.name(self._decoder.provenance),
             input=self._word,
             engine=engine.name,
             dtype=engine.dtype,
@@ -249,7 +249,7 @@ class LongRun:
             token = self._decoder.vocabulary[chunk.answers[-1]]
         if position <= len(self._word):
             token = (*self._word, self._decoder.bos)[position]
-        answer = session.feed(self._decoder.vocabulary.index(token))
+        answer = session.feed(self._decoder.numbers[token])
         row: Row = Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
         return row
 
@@ -265,7 +265,7 @@ class LongRun:
 
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
-    prompt = _prompt(decoder, word)
+    prompt = prompted(decoder, word)
     places = [decoder.layout[read_from(decoder, column).name] for column in "qbax"]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
@@ -273,16 +273,6 @@ def _session(decoder: Decoder, word: str) -> FastSession:
     session = Fast().start(decoder, labels=kept, numbers=tuple(numbers))
     session.prompt(prompt)
     return session
-
-
-def _prompt(decoder: Decoder, word: str) -> list[int]:
-    """Return the numbers of the tokens ``word · BOS``."""
-    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
-    for i, token in enumerate(word):
-        if token not in numbers:
-            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
-    return [numbers[token] for token in (*word, decoder.bos)]
 
 
 def _shows_its_token(decoder: Decoder) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Literal
 
-from tm2tfr.compiler.turing.gaps import smallest_gap
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
 from tm2tfr.machine.spec import Machine
@@ -15,7 +14,7 @@ from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure
 from tm2tfr.softness.warmest import Search, Warmest, exponent, lengths
 from tm2tfr.trace.check import Trace, check, run
 from tm2tfr.trace.ending import STOP
-from tm2tfr.transformer.soft import power_of_two, softened, theorem_26
+from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
 
 COLDER = 4

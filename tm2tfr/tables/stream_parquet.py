@@ -16,7 +16,7 @@ from typing import Any
 
 from tm2tfr.contract import Column
 from tm2tfr.errors import OutputError, ShapeError
-from tm2tfr.tables.stream import RowWriter
+from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.trace.columns import TURING
 from tm2tfr.trace.rows import AnyRow

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 from tm2tfr.errors import WeightFileError, did_you_mean
 
 _Choice = TypeVar("_Choice", bound=str)
-_NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", type(None): "null"}
+_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,14 @@ class Node:
             raise self.error(f"should be a number from 0 to {most}, is {number}")
         return number
 
+    def real(self) -> float:
+        """Return a number with a decimal point, as Python writes a float."""
+        return float(self._of(float))
+
+    def truth(self) -> bool:
+        """Return true or false."""
+        return bool(self._of(bool))
+
     def choice(self, choices: Sequence[_Choice]) -> _Choice:
         """Return a text that is one of `choices`."""
         text = self.text()
@@ -69,6 +85,5 @@ class Node:
 
     def _of(self, kind: type) -> Any:
         if type(self.value) is not kind:
-            found = _NAMES.get(type(self.value), "a number")  # a bool or a float is neither
-            raise self.error(f"should be {_NAMES[kind]}, is {found}")
+            raise self.error(f"should be {_NAMES[kind]}, is {_NAMES[type(self.value)]}")
         return self.value

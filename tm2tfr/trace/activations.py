@@ -1,21 +1,22 @@
-"""Activation vectors at a position, read off a run by name: the chapter's A(0) … A(5) (Eqs. 8.4-8.19), or any decoder's."""
+"""Activation vectors at a position, read off a run: the chapter's A(0) … A(5) (Eqs. 8.4-8.19), or any decoder's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.compiler.turing.layout import CHAPTER_VECTORS
 from tm2tfr.engines.decode import Engine, generate, observable
-from tm2tfr.errors import EngineError
-from tm2tfr.trace.cause import observe
+from tm2tfr.engines.watching import observe
+from tm2tfr.errors import EngineError, ShapeError, counted
+from tm2tfr.trace.columns import is_turing
 from tm2tfr.trace.rows import combination
+from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 Vector = Mapping[str, str | int | float | Fraction | None]
-"""Subspace -> its number, or the label of its one-hot vector, None if that is 0."""
+"""What a subspace holds -> its number, or the label of its one-hot vector, None if that is 0."""
 
 
 def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
@@ -25,6 +26,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
 
     Raises:
         EngineError: if the run ends before `position`.
+        ShapeError: if no subspace is claimed to hold a part of a vector, or a layer is missing.
     """
     if isinstance(engine, str):
         from tm2tfr.engines import engine as engine_named  # noqa: PLC0415
@@ -38,24 +40,28 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
         )
     seen = observe(decoder, tokens, engine=observable(engine))
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
-    return {
-        vector: {name: _value(decoder.layout.subspace(name), stages[stage][decoder.layout[name]]) for name in subspaces}
-        for vector, stage, subspaces in _vectors(decoder)
-    }
+    layout, found = decoder.layout, dict[str, Vector]()
+    if not is_turing(layout):
+        return _streams(decoder, stages)
+    for vector, (stage, parts) in CHAPTER_VECTORS.items():
+        if stage not in stages:
+            there = counted(len(decoder.layers), "layer")
+            raise ShapeError(f"{vector} is the stream after layer {stage[0] + 1}, but these weights have {there}")
+        held, stream = {what: layout.holder(what) for what in parts}, stages[stage]
+        found[vector] = {what: _value(subspace, stream[layout[subspace.name]]) for what, subspace in held.items()}
+    return found
 
 
-def _vectors(decoder: Decoder) -> Iterator[tuple[str, tuple[int, str], Sequence[str]]]:
-    """Yield each vector's name, the stage after which it is read, as (layer from 0, part), and what it consists of."""
-    names = {layer.name: n for n, layer in enumerate(decoder.layers)}
-    chapter = {(own, s) for own, _, subspaces in CHAPTER_VECTORS.values() for s in subspaces}
-    if all(s in decoder.layout and (not own or own in names) for own, s in chapter):
-        for vector, (own, part, subspaces) in CHAPTER_VECTORS.items():
-            yield vector, (names.get(own, -1), part), subspaces
-        return
-    whole = [subspace.name for subspace in decoder.layout.subspaces]
-    yield "embedding", (-1, "embedding"), whole
+def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], Any]) -> dict[str, Vector]:
+    """Return the whole stream after the embedding and after each layer, by the names of its subspaces."""
+    named = {"embedding": stages[-1, "embedding"]}
     for n, layer in enumerate(decoder.layers):
-        yield f"{n + 1} {layer.name}".strip(), (n, "feed_forward"), whole
+        named[f"{n + 1} {layer.name}".strip()] = stages[n, "feed_forward"]
+    layout = decoder.layout
+    return {
+        name: {subspace.name: _value(subspace, stream[layout[subspace.name]]) for subspace in layout.subspaces}
+        for name, stream in named.items()
+    }
 
 
 def _value(subspace: Subspace, coordinates: list[Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import visible
 from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
@@ -71,32 +72,6 @@ class Cause:
         return plain
 
 
-class Observation:
-    """A forward pass seen from the inside at one position; layers count from 0."""
-
-    def __init__(self) -> None:
-        self.stages: list[tuple[int, str, list[Any]]] = []
-        self.heads: dict[tuple[int, int], tuple[Sequence[Any], tuple[int, ...]]] = {}
-
-    def stage(self, layer: int, part: str, residual: Any) -> None:
-        """Record the residual stream after `part` of `layer`."""
-        self.stages.append((layer, part, list(residual)))
-
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        """Record a head's scores and the positions it attended to."""
-        self.heads[layer, head] = (scores, tuple(int(j) for j in attended))
-
-
-def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> Observation:
-    """Feed `tokens` to `decoder` and return the observations at the last of them."""
-    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
-    session, seen = engine.start(decoder), Observation()
-    for token in tokens[:-1]:
-        session.feed(numbers[token])
-    session.feed(numbers[tokens[-1]], seen)
-    return seen
-
-
 def find_cause(
     decoder: Decoder,
     specification: Specification,
@@ -115,7 +90,7 @@ def find_cause(
     for layer, part, residual in seen.stages:
         if (layer, part) == before:
             return None
-        wrong = _first_wrong(decoder, specification, position, (layer, part), residual, engine.dtype)
+        wrong = _first_wrong(decoder, specification, position, (layer, part), list(residual), engine.dtype)
         if wrong is not None:
             subspace, value = wrong
             finder = _Finder(decoder, specification, position, engine, seen)
@@ -139,6 +114,20 @@ def unembedding_cause(decoder: Decoder, expected: Row, found: Row) -> Cause:
 
 
 @dataclass(frozen=True)
+class _Looked:
+    """A head of a layer, by its number, and where it looked: names need not be unique."""
+
+    number: int
+    head: Head
+    attention: Attention
+
+    @property
+    def astray(self) -> bool:
+        """Whether it looked anywhere else than it should."""
+        return self.attention.attended != self.attention.expected
+
+
+@dataclass(frozen=True)
 class _Finder:
     decoder: Decoder
     specification: Specification
@@ -148,16 +137,17 @@ class _Finder:
 
     def cause(self, layer: int, part: str, subspace: Subspace, found: list[Any]) -> Cause:
         """Return the cause, given the first wrong stage and subspace."""
-        attention = root = None
+        looked = root = None
         if part == "attention":
             for k, head in self._writers(layer, subspace.name):
-                looked = self._looked(layer, k, head)
-                attention = looked if looked.attended != looked.expected or attention is None else attention
-            root = self._root(layer, attention)
+                found_there = self._looked(layer, k, head)
+                if found_there is not None and (looked is None or found_there.astray):
+                    looked = found_there
+            root = self._root(layer, looked)
         if root is not None:
             return root
-        holds = self.specification.holds(subspace.name, layer, part)
-        wanted = vector(subspace, self.specification.values(self.position)[subspace.name]) if holds else None
+        holds = self.specification.holds(subspace.holds, layer, part)
+        wanted = vector(subspace, self.specification.values(self.position)[subspace.holds]) if holds else None
         return Cause(
             position=self.position,
             layer=layer + 1,
@@ -166,30 +156,37 @@ class _Finder:
             subspace=subspace.name,
             expected=_words(subspace, wanted) if wanted is not None else "0 (nothing is written there yet)",
             found=_words(subspace, found),
-            attention=attention if attention is not None and attention.attended != attention.expected else None,
-            why=self._why(layer, part, attention),
+            attention=looked.attention if looked is not None and looked.astray else None,
+            why=self._why(layer, part, subspace, looked),
         )
 
-    def _writers(self, layer: int, name: str) -> Iterator[tuple[int, Head]]:
-        place = self.decoder.layout[name]
+    def _writers(self, layer: int, subspace: str) -> Iterator[tuple[int, Head]]:
+        place = self.decoder.layout[subspace]
         for k, head in enumerate(self.decoder.layers[layer].heads):
             if ((head.output.rows >= place.start) & (head.output.rows < place.stop)).any():
                 yield k, head
 
-    def _looked(self, layer: int, k: int, head: Head) -> Attention:
+    def _looked(self, layer: int, k: int, head: Head) -> _Looked | None:
+        """Return where a head looked; None if it is not claimed to look anywhere that the specification knows."""
         scores, attended = self.seen.heads[layer, k]
-        expected = tuple(self.specification.attended(head.name, self.position))
-        return Attention(
+        expected = tuple(self.specification.attended(head.claim.attends, self.position)) if head.claim is not None else ()
+        if not expected:
+            return None
+        attention = Attention(
             head=head.name,
-            attended=attended,
+            attended=tuple(map(int, attended)),
             expected=expected,
             score=nearest(scores[attended[0]]),
             expected_score=nearest(scores[expected[0]]),
         )
+        return _Looked(k, head, attention)
 
-    def _root(self, layer: int, attention: Attention | None) -> Cause | None:
+    def _root(self, layer: int, looked: _Looked | None) -> Cause | None:
         """Return the first wrong value at the attended positions before this layer, if there is one."""
-        if attention is None or len(attention.attended) + len(attention.expected) > 8:
+        if looked is None:
+            return None
+        attention = looked.attention
+        if len(attention.attended) + len(attention.expected) > 8:
             return None
         for j in sorted({*attention.attended, *attention.expected} - {self.position}):
             before = (layer, "attention")
@@ -198,38 +195,32 @@ class _Finder:
                 return root
         return None
 
-    def _why(self, layer: int, part: str, attention: Attention | None) -> str:
+    def _why(self, layer: int, part: str, subspace: Subspace, looked: _Looked | None) -> str:
         if part == "embedding":
             return "the embedding weights are wrong"
-        if attention is None:
+        if looked is None:
             return f"its inputs are right: the {part.replace('_', '-')} weights of this layer are wrong"
-        if attention.attended != attention.expected:
-            return self._why_elsewhere(layer, attention)
-        if soft := self._softly(layer, attention):
+        if looked.astray:
+            return self._why_elsewhere(layer, looked)
+        if soft := self._softly(layer, looked):
             return soft
-        bump = self.specification.boundary_bump(self.position)
-        if attention.head == "sum of moves" and bump is not None:
-            return (
-                f"Exercise 8.3: token {bump}, {self.specification.rows[bump].x}, moves left at cell 0, where the "
-                "head stays; the sum of the moves goes on to -1, and every later head position is one too small. "
-                "The left-boundary repair (the default) emits m = 0 there"
-            )
-        return "the head looked where it should: its value or output weights are wrong"
+        remark = self.specification.remark(subspace.holds, self.position)
+        return remark or "the head looked where it should: its value or output weights are wrong"
 
-    def _softly(self, layer: int, attention: Attention) -> str | None:
+    def _softly(self, layer: int, looked: _Looked) -> str | None:
         """Say how much weight a softmax head gave to other positions, if that made its answer wrong."""
-        k, head = next((k, h) for k, h in enumerate(self.decoder.layers[layer].heads) if h.name == attention.head)
-        scores = np.asarray(self.seen.heads[layer, k][0], dtype=np.float64)
-        if head.weighting != "softmax" or len(attention.expected) != 1:
+        scores = np.asarray(self.seen.heads[layer, looked.number][0], dtype=np.float64)
+        expected = looked.attention.expected
+        if looked.head.weighting != "softmax" or len(expected) != 1:
             return None
-        missing = 1 - float(softmax(scores)[attention.expected[0]])
+        missing = 1 - float(softmax(scores)[expected[0]])
         if missing < np.finfo(np.float64).eps:
             return None
         return f"soft attention: {missing:.3g} of the weight went to other positions: use a lower temperature"
 
-    def _why_elsewhere(self, layer: int, attention: Attention) -> str:
+    def _why_elsewhere(self, layer: int, looked: _Looked) -> str:
         """Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic?"""
-        head = next(h for h in self.decoder.layers[layer].heads if h.name == attention.head)
+        head, attention = looked.head, looked.attention
         astray = set(attention.attended) - set(attention.expected)
         due = self._exact_score(layer, head, attention.expected)
         got = self._exact_score(layer, head, astray) if astray else due
@@ -276,7 +267,7 @@ def _first_wrong(
     wanted, per = spec.stream(layout, i, *stage), 1 / (i + 1)
     for subspace in layout.subspaces:
         place = layout[subspace.name]
-        allowed = SOFT if soft and not subspace.name.endswith("/(i+1)") else 0.0
+        allowed = SOFT if soft and not subspace.share else 0.0
         for f, w in zip(residual[place], wanted[place], strict=True):
             off = f - w if dtype == "rational" else float(f) - float(w)
             if not abs(off) <= max(allowed, slack * max(abs(float(w)), per)):  # a NaN is wrong as well

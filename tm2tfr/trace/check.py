@@ -20,6 +20,7 @@ from tm2tfr.trace.ending import STOP, wrong_ending
 from tm2tfr.trace.rows import CHECKED, AnyRow, Row, rows
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows, result_fields
+from tm2tfr.transformer.provenance import name, option
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
 
@@ -190,7 +191,7 @@ def check(
     """
     comparable(decoder, machine)
     simulation = Simulation(machine, machine.check_input(word), max_steps=max_steps)
-    nominal = decoder.provenance.get("left_boundary") == "chapter"
+    nominal = option(decoder.provenance, "left_boundary") == "chapter"
     expected = reference_rows(machine, word, simulation, nominal=nominal)
     found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
     pairs = _Pairs(found, expected, keep_rows=keep_rows, heads=True)
@@ -235,7 +236,7 @@ def run(
     found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
     pairs = _Pairs(found, None, keep_rows=keep_rows, heads=is_turing(decoder.layout))
     _drain(pairs, len(word), progress, sink)
-    return _trace(decoder, word, engine, pairs, decoder.provenance.get("name", "weights"), None, None)
+    return _trace(decoder, word, engine, pairs, name(decoder.provenance), None, None)
 
 
 def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | None) -> None:

@@ -1,5 +1,8 @@
-"""What every named subspace must contain at every position, and where each head must look: the construction as
-a specification, computed from the simulator's rows in exact arithmetic and without any weights.
+"""What every subspace must contain at every position, and where each head must look: the construction as a
+specification, computed from the simulator's rows in exact arithmetic and without any weights.
+
+Weights say which subspace is claimed to hold what (`Subspace.holds`), and where a head is claimed to look
+(`Claim.attends`). These are the keys here; the names of subspaces, heads and layers decide nothing.
 
 `check` compares the seven columns of the table. When they differ, this specification shows which layer was the
 first to go wrong.
@@ -17,7 +20,7 @@ from tm2tfr.trace.rows import Row
 from tm2tfr.transformer.residual import Residual, Subspace
 
 Expected = Mapping[str, str | int | Fraction | None]
-"""Subspace -> its number, or the label of its one-hot vector, None for the zero vector."""
+"""What a subspace holds -> its number, or the label of its one-hot vector, None for the zero vector."""
 
 WRITTEN: Mapping[str, tuple[int, str]] = {
     **dict.fromkeys(("e_x", "1/(i+1)", "1", "i", "i^2"), (-1, "embedding")),
@@ -31,9 +34,27 @@ WRITTEN: Mapping[str, tuple[int, str]] = {
     "e_a": (4, "feed_forward"),
     "e_y": (5, "feed_forward"),
 }
-"""Subspace -> (layer from 0, part) after which it has its value; before that, it is 0. ``e_x(h)``: see `written`."""
+"""What is held -> (layer from 0, part) after which it has its value; before that, it is 0. ``e_x(h)``: see `written`."""
 
 PARTS = ("embedding", "attention", "feed_forward")
+
+_A0 = ("e_x", "1/(i+1)", "1", "i", "i^2")
+_A1 = (*_A0, "e_q", "e_b", "m")
+_A2 = (*_A1, "h/(i+1)")
+_A35 = (*_A2, "h", "h^2", "e_x(h)")
+_A4 = (*_A35, "h_{i-1}", "h_{i-1}^2")
+_H4 = (*_A4, "h_{j*-1}", "e_b(j*-1)")
+
+CHAPTER_VECTORS: Mapping[str, tuple[tuple[int, str], tuple[str, ...]]] = {
+    "A(0)": ((-1, "embedding"), _A0),
+    "A(1)": ((0, "feed_forward"), _A1),
+    "A(2)": ((1, "attention"), _A2),
+    "A(3.5)": ((2, "feed_forward"), _A35),
+    "A(4)": ((2, "feed_forward"), _A4),
+    "H(4)": ((3, "attention"), _H4),
+    "A(5)": ((4, "feed_forward"), (*_H4, "e_a")),
+}
+"""The chapter's vector -> ((layer from 0, part) after which it is there, what it consists of), Eqs. 8.4-8.19."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +65,19 @@ class Specification:
     word: str
     rows: Sequence[Row]
 
-    def written(self, subspace: str) -> tuple[int, str]:
-        """Return the stage after which `subspace` has its value."""
-        if subspace == "e_x(h)":  # straight from the lookup on a one-way tape; masked left of 0 on a two-way one
+    def written(self, what: str) -> tuple[int, str]:
+        """Return the stage after which the subspace that holds `what` has its value."""
+        if what == "e_x(h)":  # straight from the lookup on a one-way tape; masked left of 0 on a two-way one
             return (2, "feed_forward" if self.machine.tape == "two-way" else "attention")
-        return WRITTEN[subspace]
+        return WRITTEN[what]
 
-    def holds(self, subspace: str, layer: int, part: str) -> bool:
-        """Return whether `subspace` has its value after `part` of `layer`."""
-        at, done = self.written(subspace)
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
+        at, done = self.written(what)
         return (at, PARTS.index(done)) <= (layer, PARTS.index(part))
 
     def values(self, i: int) -> Expected:
-        """Return the value of every subspace at position `i`, once it is written."""
+        """Return what every subspace holds at position `i`, once it is written."""
         row, per = self.rows[i], Fraction(1, i + 1)
         h, before = int(row.h), self._before[i]
         j = self.latest_write(i)
@@ -95,21 +116,19 @@ class Specification:
         """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
         values, stream = self.values(i), list[int | Fraction]()
         for subspace in layout.subspaces:
-            holds = self.holds(subspace.name, layer, part)
-            stream += vector(subspace, values[subspace.name]) if holds else [0] * subspace.width
+            holds = self.holds(subspace.holds, layer, part)
+            stream += vector(subspace, values[subspace.holds]) if holds else [0] * subspace.width
         return stream
 
-    def attended(self, head: str, i: int) -> Sequence[int]:
-        """Return the positions that the head called `head` must attend to from position `i`."""
-        if head == "sum of moves":
+    def attended(self, where: str, i: int) -> Sequence[int]:
+        """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
+        if where == "all":
             return range(i + 1)
-        if head == "latest write":
+        if where == "latest write":
             return (self.latest_write(i),)
-        of = {"cell h": int(self.rows[i].h), "cell h_{i-1}": self._before[i]}
-        if head in of:
-            return (max(of[head], 0),)
-        number = of[head[:-1]]
-        return (max(number if head.endswith("+") else -number, 0),)
+        h, before = int(self.rows[i].h), self._before[i]
+        of = {"h": h, "h+": h, "h-": -h, "h_{i-1}": before, "h_{i-1}+": before, "h_{i-1}-": -before}
+        return (max(of[where], 0),) if where in of else ()
 
     def latest_write(self, i: int) -> int:
         """Return j*: the position j ≤ i whose cell is nearest to the head's, the latest of several (Eq. 8.16).
@@ -118,6 +137,17 @@ class Specification:
         """
         h = int(self.rows[i].h)
         return max(range(i + 1), key=lambda j: j - 2 * (i + 1) * (h - self._before[j]) ** 2)
+
+    def remark(self, what: str, i: int) -> str | None:
+        """Return what is known about a wrong value of `what` at position `i` if every head looked where it must."""
+        bump = self.boundary_bump(i) if what == "h/(i+1)" else None
+        if bump is None:
+            return None
+        return (
+            f"Exercise 8.3: token {bump}, {self.rows[bump].x}, moves left at cell 0, where the "
+            "head stays; the sum of the moves goes on to -1, and every later head position is one too small. "
+            "The left-boundary repair (the default) emits m = 0 there"
+        )
 
     def boundary_bump(self, i: int) -> int | None:
         """Return the first position ≤ `i` whose token says m = -1 though the head stayed at cell 0, if any."""
@@ -140,5 +170,5 @@ def vector(subspace: Subspace, value: str | int | Fraction | None) -> list[int |
 
 
 def known(layout: Residual) -> bool:
-    """Return whether `layout` consists of subspaces that this specification covers."""
-    return all(s.name in WRITTEN or s.name == "e_x(h)" for s in layout.subspaces)
+    """Return whether every subspace of `layout` is claimed to hold something that this specification covers."""
+    return all(s.holds in WRITTEN or s.holds == "e_x(h)" for s in layout.subspaces)

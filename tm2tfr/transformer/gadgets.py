@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual
-from tm2tfr.transformer.weights import FeedForward, Head
+from tm2tfr.transformer.weights import Claim, FeedForward, Head
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,15 @@ def equal(name: str, left: str, right: str, flag: str) -> tuple[Unit, ...]:
     )
 
 
-# ── attention gadgets ───────────────────────────────────────────────────────────────────────────────────────
+# ── attention gadgets: with `attends`, a head is claimed to attend there by the gap that its docstring states ─
 Transport = Sequence[tuple[Linear, Linear]]
 """What a head carries: (linear form read where it attends, linear form of the directions it is added to)."""
 
 
-def mean(layout: Residual, name: str, source: str, carries: Transport) -> Head:
+def mean(layout: Residual, name: str, source: str, carries: Transport, *, attends: str | None = None) -> Head:
     """Carry the mean over all positions j ≤ i: queries and keys are 0, all scores tie (Eq. 8.6)."""
-    return head(layout, name, source, query=[], key=[], carries=carries)
+    claim = None if attends is None else Claim(attends=attends, gap=None)
+    return head(layout, name, source, query=[], key=[], carries=carries, claim=claim)
 
 
 def lookup(
@@ -96,6 +97,7 @@ def lookup(
     inverse: str = "1/(i+1)",
     place: str = "i",
     square: str = "i^2",
+    attends: str | None = None,
 ) -> Head:
     """Attend to the position j = h alone, given ``scaled`` = h/(i+1) (Eq. 8.8, after Barceló et al. 2024).
 
@@ -103,7 +105,8 @@ def lookup(
     Domain: integers h ≤ i. For h < 0 it attends to position 0.
     """
     query = [{d: 2.0 * c for d, c in scaled.items()}, {inverse: -1.0}]
-    return head(layout, name, source, query=query, key=[{place: 1.0}, {square: 1.0}], carries=carries)
+    claim = None if attends is None else Claim(attends=attends, gap=1.0, lookup=True)
+    return head(layout, name, source, query=query, key=[{place: 1.0}, {square: 1.0}], carries=carries, claim=claim)
 
 
 def latest(
@@ -117,12 +120,14 @@ def latest(
     inverse: str = "1/(i+1)",
     one: str = "1",
     place: str = "i",
+    attends: str | None = None,
 ) -> Head:
     """Attend to the latest position j ≤ i whose key k_j is the integer `wanted` (Eq. 8.15).
 
     `key` names k_j and its square. The score is ``2h·k_j - k_j² + j/(2(i+1))``: the first two terms are
     h² - (h-k_j)², and equal keys are told apart by the third, which is at most 1/2. Gap: at least 1/(2(i+1)).
-    If no key is `wanted`, one of the nearest keys is attended to. Domain: integers of either sign.
+    If no key is `wanted`, one of the nearest keys is attended to: the gap can be claimed only where all of these are
+    equal. Domain: integers of either sign.
     """
     query: list[Linear] = [{wanted: 2.0}, {one: -1.0}, {inverse: 0.5}]
     return head(
@@ -132,6 +137,7 @@ def latest(
         query=query,
         key=[{key[0]: 1.0}, {key[1]: 1.0}, {place: 1.0}],
         carries=carries,
+        claim=None if attends is None else Claim(attends=attends, gap=0.5),
     )
 
 
@@ -144,6 +150,7 @@ def head(
     query: Sequence[Linear],
     key: Sequence[Linear],
     carries: Transport,
+    claim: Claim | None = None,
 ) -> Head:
     """Return the head whose matrices have the given linear forms as rows (for the output: as columns)."""
     return Head(
@@ -152,7 +159,8 @@ def head(
         query=stacked(layout, query),
         key=stacked(layout, key),
         value=stacked(layout, [read for read, _ in carries]),
-        output=_transposed(stacked(layout, [write for _, write in carries])),
+        output=stacked(layout, [write for _, write in carries]).transposed,
+        claim=claim,
     )
 
 
@@ -163,7 +171,7 @@ def feed_forward(layout: Residual, units: Iterable[Unit]) -> FeedForward:
     return FeedForward(
         input=stacked(layout, [unit.reads for unit in units]),
         input_bias=Matrix.from_entries((len(units), 1), bias),
-        output=_transposed(stacked(layout, [unit.writes for unit in units])),
+        output=stacked(layout, [unit.writes for unit in units]).transposed,
         output_bias=Matrix.from_entries((layout.width, 1), {}),
         units=tuple(unit.name for unit in units),
     )
@@ -173,7 +181,3 @@ def stacked(layout: Residual, forms: Sequence[Linear]) -> Matrix:
     """Return the matrix with one linear form per row: (len(forms), width)."""
     entries = {(n, c): value for n, form in enumerate(forms) for c, value in layout.form(form).items()}
     return Matrix.from_entries((len(forms), layout.width), entries)
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)

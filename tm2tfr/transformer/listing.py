@@ -7,7 +7,7 @@ from fractions import Fraction
 from html import escape
 
 from tm2tfr.errors import ShapeError, did_you_mean, visible
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
@@ -68,7 +68,7 @@ def html_summary(decoder: Decoder) -> str:
         f"<td>{escape(_sizes(part))}</td><td>{escape(part.source)}</td></tr>"
         for n, part in enumerate(decoder.layers, start=1)
     ]
-    name = escape(decoder.provenance.get("name", "decoder"))
+    name = escape(provenance.name(decoder.provenance, "decoder"))
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
     caption = f"<caption>{name}: {counts}, {weights}</caption>"
@@ -112,7 +112,7 @@ def _head(layout: Residual, head: Head) -> Iterator[str]:
     for name, matrix in (("query", head.query), ("key", head.key)):
         for k, row in enumerate(matrix.by_row()):
             yield f"  {name}[{k}] = {form(layout, row)}"
-    targets = _transposed(head.output).by_row()
+    targets = head.output.transposed.by_row()
     for k, row in enumerate(head.value.by_row()):
         yield f"  value[{k}] = {form(layout, row)} → {form(layout, targets[k])}"
 
@@ -120,7 +120,7 @@ def _head(layout: Residual, head: Head) -> Iterator[str]:
 def _feed_forward(layout: Residual, layer: FeedForward) -> Iterator[str]:
     yield f"feed-forward, {_units(layer)}"
     bias, reads = layer.input_bias.by_row(), layer.input.by_row()
-    writes = _transposed(layer.output).by_row()
+    writes = layer.output.transposed.by_row()
     for k, name in enumerate(layer.units):
         argument = form(layout, reads[k], constant=bias[k].get(0, 0.0))
         yield f"  hidden[{k}] = ReLU({argument}) → {form(layout, writes[k])}" + (f"  # {name}" if name else "")
@@ -130,8 +130,8 @@ def _feed_forward(layout: Residual, layer: FeedForward) -> Iterator[str]:
 
 
 def _embedding(decoder: Decoder) -> list[str]:
-    tokens = _transposed(decoder.token_embedding).by_row()
-    features = _transposed(decoder.position_embedding).by_row()
+    tokens = decoder.token_embedding.transposed.by_row()
+    features = decoder.position_embedding.transposed.by_row()
     lines = ["embedding"]
     lines += [f"  token {name} → {form(decoder.layout, tokens[k])}" for k, name in enumerate(decoder.vocabulary)]
     return lines + [f"  position {f} → {form(decoder.layout, features[k])}" for k, f in enumerate(decoder.features)]
@@ -164,7 +164,3 @@ def coefficient(value: float) -> str:
     """Return a weight as text: an integer or a fraction if it is a simple one, otherwise all its digits."""
     exact = Fraction(value)
     return str(exact) if exact.denominator <= 64 and abs(exact.numerator) < 10**6 else repr(value)
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from tm2tfr.errors import ShapeError, did_you_mean
 
+_Value = TypeVar("_Value")
 Linear = Mapping[str, float]
 """A linear form on the residual stream: direction -> coefficient, e.g. ``{"h/(i+1)": 2}``."""
 
@@ -103,6 +105,17 @@ class Residual:
         """Return the subspace that is claimed to hold `what`, None if there is none."""
         return next((s for s in self.subspaces if s.holds == what), None)
 
+    def holder(self, what: str) -> Subspace:
+        """Return the subspace that is claimed to hold `what`.
+
+        Raises:
+            ShapeError: if there is none.
+        """
+        subspace = self.holding(what)
+        if subspace is None:
+            raise ShapeError(f"no subspace is claimed to hold {what!r}: compile the machine again")
+        return subspace
+
     def index(self, direction: str) -> int:
         """Return the coordinate of a direction such as ``h`` or ``e_q[q0]``."""
         if direction not in self._index:
@@ -112,6 +125,10 @@ class Residual:
     def form(self, linear: Linear) -> dict[int, float]:
         """Return a linear form in terms of coordinates instead of names."""
         return {self.index(name): value for name, value in linear.items()}
+
+    def named(self, coordinates: Mapping[int, _Value]) -> dict[str, _Value]:
+        """Return a linear form in terms of names instead of coordinates, such as a row of a matrix."""
+        return {self.directions[at]: value for at, value in coordinates.items()}
 
 
 def total(directions: Iterable[str]) -> dict[str, float]:

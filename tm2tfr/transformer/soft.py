@@ -33,9 +33,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tm2tfr.errors import CompileError
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer
 
 
 def softened(decoder: Decoder, temperature: float) -> Decoder:
@@ -61,21 +62,34 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
         return dataclasses.replace(head, query=query, weighting="softmax")
 
     layers = tuple(dataclasses.replace(layer, heads=tuple(map(soft, layer.heads))) for layer in decoder.layers)
-    said = {**decoder.provenance, "attention": "softmax", "temperature": repr(float(temperature))}
+    said = provenance.softened(decoder.provenance, temperature)
     return dataclasses.replace(decoder, layers=layers, provenance=said)
 
 
 def temperature_of(decoder: Decoder) -> float | None:
     """Return the temperature by which, according to `decoder`, its queries were divided, or None if it gives none."""
-    try:
-        return float(decoder.provenance["temperature"]) if decoder.soft else None
-    except (KeyError, ValueError):
-        return None
+    return provenance.temperature(decoder.provenance) if decoder.soft else None
 
 
-def uniform(head: Head) -> bool:
-    """Return whether all scores of `head` are 0 by construction: no component is in both the query and the key."""
-    return not np.intersect1d(head.query.rows, head.key.rows).size
+def smallest_gap(decoder: Decoder, n: int) -> float:
+    """Return γ(n), the smallest gap claimed for any head at any of `n` positions; at most 1.
+
+    Raises:
+        CompileError: if nothing is claimed about a head that is not uniform.
+    """
+    claims = [claimed(head) for layer in decoder.layers for head in layer.heads if head.claim or not head.uniform]
+    return min([1.0, *(claim.gap / n for claim in claims if claim.gap is not None)])
+
+
+def claimed(head: Head) -> Claim:
+    """Return the claim about `head`.
+
+    Raises:
+        CompileError: if there is none.
+    """
+    if head.claim is None:
+        raise CompileError(f"the gap of head {head.name!r} is not known: give the temperature as a number")
+    return head.claim
 
 
 # ── the constants of Lemma 25 and the temperature of Theorem 26 ─────────────────────────────────────────────

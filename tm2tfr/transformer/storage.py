@@ -16,6 +16,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,9 +30,11 @@ from tm2tfr.files import write_bytes
 from tm2tfr.text.json_value import Node
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
 
-FORMAT, VERSION = "tm2tfr-weights", "1"
+FORMAT, VERSION = "tm2tfr-weights", "2"
+READ = ("1", VERSION)
+"""The versions that are read. In the first, nothing says what a subspace, a head or a layer is claimed to be."""
 DENSE = 2**20
 """A matrix with more entries than this, zeros included, is stored by its non-zero entries."""
 
@@ -171,9 +174,9 @@ def _metadata(data: bytes, file: str) -> Node:
     document = Node(_parsed(text, file), file)
     document["format"].choice([FORMAT])
     version = document["version"].text()
-    if version != VERSION:
+    if version not in READ:
         raise WeightFileError(
-            f"{file}: this weight file has version {version!r}, but this tm2tfr reads version {VERSION!r}: "
+            f"{file}: this weight file has version {version!r}, but this tm2tfr reads the versions {' and '.join(READ)}: "
             "make it again with this tm2tfr, or load it with the one that made it"
         )
     return document
@@ -241,7 +244,7 @@ def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
     return {
         "format": FORMAT,
         "version": VERSION,
-        "layout": [{"name": s.name, "labels": s.labels and list(s.labels)} for s in decoder.layout.subspaces],
+        "layout": [_subspace_document(subspace) for subspace in decoder.layout.subspaces],
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
@@ -252,54 +255,81 @@ def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
     }
 
 
+def _subspace_document(subspace: Subspace) -> dict[str, Any]:
+    labels = None if subspace.labels is None else list(subspace.labels)
+    return {"name": subspace.name, "labels": labels, "holds": subspace.holds, "share": subspace.share}
+
+
 def _layer_document(layer: Layer) -> dict[str, Any]:
-    heads = [{k: getattr(h, k) for k in ("name", "source", "mask", "weighting")} for h in layer.heads]
     ffn = layer.feed_forward
     units = None if ffn is None else {"units": list(ffn.units)}
-    plain = {k: getattr(layer, k) for k in ("name", "meaning", "source")}
-    return {**plain, "heads": heads, "feed_forward": units}
+    plain = {k: getattr(layer, k) for k in ("name", "meaning", "source", "equation")}
+    return {**plain, "heads": [_head_document(head) for head in layer.heads], "feed_forward": units}
+
+
+def _head_document(head: Head) -> dict[str, Any]:
+    plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
+    return {**plain, "claim": None if head.claim is None else asdict(head.claim)}
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 def _decoder(document: Node, store: _Store) -> Decoder:
     outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
-    provenance = document["provenance"]
+    provenance, claims = document["provenance"], document["version"].text() != READ[0]
     return Decoder(
-        layout=Residual(tuple(_subspace(item) for item in document["layout"].items())),
+        layout=Residual(tuple(_subspace(item, claims=claims) for item in document["layout"].items())),
         vocabulary=document["vocabulary"].texts(),
         bos=document["bos"].text(),
         stop=document["stop"].texts(),
         features=document["features"].texts(),
-        layers=tuple(_layer(item, f"layers.{n}.", store) for n, item in enumerate(document["layers"].items(), start=1)),
+        layers=tuple(
+            _layer(item, f"layers.{n}.", store, claims=claims) for n, item in enumerate(document["layers"].items(), start=1)
+        ),
         provenance={key: provenance[key].text() for key in provenance.keys},
         **store.matrices("", outer),
     )
 
 
-def _subspace(item: Node) -> Subspace:
+def _subspace(item: Node, *, claims: bool) -> Subspace:
     labels = item["labels"]
-    return Subspace(item["name"].text(), None if labels.value is None else labels.texts())
+    plain = Subspace(item["name"].text(), None if labels.value is None else labels.texts())
+    return replace(plain, holds=item["holds"].text(), share=item["share"].truth()) if claims else plain
 
 
-def _layer(item: Node, prefix: str, store: _Store) -> Layer:
+def _layer(item: Node, prefix: str, store: _Store, *, claims: bool) -> Layer:
     ffn = item["feed_forward"]
     return Layer(
         name=item["name"].text(),
         meaning=item["meaning"].text(),
         source=item["source"].text(),
-        heads=tuple(_head(head, f"{prefix}heads.{k}.", store) for k, head in enumerate(item["heads"].items())),
+        heads=tuple(
+            _head(head, f"{prefix}heads.{k}.", store, claims=claims) for k, head in enumerate(item["heads"].items())
+        ),
         feed_forward=None if ffn.value is None else _feed_forward(ffn, f"{prefix}feed_forward.", store),
+        equation=item["equation"].text() if claims else "",
     )
 
 
-def _head(item: Node, prefix: str, store: _Store) -> Head:
+def _head(item: Node, prefix: str, store: _Store, *, claims: bool) -> Head:
+    parts = store.matrices(prefix, ("query", "key", "value", "output"))
     return Head(
         name=item["name"].text(),
         source=item["source"].text(),
         mask=item["mask"].choice(get_args(Mask)),
         weighting=item["weighting"].choice(get_args(Weighting)),
-        **store.matrices(prefix, ("query", "key", "value", "output")),
+        query=parts["query"],
+        key=parts["key"],
+        value=parts["value"],
+        output=parts["output"],
+        claim=_claim(item["claim"]) if claims else None,
     )
+
+
+def _claim(item: Node) -> Claim | None:
+    if item.value is None:
+        return None
+    gap = None if item["gap"].value is None else item["gap"].real()
+    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth())
 
 
 def _feed_forward(item: Node, prefix: str, store: _Store) -> FeedForward:

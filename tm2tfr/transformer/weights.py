@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
@@ -26,6 +31,34 @@ the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperatu
 
 
 @dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a construction claims about one of its heads under average-hard attention; nobody computes with it.
+
+    Claims take part in equality, since checks and proofs rely on them, but not in `digest`, which is that of the weights.
+
+    Args:
+        attends: the positions that the head attends to, a key of the construction's specification.
+        gap: γ, where the best score at position i is ahead of the next one by at least γ/(i+1); None: all scores are 0.
+        lookup: whether the scores are γ(2cj - j²), as in Lemma 7.
+
+    Raises:
+        ShapeError: for a gap that is not a positive number, or a lookup without one.
+    """
+
+    attends: str
+    gap: float | None
+    lookup: bool = False
+
+    def __post_init__(self) -> None:
+        if self.gap is not None:
+            object.__setattr__(self, "gap", float(self.gap))
+        if self.gap is None and self.lookup:
+            raise ShapeError("a lookup has a gap: claim it, or claim no lookup")
+        if self.gap is not None and not 0 < self.gap < math.inf:
+            raise ShapeError(f"a claimed gap must be a positive number, not {self.gap:g}: claim none for uniform attention")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Head:
     """One attention head: scores ``q·k``, and ``output · (weighted mean of the values)`` added to the stream.
 
@@ -34,6 +67,7 @@ class Head:
         query, key: (d_k, width). Both without entries: every score is 0, attention is uniform.
         value: (d_v, width).
         output: (width, d_v).
+        claim: what its construction claims about it, None if nothing.
     """
 
     name: str
@@ -44,6 +78,17 @@ class Head:
     output: Matrix
     mask: Mask = "future"
     weighting: Weighting = "average-hard"
+    claim: Claim | None = None
+
+    @property
+    def components(self) -> NDArray[np.int64]:
+        """The components that are in both the query and the key, in order: any other adds 0 to every score."""
+        return np.intersect1d(self.query.rows, self.key.rows)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all scores are 0 by construction, so that all positions share the attention."""
+        return not len(self.components)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +110,19 @@ class FeedForward:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream."""
+    """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream.
+
+    Args:
+        name, meaning, source: its purpose, in a word and in a sentence, and where that is defined.
+        equation: what it computes, as text in which ``_{…}`` is a subscript and ``^`` a superscript; for people.
+    """
 
     name: str
     meaning: str
     source: str
     heads: tuple[Head, ...] = ()
     feed_forward: FeedForward | None = None
+    equation: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +172,16 @@ class Decoder:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "provenance": dict(self.provenance)}
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # nothing that is cached
+        return {**own, "provenance": dict(self.provenance)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({**state, "provenance": MappingProxyType(state["provenance"])})
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each token."""
+        return MappingProxyType({token: number for number, token in enumerate(self.vocabulary)})
 
     @property
     def parameters(self) -> int:

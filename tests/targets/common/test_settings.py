@@ -151,10 +151,10 @@ def test_what_may_stand_beside_an_export(tmp_path: Path) -> None:
 def test_where_an_export_may_come_from() -> None:
     own = dict(DECODER.provenance)
     assert list(inherited("f", {**own, "name": "another", "tm2tfr": "0.0.1"}, DECODER)) == []
-    assert list(inherited("f", {**own, "machine": f"# another text\n{own['machine']}"}, DECODER)) == []
+    assert list(inherited("f", {**own, "source": f"# another text\n{own['source']}"}, DECODER)) == []
     assert list(inherited("f", {}, DECODER)) == []
-    assert list(inherited("f", {"x\n": "y", "left_boundary": "none", "machine": "x"}, DECODER)) == [
+    assert list(inherited("f", {"x\n": "y", "option.left_boundary": "none", "source": "x"}, DECODER)) == [
         r"f: provenance.'x\n' is not part of an export",
-        "f: provenance.left_boundary is 'none', should be 'repaired'",
+        "f: provenance.option.left_boundary is 'none', should be 'repaired'",
         "f: the machine stored with it is a different one",
     ]

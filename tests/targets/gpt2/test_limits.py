@@ -151,6 +151,6 @@ def test_a_head_that_is_not_the_latest_write_is_not_rewritten(
     assert compared(changed) is None
     head = changed.layers[3].heads[0]
     assert len(sharpened(changed, head, 5, 16).components) == 3
-    assert fetched(changed.layers[2].heads[0], changed) == carried(changed.layers[2].heads[0], changed.layout.directions)
+    assert fetched(changed.layers[2].heads[0], changed) == carried(changed.layers[2].heads[0], changed.layout)
     with pytest.raises(ExportError, match="there is not exactly one such head that gets h and"):
         Errors(changed, "float32", stock=False)

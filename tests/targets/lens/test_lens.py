@@ -17,7 +17,7 @@ from safetensors import numpy as safetensors
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import failed, tm2tfr
 from tests.targets.matrices.programs import rewritten
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.library import load

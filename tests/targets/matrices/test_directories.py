@@ -17,7 +17,7 @@ import pytest
 from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, tokens_of
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.certificate import prove
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
@@ -80,7 +80,7 @@ def test_names_of_directions_heads_and_layers_go_along(name: str, folders: dict[
         {"query": {"1/(i+1)": 0.5}, "key": {"i": 1.0}},
     ]
     assert layer["units"] == ["h_{j*-1} = h: d+1", "h_{j*-1} = h: d", "h_{j*-1} = h: d-1"]
-    assert "table" in names["provenance"]["machine"]
+    assert "table" in names["provenance"]["source"]
 
 
 @pytest.mark.parametrize("name", BOTH)

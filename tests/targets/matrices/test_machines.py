@@ -13,7 +13,7 @@ from benchmarks.machines import rewriter, runner
 from tests.engines.test_fast_sabotage import compiled, mutated, slow
 from tests.targets.matrices.programs import BOTH, LONG, answers_of, loaded, needs_torch, tokens_of
 from tests.targets.matrices.programs import program as program_called
-from tm2tfr.api.exchange import export_to
+from tm2tfr.api.targets import export_to
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense, Float
 from tm2tfr.machine.library import load, shipped

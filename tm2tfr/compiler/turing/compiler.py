@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tm2tfr._version import __version__
 from tm2tfr.choices import LEFT_BOUNDARIES
 from tm2tfr.compiler.turing.head_position import head_position
 from tm2tfr.compiler.turing.layout import FEATURES, layout
@@ -19,6 +18,7 @@ from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.gadgets import stacked
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.provenance import stated
 from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder
 
@@ -55,13 +55,12 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
         ),
         unembedding=stacked(stream, [{at("e_y", token): 1.0} for token in tokens]),
         unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
-        provenance={
-            "construction": "turing",
-            "left_boundary": boundary,
-            "machine": machine.yaml or native.write(machine),
-            "name": machine.name,
-            "tm2tfr": __version__,
-        },
+        provenance=stated(
+            "turing",
+            source=machine.yaml or native.write(machine),
+            name=machine.name,
+            options={} if boundary == "none" else {"left_boundary": boundary},
+        ),
     )
 
 

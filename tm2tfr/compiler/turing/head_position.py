@@ -27,6 +27,7 @@ def head_position(layout: Residual, machine: Machine) -> Layer:
         name="head position",
         meaning="where the head is: the mean of all moves so far is h/(i+1)",
         source="step 2, Eqs. 8.6-8.7" + ("; repair 5" if units else ""),
-        heads=(mean(layout, "sum of moves", "Eq. 8.6", [({"m": 1}, {"h/(i+1)": 1})]),),
+        heads=(mean(layout, "sum of moves", "Eq. 8.6", [({"m": 1}, {"h/(i+1)": 1})], attends="all"),),
         feed_forward=feed_forward(layout, units) if units else None,
+        equation="h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tm2tfr.compiler.turing.vocabulary import Boundary
@@ -10,24 +10,6 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.residual import Residual, Subspace
 
 FEATURES = ("1/(i+1)", "1", "i", "i^2")
-
-_A0 = ("e_x", *FEATURES)
-_A1 = (*_A0, "e_q", "e_b", "m")
-_A2 = (*_A1, "h/(i+1)")
-_A35 = (*_A2, "h", "h^2", "e_x(h)")
-_A4 = (*_A35, "h_{i-1}", "h_{i-1}^2")
-_H4 = (*_A4, "h_{j*-1}", "e_b(j*-1)")
-
-CHAPTER_VECTORS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "A(0)": ("", "embedding", _A0),
-    "A(1)": ("unpack", "feed_forward", _A1),
-    "A(2)": ("head position", "attention", _A2),
-    "A(3.5)": ("read input", "feed_forward", _A35),
-    "A(4)": ("read input", "feed_forward", _A4),
-    "H(4)": ("read tape", "attention", _H4),
-    "A(5)": ("symbol", "feed_forward", (*_H4, "e_a")),
-}
-"""The chapter's vector -> (layer, after which part of it, the subspaces that it consists of), Eqs. 8.4-8.19."""
 
 
 def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Residual:
@@ -39,6 +21,7 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
     gamma, sigma = machine.tape_alphabet, machine.input_alphabet
     two_way = machine.tape == "two-way"
     halves = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
+    shares = ("1/(i+1)", "m/(i+1)", "h/(i+1)", *halves)
     subspaces = (
         Subspace("e_x", tuple(tokens)),
         *map(Subspace, FEATURES),
@@ -61,4 +44,4 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
         Subspace("e_a", gamma),
         Subspace("e_y", tuple(tokens)),
     )
-    return Residual(tuple(replace(s, holds=s.name, share=s.name.endswith("/(i+1)")) for s in subspaces))
+    return Residual(tuple(replace(s, holds=s.name, share=s.name in shares) for s in subspaces))

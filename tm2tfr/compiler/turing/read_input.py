@@ -29,6 +29,7 @@ def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
         source="step 3, Eqs. 8.8-8.14; repair 2" + {"repaired": "; repair 4", "none": "; repair 5"}.get(boundary, ""),
         heads=heads,
         feed_forward=feed_forward(layout, units) if units else None,
+        equation="h = argmax_j (2h·j − j^2)/(i+1)",
     )
 
 
@@ -36,8 +37,8 @@ def _one_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
     symbols = _symbols(machine, "e_x(h)")
     here = [*_number("h"), *symbols]
     return (
-        lookup(layout, "cell h", "Eq. 8.8", scaled=HERE, carries=here),
-        lookup(layout, "cell h_{i-1}", "Eq. 8.11, repair 2", scaled=BEFORE, carries=_number("h_{i-1}")),
+        lookup(layout, "cell h", "Eq. 8.8", scaled=HERE, carries=here, attends="h"),
+        lookup(layout, "cell h_{i-1}", "Eq. 8.11, repair 2", scaled=BEFORE, carries=_number("h_{i-1}"), attends="h_{i-1}"),
     )
 
 
@@ -48,15 +49,18 @@ def _two_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
     left = [*_number("h", sign=-1), ({"i": 1.0}, {"h-": 1.0})]
     repair = "repair 5"
     return (
-        lookup(layout, "cell h+", f"Eq. 8.8, {repair}", scaled={"h+/(i+1)": 1}, carries=here),
-        lookup(layout, "cell h-", f"Eq. 8.8, {repair}", scaled={"h-/(i+1)": 1}, carries=left),
-        lookup(layout, "cell h_{i-1}+", f"Eq. 8.11, {repair}", scaled={"h_{i-1}+/(i+1)": 1}, carries=before),
+        lookup(layout, "cell h+", f"Eq. 8.8, {repair}", scaled={"h+/(i+1)": 1}, carries=here, attends="h+"),
+        lookup(layout, "cell h-", f"Eq. 8.8, {repair}", scaled={"h-/(i+1)": 1}, carries=left, attends="h-"),
+        lookup(
+            layout, "cell h_{i-1}+", f"Eq. 8.11, {repair}", scaled={"h_{i-1}+/(i+1)": 1}, carries=before, attends="h_{i-1}+"
+        ),
         lookup(
             layout,
             "cell h_{i-1}-",
             f"Eq. 8.11, {repair}",
             scaled={"h_{i-1}-/(i+1)": 1},
             carries=_number("h_{i-1}", sign=-1),
+            attends="h_{i-1}-",
         ),
     )
 

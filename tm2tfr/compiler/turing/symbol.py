@@ -41,4 +41,5 @@ def symbol(layout: Residual, machine: Machine) -> Layer:
         meaning="the symbol under the head: the latest write, else the input, else blank",
         source="step 3, Eq. 8.18; repair 9",
         feed_forward=feed_forward(layout, units),
+        equation="a = b_{j*-1} if h_{j*-1} = h, else x_h, else blank",
     )

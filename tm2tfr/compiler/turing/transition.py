@@ -18,6 +18,7 @@ def transition(layout: Residual, answers: Answers) -> Layer:
         meaning="the next triple δ(q, a), or the verdict",
         source="step 4" + ("; repair 4" if answers.boundary == "repaired" else ""),
         feed_forward=feed_forward(layout, units),
+        equation="y = δ(q, a)",
     )
 
 

@@ -34,6 +34,7 @@ def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
         meaning="unpack the token: state, symbol written, move",
         source="step 1, Eq. 8.5; repair 2",
         feed_forward=feed_forward(layout, units),
+        equation="x_i = (q, b, m)",
     )
 
 

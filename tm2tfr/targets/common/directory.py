@@ -13,9 +13,10 @@ from tm2tfr import leftovers
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.files import WHY
-from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.formats import native
 from tm2tfr.targets.common.reading import mapping, texts, why
 from tm2tfr.targets.common.settings import shown
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
 
 NAMES = "tm2tfr.json"
@@ -77,7 +78,9 @@ def document(folder: str | Path) -> dict[str, Any]:
             if KEY not in settings:
                 raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
             found = settings[KEY]
-        return {**found, "format": str(found["format"]), "provenance": texts(found, "provenance")}
+        if provenance.is_version_1(said := texts(found, "provenance")):
+            raise ExportError(f"{folder}: an earlier version of tm2tfr made this export: export it again")
+        return {**found, "format": str(found["format"]), "provenance": said}
     except OSError as error:
         raise ExportError(f"{folder}: {Path(error.filename or folder).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -105,25 +108,25 @@ def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
             yield f"{shown(entry.name)}: does not belong to such an export and may change what is run: remove it"
 
 
-def inherited(file: str, provenance: Mapping[str, str], decoder: Decoder) -> Iterator[str]:
+def inherited(file: str, stated: Mapping[str, str], decoder: Decoder) -> Iterator[str]:
     """Yield what cannot be true of an export's stated origin: names may differ, the machine may not.
 
     Args:
-        file: the file that states it; decoder: what the machine is compiled to.
+        file: the file that has it; decoder: what the machine is compiled to.
     """
     own = decoder.provenance
-    for name, said in provenance.items():
+    for name, said in stated.items():
         if name not in own:
             yield f"{file}: provenance.{shown(name)} is not part of an export"
-        elif name == "machine" and said != own[name] and not _compiles_to(said, decoder):
+        elif name == provenance.SOURCE and said != own[name] and not _compiles_to(said, decoder):
             yield f"{file}: the machine stored with it is a different one"
-        elif name not in ("machine", "name", KEY) and said != own[name]:
+        elif name not in (provenance.SOURCE, provenance.NAME, provenance.TM2TFR) and said != own[name]:
             yield f"{file}: provenance.{name} is {said[:60]!r}, should be {own[name]!r}"
 
 
 def _compiles_to(text: str, decoder: Decoder) -> bool:
     try:
-        return digest(compile_machine(Machine.from_yaml(text))) == digest(decoder)
+        return digest(compile_machine(native.read(text, file="<provenance>").machine)) == digest(decoder)
     except Tm2tfrError:
         return False
 

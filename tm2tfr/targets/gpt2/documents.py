@@ -13,7 +13,7 @@ from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.text.markdown import escaped
 
-FORMAT, VERSION = "tm2tfr-gpt2", "2"
+FORMAT, VERSION = "tm2tfr-gpt2", "3"
 
 
 def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:

@@ -102,7 +102,7 @@ def trial(
 ) -> Trial:
     """Run a model on `word`; `unlike`: what of its settings was not loaded as it should be; read: see `cause`."""
     run = compared(model, gpt2.vocabulary, machine, word, gpt2.recipe.positions)
-    why = cause(model, gpt2.decoder, gpt2.vocabulary, run, read)
+    why = cause(model, gpt2.decoder, run, read)
     loaded = (*unlike, *unloaded(model.tensors(), checkpoint.tensors, TENSORS))
     return Trial(loaded, run, why, model.versions)
 

@@ -19,6 +19,7 @@ from tm2tfr.targets.gpt2.documents import (
 from tm2tfr.targets.gpt2.tensors import PAD
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.text.markdown import escaped
+from tm2tfr.transformer.provenance import name
 
 FORMAT = "tm2tfr-lens"
 CONFIGURATION = "lens.json"
@@ -42,7 +43,7 @@ def config(native: Native) -> dict[str, Any]:
     """Return the configuration for ``boot_native``, which ignores entries that it does not know."""
     gpt2 = native.gpt2
     return {
-        "model_name": gpt2.decoder.provenance.get("name", "tm2tfr"),
+        "model_name": name(gpt2.decoder.provenance, "tm2tfr"),
         "n_layers": len(gpt2.decoder.layers),
         "n_heads": native.heads,
         "d_model": native.width,

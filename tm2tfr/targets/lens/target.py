@@ -79,7 +79,7 @@ def export(
         runs.extend(tried(running, native.gpt2.vocabulary, machine, recipe.positions))
         versions.append(running.versions)
         for run in runs:
-            wrong = cause(running, decoder, native.gpt2.vocabulary, run, native.read)
+            wrong = cause(running, decoder, run, native.read)
             if wrong:
                 raise ExportError(f"on {run.word!r} in {running.versions} {wrong}: nothing was written")
 

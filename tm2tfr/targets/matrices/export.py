@@ -130,7 +130,7 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
     def tried() -> Trial:
         model = program.load(folder)
         run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
-        why = cause(model, decoder, decoder.vocabulary, run, lambda x: x)
+        why = cause(model, decoder, run, lambda x: x)
         return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
 
     right = tensors(decoder, recipe.dtype)

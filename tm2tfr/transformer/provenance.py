@@ -1,0 +1,75 @@
+"""Where weights come from, as far as they say so. Nothing but this module spells the keys of `Decoder.provenance`.
+
+The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
+construction, ``tm2tfr`` (the version that compiled it) and, once attention is soft, ``attention`` and ``temperature``.
+Version 1 of weight files and exports said ``machine`` for ``source``, and ``left_boundary`` without ``option.``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tm2tfr._version import __version__
+
+Provenance = Mapping[str, str]
+"""What `Decoder.provenance` is, and what a weight file or an export states."""
+
+CONSTRUCTION, SOURCE, NAME, TM2TFR = "construction", "source", "name", "tm2tfr"
+ATTENTION, TEMPERATURE = "attention", "temperature"
+OPTION = "option."
+_VERSION_1 = "machine"
+
+
+def stated(construction: str, *, source: str, name: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the provenance of weights that this version of tm2tfr has just compiled."""
+    chosen = {OPTION + option: value for option, value in options.items()}
+    return {CONSTRUCTION: construction, **chosen, SOURCE: source, NAME: name, TM2TFR: __version__}
+
+
+def softened(provenance: Provenance, temperature: float) -> dict[str, str]:
+    """Return the provenance of the same weights with softmax attention."""
+    return {**provenance, ATTENTION: "softmax", TEMPERATURE: repr(float(temperature))}
+
+
+def construction(provenance: Provenance) -> str | None:
+    """Return the construction that compiled the weights."""
+    return provenance.get(CONSTRUCTION)
+
+
+def source(provenance: Provenance) -> str | None:
+    """Return the text of the program that was compiled; None if there is none."""
+    return provenance.get(SOURCE) or None
+
+
+def name(provenance: Provenance, otherwise: str = "weights") -> str:
+    """Return the name of the program that was compiled, `otherwise` if it is not stated."""
+    return provenance.get(NAME, otherwise)
+
+
+def option(provenance: Provenance, what: str) -> str | None:
+    """Return the value that an option of the construction had; None if it had none."""
+    return provenance.get(OPTION + what)
+
+
+def options(provenance: Provenance) -> dict[str, str]:
+    """Return the options of the construction, by name."""
+    return {key.removeprefix(OPTION): value for key, value in provenance.items() if key.startswith(OPTION)}
+
+
+def temperature(provenance: Provenance) -> float | None:
+    """Return the temperature by which queries were divided; None if it is not stated, or not a number."""
+    try:
+        return float(provenance[TEMPERATURE])
+    except (KeyError, ValueError):
+        return None
+
+
+def is_version_1(provenance: Provenance) -> bool:
+    """Return whether a file of version 1 stated this."""
+    return _VERSION_1 in provenance
+
+
+def from_version_1(provenance: Provenance, options: tuple[str, ...]) -> dict[str, str]:
+    """Return what a file of version 1 stated, in the words of today; `options`: those of its construction."""
+    renamed = {_VERSION_1: SOURCE, **{option: OPTION + option for option in options}}
+    return {renamed.get(key, key): value for key, value in provenance.items()}
