@@ -62,7 +62,7 @@ export class Table {
     const size = parseFloat(getComputedStyle(this.grid).fontSize);
     const scale = characterWidth(this.grid);
     const room = this.scroll.clientWidth / scale;
-    const widest = run.spec.columns.map(({ name }) => run.widest(name));
+    const widest = run.spec.columns.map(({ name }) => Math.max(run.widest(name), name.length));
     const signsFor = (limit: number) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit))];
     const sum = (numbers: number[]) => numbers.reduce((all, n) => all + n, 0);
     const limit = LIMITS.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST) ?? LIMITS.at(-1)!;

@@ -1201,7 +1201,7 @@
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
       const room = this.scroll.clientWidth / scale;
-      const widest = run.spec.columns.map(({ name }) => run.widest(name));
+      const widest = run.spec.columns.map(({ name }) => Math.max(run.widest(name), name.length));
       const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
       const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
