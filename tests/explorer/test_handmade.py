@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
-from tests.explorer.browser import Open, position, settled
+from tests.explorer.browser import Open, settled
 from tests.explorer.reading import buffer, column, embedded
 from tests.handmade import HANDMADE
 from tm2tfr.cli import main
@@ -76,7 +76,7 @@ def test_the_table_is_the_trace(opened: Open, name: str) -> None:
     assert header == [c.name for c in trace.columns]
     for i, row in enumerate(trace.rows):
         page.evaluate(f"location.hash = '#i={i}'")
-        assert position(page) == i
+        page.wait_for_selector(f".rows .row.now[data-row='{i}']")
         cells = page.locator(f".rows .row[data-row='{i}'] [data-column]").all_inner_texts()
         assert cells == ["⊥" if v is None else str(v).replace("-", "−") if not isinstance(v, str) else v for v in row[1:]]
     assert page.locator("[data-mark=right], [data-mark=wrong], .tape, .graph-panel").count() == 0
