@@ -403,9 +403,9 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
         with pytest.raises(ExportError, match=r"damaged \(TypeError: 'float' object cannot be interpreted as an integer"):
             verify_checkpoint(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="9"))
-    with pytest.raises(ExportError, match="this export has version '9', not '1': export it again"):
+    with pytest.raises(ExportError, match="this export has version '9', not '2': export it again"):
         verify_checkpoint(folder, word="1")
-    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", recipe={}))
+    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="2", recipe={}))
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
         verify_checkpoint(folder, word="1")
 
