@@ -443,7 +443,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(DatasetError, match="a cluster needs Dask"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or remove parquet"):
+    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow \(.*\): .*'tm2tfr\[dataset\]', or remove parquet"):
         making.make(spec, tmp_path / "three", workers=1)
     plain = read(f"{PALINDROMES}formats: jsonl\n", file="spec.yaml")
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91

@@ -11,16 +11,9 @@ from typing import Any, Protocol, cast
 from tm2tfr.errors import ExportError, did_you_mean
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.directory import document
+from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.verdict import Verdict
 from tm2tfr.transformer.weights import Decoder
-
-
-class Exported(Protocol):
-    """A finished export: the command prints its ``str``, whose last line is ``wrote FOLDER``."""
-
-    @property
-    def folder(self) -> Path:
-        """The directory."""
 
 
 class Exporter(Protocol):

@@ -25,8 +25,9 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, OutputError
 from tm2tfr.machine.library import load
 from tm2tfr.targets.common import comparison
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import METADATA
-from tm2tfr.targets.matrices.recipe import Recipe, fitted
+from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
 from tm2tfr.transformer.soft import softened
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
     CENTRED,
     CENTRED_SQUARE,
@@ -58,7 +58,7 @@ class Gpt2:
     """
 
     decoder: Decoder
-    recipe: Recipe
+    recipe: Gpt2Recipe
 
     def __post_init__(self) -> None:
         if self.decoder.unembedding_bias.nonzero:
@@ -271,7 +271,7 @@ class Gpt2:
         }
 
 
-def translated(decoder: Decoder, recipe: Recipe) -> Gpt2:
+def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:
     """Return `decoder` as a GPT-2 by `recipe`.
 
     Raises:

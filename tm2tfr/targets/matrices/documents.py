@@ -9,7 +9,7 @@ from tm2tfr._version import __version__
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import checking, introduction
 from tm2tfr.targets.common.directory import NAMES
-from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
