@@ -117,7 +117,6 @@ def test_divergences_have_the_same_causes(case: str) -> None:
 def test_a_cause_shows_the_names_that_the_weights_have(style: str) -> None:
     machine = tm2tfr.load("left-edge")
     found = renamed(compile_machine(machine, left_boundary="chapter"), style)
-    # without the option in the provenance, what is right is the head's own move, and the construction goes wrong
     wrong = tm2tfr.check(found.decoder, "11", machine=machine, engine="dense", max_steps=40)
     assert wrong.divergence is not None
     cause = wrong.divergence.cause
