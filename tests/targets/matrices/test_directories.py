@@ -411,6 +411,16 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
         verify_checkpoint(folder, word="1")
 
 
+@pytest.mark.parametrize("name", BOTH)
+def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = copied(folders[name], tmp_path / "x")
+    said = {"construction": "turing", "left_boundary": "repaired", "machine": "x", "name": "x", "tm2tfr": "0.1.0"}
+    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", provenance=said))
+    for machine in (None, "chapter"):
+        with pytest.raises(ExportError, match="x: an earlier version of tm2tfr made this export: export it again"):
+            verify_checkpoint(folder, machine=machine, word="1")
+
+
 @needs_torch
 def test_another_model_py_is_seen_and_never_run(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = copied(folders["torch"], tmp_path / "x")
