@@ -84,9 +84,9 @@ class Subject:
             what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
             raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
         if is_weights(given):
-            from tm2tfr.transformer.storage import load as load_weights
+            from tm2tfr.compiler.turing.version_1 import load
 
-            return cls(str(given), weights=load_weights(given))._with(left_boundary)
+            return cls(str(given), weights=load(given))._with(left_boundary)
         from tm2tfr.machine.library import load_with_warnings
 
         loaded = load_with_warnings(given, format=format)

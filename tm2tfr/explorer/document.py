@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any
 
-from tm2tfr.contract import Column, shown
+from tm2tfr.contract import shown
 from tm2tfr.explorer.columns import Columns
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.words import moves, score
@@ -66,12 +66,12 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
     trace, decoder = recording.trace, recording.decoder
     texts: dict[str, int] = {}
 
-    def sheet(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
-        cells = [[row[n] for row in rows] for n in range(len(trace.columns))]
-        return [
-            columns.add([float(v) for v in found] if column.numeric else _interned(found, texts, show))
-            for column, found in zip(trace.columns[1:], cells[1:], strict=True)
-        ]
+    def sheet(rows: Sequence[AnyRow]) -> dict[str, Any]:
+        cells = [(column, [row[n] for row in rows]) for n, column in enumerate(trace.columns)]
+        return {
+            column.name: columns.add([float(v) for v in found] if column.numeric else _interned(found, texts, show))
+            for column, found in cells[1:]
+        }
 
     summary = trace.as_dict()
     summary = {k: summary[k] for k in ("T", "agrees", "compared", "engine", "dtype")}
@@ -82,7 +82,9 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
         "input": "".join(map(show, trace.input)),
         "prompt": len(trace.input),
         "count": len(trace.rows),
-        "columns": [_heading(column) for column in trace.columns[1:]],
+        "columns": [
+            {"name": c.name, "title": c.meaning, "number": c.numeric, "signed": c.signed} for c in trace.columns[1:]
+        ],
         "tape": trace.has_tape,
         "rows": sheet(trace.rows),
         "expected": sheet(trace.expected) if trace.divergence else None,
@@ -100,10 +102,6 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
         "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
         "texts": list(texts),
     }
-
-
-def _heading(column: Column) -> dict[str, Any]:
-    return {"name": column.name, "title": column.meaning, "number": column.numeric, "signed": column.signed}
 
 
 def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: Columns) -> dict[str, Any]:

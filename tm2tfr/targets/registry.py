@@ -77,7 +77,7 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
         ExportError: if there is no such target, or it does not take one of `options`.
     """
     if name not in TARGETS:
-        raise ExportError(f"there is no export to {name!r}{did_you_mean(name, TARGETS)}: use {' or '.join(TARGETS)}")
+        raise ExportError(f"there is no export to {name!r}{did_you_mean(str(name), TARGETS)}: use {' or '.join(TARGETS)}")
     for option in options:
         if option not in TARGETS[name].options:
             takers = " or ".join(t.name for t in TARGETS.values() if option in t.options) or "no target"

@@ -214,5 +214,5 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     ):
         load(folder)
     damaged(folder, {"format": "tm2tfr-gpt2", "version": "9"})
-    with pytest.raises(ExportError, match="this export has version '9', not '2': export it again"):
+    with pytest.raises(ExportError, match="this export has version '9', not '3': export it again"):
         load(folder)

@@ -404,11 +404,21 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
         with pytest.raises(ExportError, match=r"damaged \(TypeError: 'float' object cannot be interpreted as an integer"):
             verify_checkpoint(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="9"))
-    with pytest.raises(ExportError, match="this export has version '9', not '1': export it again"):
+    with pytest.raises(ExportError, match="this export has version '9', not '2': export it again"):
         verify_checkpoint(folder, word="1")
-    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", recipe={}))
+    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="2", recipe={}))
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
         verify_checkpoint(folder, word="1")
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = copied(folders[name], tmp_path / "x")
+    said = {"construction": "turing", "left_boundary": "repaired", "machine": "x", "name": "x", "tm2tfr": "0.1.0"}
+    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", provenance=said))
+    for machine in (None, "chapter"):
+        with pytest.raises(ExportError, match="x: an earlier version of tm2tfr made this export: export it again"):
+            verify_checkpoint(folder, machine=machine, word="1")
 
 
 @needs_torch

@@ -150,7 +150,7 @@ def _writers(decoder: Decoder) -> int:
     """Return F: the number of hidden units of the last layer that can add something to a logit at once."""
     layer, layout = decoder.layers[-1].feed_forward, decoder.layout
     rows = layer.output.by_row() if layer is not None else []
-    known = sum(layout.subspace(name).width for name in ("e_q", "e_a"))
+    known = sum(layout.holder(what).width for what in ("e_q", "e_a"))
     return min(max((len(row) for row in rows), default=0), 2 * known + 4)
 
 
@@ -167,7 +167,7 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
         found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
 
-    demand(2, "sum of moves", "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
+    demand(2, lookups.moves, "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
     text = "2·e(N, H) + about 2·H²·u < 15/16"
     demand(3, lookups.here, "rivals of position h get no weight at all", text, errors.lookup)
     demand(4, retrieval.name, "squares of head positions are exact", f"H² < {top:,}", lambda _, h: Fraction(h * h, top))
