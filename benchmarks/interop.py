@@ -19,7 +19,7 @@ import torch
 
 from benchmarks.machines import five_states
 from benchmarks.run import line, seconds
-from tm2tfr.api.exchange import export_to
+from tm2tfr.api.targets import export_to
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.targets.common.comparison import Model, compared

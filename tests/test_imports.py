@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import tm2tfr
@@ -14,20 +15,23 @@ import tm2tfr
 ROOT = Path(tm2tfr.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
-BASE = {"errors", "extras", "files", "leftovers", "places", "_version"}
+BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"machine", "engines", "compiler", "trace"}
-WHOLE = RUN | {"certificate", "tables", "softness", "runs", "targets"}
+RUN = MODEL | {"contract", "machine", "engines", "compiler", "trace"}
+WHOLE = RUN | {"shelf", "certificate", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "choices": set(),
     "_version": set(),
     "leftovers": set(),
     "extras": {"errors"},
     "files": {"errors", "leftovers"},
     "places": {"errors", "files"},
     "text": BASE,
-    "machine": BASE | {"text"},
+    "shelf": {"errors", "text"},
+    "machine": BASE | {"text", "shelf"},
     "transformer": BASE | {"text"},
+    "contract": {"errors", "transformer"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"machine"},
     "trace": RUN - {"trace"},
@@ -44,6 +48,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""
+
+DOORS = {"from_yaml", "from_automata", "to_automata", "load"}
+"""The one exception to `test_imports_form_no_circle`: methods of `Machine` that lead to its formats, for users alone."""
 
 
 def name_of(module: Path) -> str:
@@ -84,11 +91,40 @@ def imported_by(path: Path) -> set[str]:
 
 
 def without_notebooks(source: str) -> str:
+    return without(source, {"_repr_html_"})
+
+
+def without(source: str, functions: set[str]) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == "_repr_html_":
+        if isinstance(node, ast.FunctionDef) and node.name in functions:
             node.body = [ast.Pass()]
     return ast.unparse(tree)
+
+
+def graph(sources: Mapping[str, str]) -> nx.DiGraph[str]:
+    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.trace import check`` is the module."""
+    found: nx.DiGraph[str] = nx.DiGraph()
+    for module, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom):
+                exact = [f"{node.module}.{alias.name}" for alias in node.names]
+                found.add_edges_from((module, name if name in sources else str(node.module)) for name in exact)
+            elif isinstance(node, ast.Import):
+                found.add_edges_from((module, alias.name) for alias in node.names)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in sources:
+                found.add_edge(module, node.value)
+    return found.subgraph(sources)
+
+
+def circles(sources: Mapping[str, str]) -> list[list[str]]:
+    found = graph(sources)
+    large = (part for part in nx.strongly_connected_components(found) if len(part) > 1)
+    return sorted([sorted(part) for part in large] + [[module] for module in nx.nodes_with_selfloops(found)])
+
+
+SOURCES = {name_of(path): without_notebooks(path.read_text(encoding="utf-8")) for path in MODULES}
+SPEC = "tm2tfr.machine.spec"
 
 
 def test_every_part_of_the_package_has_a_rule() -> None:
@@ -115,6 +151,32 @@ def test_no_import_runs_back_up() -> None:
     assert all(
         order.index(other) < order.index(part) for part, others in MAY_IMPORT.items() for other in others if other != part
     )
+
+
+def test_imports_form_no_circle() -> None:
+    """Within functions and for type checkers neither."""
+    assert circles(SOURCES | {SPEC: without(SOURCES[SPEC], DOORS)}) == []
+
+
+def test_the_doors_of_a_machine_are_for_users_and_what_stands_in_for_them() -> None:
+    below = {module: source for module, source in SOURCES.items() if part_of(module) not in ("api", "cli")}
+    used = {
+        module: re.findall(rf"Machine\.(?:{'|'.join(DOORS)})\(|\.to_automata\(", source) for module, source in below.items()
+    }
+    assert {module: found for module, found in used.items() if found} == {}, "call the format, or machine.library.load"
+
+
+def test_circles_are_found_wherever_an_import_stands() -> None:
+    way_back = {
+        "import tm2tfr.b": [["tm2tfr.a", "tm2tfr.b"]],
+        "def f():\n    from tm2tfr.b import g": [["tm2tfr.a", "tm2tfr.b"]],
+        "if TYPE_CHECKING:\n    from tm2tfr import b": [["tm2tfr.a", "tm2tfr.b"]],
+        "import_module('tm2tfr.b')": [["tm2tfr.a", "tm2tfr.b"]],
+        "from tm2tfr.a import x": [["tm2tfr.a"]],
+        "from tm2tfr.c import x": [],
+    }
+    for source, found in way_back.items():
+        assert circles({"tm2tfr.a": source, "tm2tfr.b": "from tm2tfr.a import f", "tm2tfr.c": ""}) == found
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

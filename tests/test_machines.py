@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.api import runs as api
+import tm2tfr as api
 from tm2tfr.machine.library import load, load_with_warnings, shipped
 from tm2tfr.machine.simulator import result
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 import tm2tfr
-from tm2tfr.api import runs as api
+import tm2tfr as api
 from tm2tfr.machine import drawing
 from tm2tfr.machine.spec import Machine, Rule
 

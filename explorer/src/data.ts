@@ -13,15 +13,17 @@ export interface ColumnSpec {
   others?: Record<string, (number | string)[]>;
 }
 
-export interface SheetSpec {
-  x: Place;
-  q: Place;
-  b: Place;
-  m: Place;
-  h: Place;
-  a: Place;
-  y: Place;
+/** A column of the table, without the position's: the first is the token at the position, the last the answer. */
+export interface Heading {
+  name: string;
+  title: string;
+  number: boolean;
+  /** Whether a positive number has a sign. */
+  signed: boolean;
 }
+
+/** By the name of a column. */
+export type SheetSpec = Record<string, Place>;
 
 export interface SeenSpec {
   winner: Place;
@@ -74,6 +76,9 @@ export interface RunSpec {
   input: string;
   prompt: number;
   count: number;
+  columns: Heading[];
+  /** Whether the rows tell what is on a tape: they have the columns b and h of a Turing machine. */
+  tape: boolean;
   rows: SheetSpec;
   expected: SheetSpec | null;
   checked: number;
@@ -101,9 +106,6 @@ export interface PageData {
   machine: MachineSpec | null;
   runs: RunSpec[];
 }
-
-export const COLUMNS = ["x", "q", "b", "m", "h", "a", "y"] as const;
-export type ColumnName = (typeof COLUMNS)[number];
 
 /** The size of what a cell should be, relative to what it is. */
 const DUE = 0.8;
@@ -148,44 +150,54 @@ function column(buffer: ArrayBuffer, { type, at, count }: Place): Numbers {
   }
 }
 
-/** The rows of the chapter's table, cell by cell as text, null for ⊥. */
+/** The rows of the table, cell by cell as text, null for ⊥. */
 export class Sheet {
-  private readonly columns: Record<ColumnName, Numbers>;
+  private readonly columns: Map<string, { heading: Heading; values: Numbers }>;
+  private readonly token: string;
+  private readonly answered: string;
 
   constructor(
     spec: SheetSpec,
+    headings: Heading[],
     buffers: Buffers,
     private readonly texts: string[],
   ) {
-    this.columns = Object.fromEntries(COLUMNS.map((name) => [name, buffers(spec[name])])) as Record<ColumnName, Numbers>;
+    this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]!) }]));
+    this.token = headings[0]!.name;
+    this.answered = headings.at(-1)!.name;
   }
 
-  get count(): number {
-    return this.columns.x.length;
+  /** The token at position i. */
+  fed(i: number): string {
+    return this.text(this.token, i) ?? "⊥";
   }
 
-  number(column: "m" | "h", i: number): number {
-    return this.columns[column][i]!;
+  /** The token answered at position i. */
+  answer(i: number): string {
+    return this.text(this.answered, i) ?? "⊥";
   }
 
-  text(column: "x" | "q" | "b" | "a" | "y", i: number): string | null {
-    const n = this.columns[column][i]!;
+  number(column: string, i: number): number {
+    return this.columns.get(column)!.values[i]!;
+  }
+
+  text(column: string, i: number): string | null {
+    const n = this.columns.get(column)!.values[i]!;
     return n === 0 ? null : this.texts[n - 1]!;
   }
 
-  /** A cell in the chapter's notation. */
-  cell(column: ColumnName, i: number): string {
-    if (column === "m" || column === "h") {
-      const value = this.number(column, i);
-      return column === "m" && value > 0 ? `+${value}` : String(value).replace("-", "−");
-    }
-    return this.text(column, i) ?? "⊥";
+  /** A cell as the table writes it. */
+  cell(column: string, i: number): string {
+    const { number, signed } = this.columns.get(column)!.heading;
+    if (!number) return this.text(column, i) ?? "⊥";
+    const value = this.number(column, i);
+    return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
   }
 
   /** The length of the longest text in a column. */
-  widest(column: ColumnName): number {
-    const values = this.columns[column];
-    if (column === "m" || column === "h") {
+  widest(column: string): number {
+    const { heading, values } = this.columns.get(column)!;
+    if (heading.number) {
       let longest = 2;
       for (const value of values) longest = Math.max(longest, String(value).length);
       return longest;
@@ -226,8 +238,8 @@ export class Run {
     readonly spec: RunSpec,
     buffers: Buffers,
   ) {
-    this.rows = new Sheet(spec.rows, buffers, spec.texts);
-    this.expected = spec.expected ? new Sheet(spec.expected, buffers, spec.texts) : this.rows;
+    this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
+    this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
     this.stages = spec.stages.map(
       (written) =>
         new Map(
@@ -258,15 +270,15 @@ export class Run {
   }
 
   /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-  wrong(column: ColumnName, i: number): string | undefined {
+  wrong(column: string, i: number): string | undefined {
     if (!this.spec.divergence) return undefined;
-    if (i >= this.spec.checked) return column === "x" ? "⊥" : undefined;
+    if (i >= this.spec.checked) return column === this.spec.columns[0]!.name ? "⊥" : undefined;
     const due = this.expected.cell(column, i);
     return due === this.rows.cell(column, i) ? undefined : due;
   }
 
   /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-  widest(column: ColumnName): number {
+  widest(column: string): number {
     let longest = this.rows.widest(column);
     for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
       const due = this.wrong(column, i);

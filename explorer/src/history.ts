@@ -23,7 +23,7 @@ export class History {
     private readonly blank: string,
   ) {
     const { rows, spec } = run;
-    for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.text("x", n)!);
+    for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.fed(n));
     let [lowest, highest] = [0, Math.max(0, spec.prompt - 1)];
     for (let n = 0; n < run.count; n++) {
       const cell = this.written(n);

@@ -99,7 +99,7 @@ export class Layers {
         : look.count > 1
           ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight`
           : `${i} → ${look.winner}`;
-      const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner)!);
+      const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
       const [score, runner] = apart(look.score, look.runnerScore);
       const facts =
         look.uniform || i === 0

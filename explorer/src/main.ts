@@ -42,7 +42,7 @@ async function start(): Promise<void> {
 }
 
 function view(run: Run, several: boolean, store: Store, buffers: Buffers): HTMLElement {
-  const history = new History(run, data.machine?.blank ?? "_");
+  const history = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
   const tape = new Tape(run, data.machine, history);
   const strip = new Strip(run, store);
   const layers = new Layers(run, store);
@@ -123,7 +123,7 @@ function notices(runs: Run[], store: Store): HTMLElement[] {
 function verdict(runs: Run[]): (Node | string)[] {
   return runs.map((run) => {
     const { answer, agrees, T } = run.spec;
-    const said = answer === "limit" ? "no verdict within the limit" : `${VERDICTS[answer]} after T = ${T!.toLocaleString("en")}`;
+    const said = T === null ? "no verdict within the limit" : `${VERDICTS[answer] ?? `ends with ${answer}`} after T = ${T.toLocaleString("en")}`;
     const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
     const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
     return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);

@@ -92,7 +92,7 @@ export class Strip {
   }
 
   private token(i: number, now: number): string {
-    return i > now ? this.run.rows.text("y", now)! : this.run.rows.text("x", i)!;
+    return i > now ? this.run.rows.answer(now) : this.run.rows.fed(i);
   }
 
   /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */

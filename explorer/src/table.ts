@@ -1,20 +1,11 @@
-// The chapter's table, with the tape before each step. Only the rows in view exist, so that a long run scrolls as smoothly as a short one.
+// The table of a run, of a Turing machine with the tape before each step. Only the rows in view exist, so that a long run scrolls as smoothly as a short one.
 
-import { COLUMNS, type ColumnName, type Run } from "./data";
+import type { Run } from "./data";
 import { characterWidth, el, set } from "./dom";
 import type { History, Stretch } from "./history";
 import type { Store } from "./state";
 import { shortened } from "./words";
 
-const TITLES: Record<ColumnName, string> = {
-  x: "the token at this position",
-  q: "the state",
-  b: "the symbol just written",
-  m: "the move",
-  h: "the head's cell",
-  a: "the symbol under the head",
-  y: "the answer: the next token",
-};
 const ROW = 36;
 const AROUND = 8;
 const PRINTED = 40;
@@ -46,18 +37,19 @@ export class Table {
   constructor(
     private readonly run: Run,
     private readonly store: Store,
-    private readonly history: History,
+    private readonly history: History | null,
   ) {
+    const name = history ? "The chapter's table" : "The table";
     const header = el(
       "div",
       { class: "row header", role: "row" },
       el("span", { role: "columnheader", title: "the position" }, "i"),
-      el("span", { role: "columnheader", title: TAPE }, "tape"),
-      ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name)),
+      history && el("span", { role: "columnheader", title: TAPE }, "tape"),
+      ...run.spec.columns.map((column) => el("span", { role: "columnheader", title: column.title }, column.name)),
     );
-    this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+    this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": name }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
     this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
-    this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, "The chapter's table ", el("span", { class: "check" }, this.summary())), this.scroll);
+    this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name} `, el("span", { class: "check" }, this.summary())), this.scroll);
     this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
     addEventListener("beforeprint", () => this.print(true));
     addEventListener("afterprint", () => this.print(false));
@@ -70,14 +62,14 @@ export class Table {
     const size = parseFloat(getComputedStyle(this.grid).fontSize);
     const scale = characterWidth(this.grid);
     const room = this.scroll.clientWidth / scale;
-    const widest = COLUMNS.map((name) => run.widest(name));
+    const widest = run.spec.columns.map(({ name }) => Math.max(run.widest(name), name.length));
     const signsFor = (limit: number) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit))];
     const sum = (numbers: number[]) => numbers.reduce((all, n) => all + n, 0);
     const limit = LIMITS.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST) ?? LIMITS.at(-1)!;
     const signs = signsFor(limit);
     const rest = sum(signs);
     const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
-    const widths = [signs[0]!, tape, ...signs.slice(1)].map((n) => n * scale);
+    const widths = [signs[0]!, ...(this.history ? [tape] : []), ...signs.slice(1)].map((n) => n * scale);
     const all = (rest + tape) * scale;
     const smaller = Math.max(SMALLEST, Math.min(1, room / (rest + tape)));
     this.grid.style.fontSize = `${size * smaller}px`;
@@ -89,19 +81,21 @@ export class Table {
 
   /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
   private tapeWidth(window: number): number {
-    return window * (1 + this.history.widest()) + 4;
+    return this.history ? window * (1 + this.history.widest()) + 4 : 0;
   }
 
   /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
   private choose(limit: number, room: number): number {
     const { history } = this;
-    const all = history.highest - history.lowest + 1;
-    const window = Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / (1 + history.widest()))));
+    const all = history ? history.highest - history.lowest + 1 : 0;
+    const window = history ? Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / (1 + history.widest())))) : 0;
     if (window === this.window && limit === this.limit) return window;
     [this.window, this.limit] = [window, limit];
-    this.cuts = window < all || history.lowest < 0;
-    this.grid.dataset["window"] = String(window);
-    this.stretch = history.stretches(window);
+    if (history) {
+      this.cuts = window < all || history.lowest < 0;
+      this.grid.dataset["window"] = String(window);
+      this.stretch = history.stretches(window);
+    }
     for (const row of this.shown.values()) row.remove();
     this.shown.clear();
     return window;
@@ -165,8 +159,8 @@ export class Table {
         click: () => store.set({ i, playing: false }),
       },
       el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
-      el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
-      ...COLUMNS.map((name) => {
+      this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
+      ...run.spec.columns.map(({ name }) => {
         const whole = run.rows.cell(name, i);
         const text = shortened(whole, this.limit);
         const due = run.wrong(name, i);

@@ -1,9 +1,10 @@
-// The tape with its head, according to the decoder's own tokens: the prompt, and each symbol b written to the cell of h.
+// What happens at a position, in words; of a Turing machine also the tape with its head, according to the decoder's own
+// tokens: the prompt, and each symbol b written to the cell of h.
 
 import type { MachineSpec, Run } from "./data";
 import { el, set } from "./dom";
 import type { History } from "./history";
-import { story } from "./words";
+import { plainStory, story } from "./words";
 
 const MARGIN = 2;
 
@@ -23,12 +24,13 @@ export class Tape {
   constructor(
     private readonly run: Run,
     private readonly machine: MachineSpec | null,
-    private readonly history: History,
+    private readonly history: History | null,
   ) {
-    const tape = el("div", { class: "tape", role: "img" }, this.head, this.cells);
-    this.element = el("section", { class: "panel tape-panel", "aria-label": "The tape" }, tape, this.story, this.end);
-    this.lowest = machine?.tape === "one-way" ? history.lowest : history.lowest - 1;
-    this.highest = history.highest + 1;
+    const tape = history && el("div", { class: "tape", role: "img" }, this.head, this.cells);
+    this.element = el("section", { class: "panel tape-panel", "aria-label": tape ? "The tape" : "What happens" }, tape, this.story, this.end);
+    const lowest = history?.lowest ?? 0;
+    this.lowest = machine?.tape === "one-way" ? lowest : lowest - 1;
+    this.highest = (history?.highest ?? 0) + 1;
   }
 
   /** Compute the number of cells for which there is room. */
@@ -41,16 +43,24 @@ export class Tape {
     const { run } = this;
     set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
+    if (this.history) this.drawTape(this.history, i);
+    this.story.replaceChildren(...(this.history ? story(run, this.machine, i) : plainStory(run, i)));
+    this.end.hidden = position < run.count;
+    this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+  }
+
+  private drawTape(history: History, i: number): void {
+    const { run } = this;
     const h = run.rows.number("h", i);
     const known = Number.isInteger(h);
     this.fit(known ? h : 0);
-    const fresh = i > run.spec.prompt + 1 ? this.history.written(i) : null;
+    const fresh = i > run.spec.prompt + 1 ? history.written(i) : null;
     const blank = this.machine?.blank ?? "_";
     const one = this.machine?.tape === "one-way";
     const start = this.first!;
     const cells: HTMLElement[] = [];
     for (let cell = start; cell < start + this.size; cell++) {
-      const symbol = this.history.symbol(cell, i);
+      const symbol = history.symbol(cell, i);
       const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
       cells.push(
         el(
@@ -77,9 +87,6 @@ export class Tape {
     set(this.cells.parentElement!, {
       "aria-label": `Tape from cell ${start}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`,
     });
-    this.story.replaceChildren(...story(run, this.machine, i));
-    this.end.hidden = position < run.count;
-    this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
   }
 
   /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from tm2tfr.api.runs import check
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.report import Runs, report
-from tm2tfr.cli import app, console
+from tm2tfr.cli import app
+from tm2tfr.cli.guarded import guarded
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.machine.library import load
 from tm2tfr.transformer.storage import save
@@ -19,7 +20,7 @@ from tm2tfr.transformer.weights import matrices, replaced
 
 
 def certify(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = console.guarded(app, ["certify", *arguments])
+    code = guarded(app, ["certify", *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.cli.lines import EVERY
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
-from tm2tfr.api import runs as api
 from tm2tfr.cli import app, options
 from tm2tfr.cli.pages import Command, panels
+from tm2tfr.runs import options as run_options
 
 TITLES = ["Inspect:", "Verify:", "Export:", "Options:"]
 
@@ -72,7 +72,7 @@ def test_what_a_default_is_said_to_be_is_the_default() -> None:
     ]
     assert len(found) >= 8
     assert [said for said, _ in found] == [real for _, real in found]
-    assert options.MAX_STEPS == api.MAX_STEPS
+    assert (options.MAX_STEPS, options.EVERY) == (run_options.MAX_STEPS, run_options.EVERY)
 
 
 def test_table_takes_what_trace_takes_for_the_run() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.targets.matrices.programs import needs_onnx, rewritten
-from tm2tfr.api.exchange import export_to
+from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
 from tm2tfr.errors import InputError, visible
 from tm2tfr.machine.formats import morphett, native, registry

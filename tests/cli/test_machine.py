@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+import tm2tfr as api
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
-from tm2tfr.api import runs as api
 from tm2tfr.machine.library import shipped
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.lines import EVERY, said
 from tm2tfr.api import datasets as corpora
-from tm2tfr.cli import console
+from tm2tfr.api.subject import Subject
 
 WRITE = {"trace", "check", "table", "explore", "graph", "certify", "soften", "compile", "export", "convert", "dataset"}
 
@@ -42,8 +42,8 @@ def test_output_is_refused_before_the_work(
     def work(*_: Any, **__: Any) -> None:
         raise AssertionError("the work was begun")
 
-    for module, name in ((console, "subject"), (console, "loaded"), (corpora, "make_dataset")):
-        monkeypatch.setattr(module, name, work)
+    monkeypatch.setattr(Subject, "read", work)
+    monkeypatch.setattr(corpora, "make_dataset", work)
     monkeypatch.chdir(tmp_path)
     for ending in ("safetensors", "json", "svg", "jff", "dot", "csv", "html", "npz"):
         (tmp_path / f"d.{ending}").mkdir()

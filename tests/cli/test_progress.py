@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[2]
 RUN = """
 import time
 from tm2tfr.cli.progress import showing
-with showing(50_000) as show:
+with showing(50_000) as shown:
     for n in range(13):
-        show(1000 + 100 * n, 990 + 100 * n)
+        shown.progress(1000 + 100 * n, 990 + 100 * n)
         time.sleep(0.2)
 """
 

@@ -443,7 +443,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(DatasetError, match="a cluster needs Dask"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or remove parquet"):
+    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow \(.*\): .*'tm2tfr\[dataset\]', or remove parquet"):
         making.make(spec, tmp_path / "three", workers=1)
     plain = read(f"{PALINDROMES}formats: jsonl\n", file="spec.yaml")
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91
@@ -459,9 +459,9 @@ def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
 def test_without_numba_the_dense_engine_makes_the_same_data(
     words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tm2tfr.dataset import runs
+    from tm2tfr.runs import choose
 
-    monkeypatch.setattr(runs, "available", lambda: False)
+    monkeypatch.setattr(choose, "available", lambda: False)
     making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
     with pytest.raises(EngineError, match=r"the fast engine needs Numba: install it with: pip install 'tm2tfr\[fast\]'"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "other", workers=1, engine="fast")

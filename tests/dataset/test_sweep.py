@@ -15,14 +15,15 @@ from tests.cli.test_commands import ROOT, failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.dataset import runs
+from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.report import sweep_report
-from tm2tfr.dataset.shelf import load_spec
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError
 from tm2tfr.machine.library import shipped_text
 from tm2tfr.machine.spec import Machine
+from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 ONE_WAY = """\
@@ -88,7 +89,7 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     assert (found.failure.machine.name, found.failure.word) == (name, word)
     before = [m.name for m in machines].index(name) * 4 + ["", "1", "11", "111"].index(word)
     assert found.tally.runs == before
-    assert found.again == f"tm2tfr trace {name} --input {word or repr('')} --max-steps 100 --engine {runs.chosen('auto')}"
+    assert found.again == f"tm2tfr trace {name} --input {word or repr('')} --max-steps 100 --engine {for_many_runs('auto')}"
     said = sweep_report(found).splitlines()
     assert said[0].startswith(f"two-states: FAILED after {before:,} runs (")
     assert said[1] == f"counterexample: {name} on {word!r}"

@@ -7,9 +7,8 @@ from fractions import Fraction
 import pytest
 
 from tm2tfr.engines import engine
-from tm2tfr.engines.exact import rational
 from tm2tfr.transformer.gadgets import head, stacked
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, rational
 from tm2tfr.transformer.residual import Linear, Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tm2tfr as api
 from tests.engines.test_dependence import random_decoder
-from tm2tfr.api import runs as api
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import generate

@@ -31,10 +31,6 @@ def moved(matrix: Matrix, rows: list[int] | None = None, columns: list[int] | No
     return Matrix(matrix.shape, at, to, matrix.values)
 
 
-def transposed(matrix: Matrix) -> Matrix:
-    return Matrix(matrix.shape[::-1], matrix.columns, matrix.rows, matrix.values)
-
-
 def shuffled(size: int, chance: random.Random) -> list[int]:
     return chance.sample(range(size), size)
 
@@ -77,7 +73,7 @@ def split(layer: FeedForward, chance: random.Random) -> FeedForward:
         columns, values = (np.concatenate([a, a[more]]) for a in (matrix.columns, matrix.values))
         return moved(Matrix((hidden + 1, matrix.shape[1]), rows, columns, values), rows=order)
 
-    halved = transposed(doubled(scaled_rows(transposed(layer.output), {unit: 0.5})))
+    halved = doubled(scaled_rows(layer.output.transposed, {unit: 0.5})).transposed
     names = [*layer.units, "half"]
     units = tuple(names[order.index(n)] for n in range(hidden + 1))
     return replace(layer, input=doubled(layer.input), input_bias=doubled(layer.input_bias), output=halved, units=units)

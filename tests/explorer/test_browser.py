@@ -20,8 +20,8 @@ from tests.explorer.browser import Open, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import Explorer
-from tm2tfr.trace.cause import Observation, observe
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -323,7 +323,7 @@ def assert_marks(page: Any, trace: Trace) -> None:
 
 
 def test_wrong_cells_are_marked_in_the_unrepaired_run(opened: Open) -> None:
-    explorer = tm2tfr.explore("left-edge", "11", left_boundary="chapter")
+    explorer = tm2tfr.explore(tm2tfr.compile("left-edge", left_boundary="chapter"), "11")
     page = opened(explorer)
     assert position(page) == 5
     assert_marks(page, explorer.traces[0])
@@ -424,7 +424,11 @@ def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: 
     assert repaired.endswith(
         "δ(rewind, 1) = (rewind, I, L); at the left end the head stays, so the next token is (rewind,I,0)."
     )
-    chapter = opened(tm2tfr.explore("left-edge", "11", left_boundary="chapter"), "#i=3").locator(".story").inner_text()
+    chapter = (
+        opened(tm2tfr.explore(tm2tfr.compile("left-edge", left_boundary="chapter"), "11"), "#i=3")
+        .locator(".story")
+        .inner_text()
+    )
     assert chapter.endswith("δ(rewind, 1) = (rewind, I, L), so the next token is (rewind,I,-1).")
     decoder = tm2tfr.compile("chapter")
     output = matrices(decoder)["layers.6.feed_forward.output"]
@@ -485,7 +489,7 @@ def test_what_is_left_out_and_what_did_not_end(opened: Open) -> None:
     gaps = [after - before - 1 for before, after in pairwise(places) if after > before + 1]
     titles = page.locator(".omitted").evaluate_all("omitted => omitted.map(item => item.title)")
     assert titles == [f"{gap} more positions, not shown" for gap in gaps] != []
-    page = opened(tm2tfr.explore("left-edge", "11", left_boundary="chapter"))
+    page = opened(tm2tfr.explore(tm2tfr.compile("left-edge", left_boundary="chapter"), "11"))
     assert page.locator(".check").inner_text() == "✗ differs from the simulator at position 5"
 
 

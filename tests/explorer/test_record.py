@@ -12,10 +12,10 @@ import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
 from tests.strategies import machines
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
 from tm2tfr.explorer.columns import Columns
-from tm2tfr.explorer.record import Column, Recording, _column, record
-from tm2tfr.trace.cause import Observation, observe
+from tm2tfr.explorer.record import Content, Recording, _column, record
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -176,5 +176,5 @@ def test_what_is_no_label_is_kept_by_its_position() -> None:
 
 
 def test_numbers_that_are_infinite_are_those_of_the_page() -> None:
-    column = Column(np.array([-1]), {0: [np.inf, -np.inf, 0.5]})
+    column = Content(np.array([-1]), {0: [np.inf, -np.inf, 0.5]})
     assert document._column(column, Columns())["others"] == {0: ["Infinity", "-Infinity", 0.5]}

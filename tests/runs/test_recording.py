@@ -15,20 +15,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tm2tfr.api import runs as api
+import tm2tfr as api
+from tm2tfr.cli.progress import hearing
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.machine.library import load as machine_called
+from tm2tfr.machine.spec import Machine
 from tm2tfr.runs import recording
 from tm2tfr.runs import saved as checkpoint
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.runs.recording import carry_out
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.recording import in_blocks
 from tm2tfr.runs.saved import About, load, save, weights_digest
 from tm2tfr.tables.stream import RowWriter
+from tm2tfr.trace.check import Trace
+from tm2tfr.transformer.weights import Decoder
 
 ROOT = Path(__file__).parents[2]
 BEAVER = machine_called("busy-beaver-5")
 DECODER = compile_machine(BEAVER)
+
+
+def carry_out(decoder: Decoder, word: str, *, machine: Machine | None, max_steps: int | None = None, **files: Any) -> Trace:
+    """A run in blocks, without a limit unless one is given."""
+    return in_blocks(decoder, word, machine, RunOptions(max_steps=max_steps, **files))
 
 
 def command(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
@@ -58,7 +68,7 @@ def test_rows_in_a_file_are_those_of_the_table(name: str, tmp_path: Path) -> Non
 
 
 def test_rows_that_differ_are_not_written(tmp_path: Path) -> None:
-    trace = api.check("left-edge", "11", engine="fast", left_boundary="chapter", out=tmp_path / "rows.jsonl")
+    trace = api.check(api.compile("left-edge", left_boundary="chapter"), "11", engine="fast", out=tmp_path / "rows.jsonl")
     assert trace.divergence is not None
     lines = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["i"] for line in lines] == list(range(trace.divergence.position))
@@ -249,12 +259,52 @@ def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stan
             os.kill(os.getpid(), signal.SIGINT)
 
     words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with --resume"
-    with pytest.raises(Interrupted, match=words):
-        carry_out(DECODER, "", machine=BEAVER, checkpoint=path, progress=press)
+    with hearing() as stop, pytest.raises(Interrupted, match=words):
+        carry_out(DECODER, "", machine=BEAVER, checkpoint=path, progress=press, stop=stop)
     _, arrays = load(path)
     run = LongRun(DECODER, "", machine=BEAVER, saved=arrays)
     assert run.standing.positions == seen[-1][0] + (len(seen) == 3) * 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_library_leaves_the_signals_alone(tmp_path: Path) -> None:
+    """A handler is the command line's: whoever calls the library may have their own."""
+
+    def own(*_: object) -> None:
+        raise AssertionError("nobody sent a signal")
+
+    before = {number: signal.signal(number, own) for number in (signal.SIGINT, signal.SIGTERM)}
+    found: list[object] = []
+    try:
+        api.check(
+            BEAVER,
+            "",
+            engine="fast",
+            max_steps=5000,
+            out=tmp_path / "rows.csv",
+            checkpoint=tmp_path / "run.npz",
+            progress=lambda *_: found.extend(signal.getsignal(number) for number in before),
+        )
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert found
+    assert set(found) == {own}
+
+
+def test_ctrl_c_in_the_library_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+    path, seen = tmp_path / "run.npz", list[int]()
+
+    def press(positions: int, _: int) -> None:
+        seen.append(positions)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        api.check(BEAVER, "", engine="fast", max_steps=None, checkpoint=path, checkpoint_every=0.0, progress=press)
+    again = api.check(BEAVER, "", engine="fast", max_steps=200_000, resume=path)
+    assert (again.agrees, again.tokens) == (True, 200_001)
+    assert LongRun(DECODER, "", machine=BEAVER, saved=load(path)[1]).standing.positions >= seen[-2]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -304,9 +354,9 @@ def test_a_run_that_is_killed_at_random_moments_gives_the_same_rows(tmp_path: Pa
 def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written: list[float] = []
     monkeypatch.setattr(recording.checkpoints, "save", lambda *_: written.append(0.0))
-    carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", every=1e9)
+    carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=1e9)
     assert len(written) == 1
-    carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", every=0.0)
+    carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0)
     assert len(written) > 5
 
 
@@ -354,7 +404,7 @@ def test_rows_are_on_the_disk_before_the_checkpoint_that_counts_them(
     monkeypatch.setattr(RowWriter, "flush", lambda writer: (events.append(f"flush {writer.rows}"), flush(writer))[1])
     monkeypatch.setattr(checkpoint, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
     out = tmp_path / "rows.csv"
-    carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=tmp_path / "run.npz", every=0.0, out=out)
+    carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0, out=out)
     assert events[-2:] == ["flush 3001", "save 3001"]
     assert len(events) >= 4
     for at in range(0, len(events), 2):

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 import tm2tfr
 from tests.strategies import machines_with_inputs
 from tm2tfr.engines import engine
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.softness.measure import LayerError, _Layer, _Seen, gap_of, measure, slope_of
+from tm2tfr.softness.measure import LayerError, _Layer, gap_of, measure, slope_of
 from tm2tfr.softness.warmest import Search, exponent, lengths
-from tm2tfr.trace.cause import observe
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import claimed, smallest_gap, softened
@@ -166,15 +166,16 @@ def layer_errors(layer: Layer, u: NDArray[Any], soft_u: NDArray[Any], temperatur
     head, ffn = layer.heads[0], layer.feed_forward
     assert ffn is not None
     for i in range(len(u)):
-        one, two = _Seen(), _Seen()
+        one, two = Observation(), Observation()
         for seen, streams, soft in ((one, u, False), (two, soft_u, True)):
             scores = (streams[: i + 1] @ head.key.dense().T) @ (head.query.dense() @ streams[i])
             best = (scores == scores.max()) / (scores == scores.max()).sum()
             weights = softmax(scores / temperature) if soft else best
             x = streams[i] + head.output.dense() @ (head.value.dense() @ (weights @ streams[: i + 1]))
             hidden = np.maximum(ffn.input.dense() @ x + ffn.input_bias.dense()[:, 0], 0)
-            seen.streams = [streams[i], x + ffn.output.dense() @ hidden + ffn.output_bias.dense()[:, 0]]
-            seen.scores[0, 0] = scores / temperature if soft else scores
+            seen.stage(-1, "embedding", streams[i])
+            seen.head(0, 0, scores / temperature if soft else scores, np.flatnonzero(best))
+            seen.stage(0, "feed_forward", x + ffn.output.dense() @ hidden + ffn.output_bias.dense()[:, 0])
         found.append(measuring.layer(i, one, two, list(measuring.heads(i, one, two))))
     return found
 
@@ -257,7 +258,7 @@ def test_a_given_temperature_and_a_wrong_token() -> None:
 
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(EngineError, match=r"^the run is wrong even with average-hard attention \(position 5, h\): see"):
-        tm2tfr.measure_softness("left-edge", "11", left_boundary="chapter")
+        tm2tfr.measure_softness(tm2tfr.compile("left-edge", left_boundary="chapter"), "11")
     words = "^these weights already have softmax attention: measure the weights they were made from$"
     with pytest.raises(CompileError, match=words):
         tm2tfr.measure_softness(tm2tfr.soften("chapter"), "11")

@@ -16,7 +16,7 @@ import pytest
 from tests.targets import attacks
 from tests.targets.attacks import Edit
 from tests.targets.matrices.programs import needs_onnx, needs_torch, rewritten
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.cli import main
 
 HF = find_spec("torch") is not None and find_spec("transformers") is not None

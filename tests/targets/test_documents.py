@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.readme import ROOT, shown
-from tm2tfr.api.exchange import export_to
+from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
 from tm2tfr.machine.library import load
 from tm2tfr.machine.simulator import Simulation

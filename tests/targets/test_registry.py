@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr import choices
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.cli import main
-from tm2tfr.cli.options import EXPORT_TARGETS
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.registry import TARGETS, target, target_of
 
 
 def test_the_command_line_offers_every_target() -> None:
-    assert list(TARGETS) == list(EXPORT_TARGETS)
+    assert list(TARGETS) == list(choices.TARGETS)
     assert {name: t.name for name, t in TARGETS.items()} == {name: name for name in TARGETS}
     assert len({t.format for t in TARGETS.values()}) == len(TARGETS)
 

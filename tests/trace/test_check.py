@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 
+import tm2tfr as api
 from tests.strategies import machines_with_inputs
-from tm2tfr.api import runs as api
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.api import runs as api
+import tm2tfr as api
 from tm2tfr.certificate import prove
 from tm2tfr.cli import main
 from tm2tfr.machine.library import load

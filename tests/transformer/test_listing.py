@@ -129,7 +129,7 @@ def test_the_summary() -> None:
         "2  2 think: think [Eq. 4]",
         "   feed-forward with 2 hidden units",
         "3  rest: do nothing [Eq. 5]",
-        "   ",
+        "   nothing",
         "",
         "layers                      3",
         "attention heads             2",

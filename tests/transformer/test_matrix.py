@@ -92,6 +92,8 @@ def test_round_trips(array: np.ndarray) -> None:
     assert Matrix.from_dense(matrix.dense()) == matrix
     assert Matrix.from_entries(matrix.shape, {(r, c): v for r, c, v in matrix.entries()}) == matrix
     assert matrix.nonzero == np.count_nonzero(array)
+    assert np.array_equal(matrix.transposed.dense(), array.T)
+    assert matrix.transposed.transposed == matrix
     assert list(matrix.entries()) == [
         (r, c, v) for r, row in enumerate(array.tolist()) for c, v in enumerate(row) if v != 0
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def test_a_subspace_is_a_slice() -> None:
 
 def test_a_linear_form_by_coordinates() -> None:
     assert LAYOUT.form({"h": 2.0, "e_q[q1]": -1.0}) == {0: 2.0, 2: -1.0}
-    assert LAYOUT.form({}) == {}
+    assert LAYOUT.form({}) == LAYOUT.named({}) == {}
+    assert LAYOUT.named({0: 2, 2: Fraction(-1, 3)}) == {"h": 2, "e_q[q1]": Fraction(-1, 3)}
     assert total(["h", "e_q[q1]"]) == {"h": 1.0, "e_q[q1]": 1.0}
     assert total([]) == {}
 

@@ -27,7 +27,6 @@ from tm2tfr.transformer.soft import (
     softened,
     temperature_of,
     theorem_26,
-    uniform,
 )
 from tm2tfr.transformer.weights import matrices
 
@@ -122,7 +121,7 @@ def test_only_queries_and_weightings_change() -> None:
         assert (matrix.values == factor * matrices(hard)[path].values).all()
         assert (matrix.rows == matrices(hard)[path].rows).all()
     assert {head.weighting for layer in soft.layers for head in layer.heads} == {"softmax"}
-    assert [uniform(head) for layer in soft.layers for head in layer.heads] == [True, False, False, False]
+    assert [head.uniform for layer in soft.layers for head in layer.heads] == [True, False, False, False]
     assert (soft.soft, hard.soft) == (True, False)
     assert (temperature_of(soft), temperature_of(hard)) == (0.25, None)
 

@@ -215,6 +215,25 @@ def test_a_decoder_is_frozen() -> None:
             setattr(owner, field, None)
 
 
+def test_the_numbers_of_its_tokens_are_not_copied_along() -> None:
+    decoder = dataclasses.replace(DECODER)
+    size = len(pickle.dumps(decoder))
+    assert decoder.numbers == {"a": 0, "b": 1, "BOS": 2}
+    assert len(pickle.dumps(decoder)) == size
+    renamed = dataclasses.replace(decoder, vocabulary=("b", "c", "BOS"))
+    assert renamed.numbers == {"b": 0, "c": 1, "BOS": 2}
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        decoder.numbers["a"] = 1  # type: ignore[index]
+
+
+def test_a_head_without_a_component_in_both_query_and_key_is_uniform() -> None:
+    query = Matrix.from_dense(np.array([[1, 0], [0, 0], [0, 2]]))
+    key = Matrix.from_dense(np.array([[0, 0], [1, 1], [3, 0]]))
+    assert dataclasses.replace(HEAD, query=query, key=key).components.tolist() == [2]
+    assert not dataclasses.replace(HEAD, query=query, key=key).uniform
+    assert dataclasses.replace(HEAD, query=query, key=Matrix.from_dense(np.array([[0, 0], [1, 1], [0, 0]]))).uniform
+
+
 @pytest.mark.parametrize(
     "copied", [pickle.loads(pickle.dumps(DECODER)), copy.deepcopy(DECODER)], ids=["pickle", "deepcopy"]
 )

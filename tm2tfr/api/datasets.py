@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tm2tfr.dataset.make import Dataset, Progress
@@ -42,12 +42,11 @@ def make_dataset(
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec.
         OutputError: if the folder cannot be written, or is in use.
     """
+    from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.make import make
-    from tm2tfr.dataset.shelf import load_spec
 
     wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
-    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine}
-    return make(wanted, folder, resume=resume, progress=progress, **options)
+    return make(wanted, folder, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress)
 
 
 def sweep(
@@ -71,9 +70,16 @@ def sweep(
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
         CompileError: if `left_boundary` does not apply to a machine.
     """
-    from tm2tfr.dataset.shelf import load_spec
+    from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.sweep import sweep as swept
 
     wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
-    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine, "progress": progress}
-    return swept(wanted, max_steps=max_steps, left_boundary=left_boundary, **options)
+    return swept(
+        wanted,
+        workers=workers,
+        scheduler=scheduler,
+        engine=engine,
+        max_steps=max_steps,
+        left_boundary=left_boundary,
+        progress=progress,
+    )

@@ -6,199 +6,123 @@
 >>> trace = tm2tfr.check(decoder, "11")
 >>> trace.answer, trace.T, trace.compared, trace.agrees
 ('accept', 6, 63, True)
+
+Wherever a `subject` is asked for, it may be given as a machine, as a decoder, or as the name of one: that of a shipped
+machine, a path to a machine or to a weight file, bbchallenge text, or ``-`` for text on standard input; see `Subject`.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from tm2tfr.engines import engine as engine_named
-from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine
-from tm2tfr.transformer import provenance
+from tm2tfr.api.subject import Subject, recompiled
+from tm2tfr.choices import AUTO
+from tm2tfr.errors import EngineError
+from tm2tfr.runs.options import EVERY, MAX_STEPS, RunOptions, check_steps, path
 
 if TYPE_CHECKING:
+    from tm2tfr.api.subject import Given
     from tm2tfr.certificate import Proof
     from tm2tfr.engines import Engine
     from tm2tfr.machine.simulator import Result
-    from tm2tfr.softness.run import SoftRun
+    from tm2tfr.machine.spec import Machine
+    from tm2tfr.trace.activations import Vector
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
 
-MAX_STEPS = 10_000
-"""The default limit on the steps of a run."""
-AUTO_STEPS = 1_000
-"""The engine ``auto`` is dense for this many steps; a longer run starts again with fast."""
-SOFT_STEPS = 200
-"""The default limit on the steps that are measured under softmax."""
-SOFT_LENGTH = 1_024
-"""The default number of positions for which a temperature is chosen."""
 
-
-def compile(machine: Machine | str | Path, *, left_boundary: str | None = None) -> Decoder:
-    """Return the decoder that simulates `machine`, a `Machine` or what `load` takes.
+def compile(subject: Given, *, left_boundary: str | None = None) -> Decoder:
+    """Return the decoder that simulates a machine; weights are returned as they are.
 
     Args:
+        subject: see `Subject.of`.
         left_boundary: on a one-way tape, ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
 
     Raises:
-        SpecError, NotFoundError, ReadError: if the machine cannot be loaded.
-        CompileError: if `left_boundary` does not apply to the machine.
+        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
+        CompileError: if `left_boundary` does not apply to the machine, or the weights are already compiled.
     """
-    from tm2tfr.compiler.turing import compile_machine
-
-    return compile_machine(as_machine(machine), left_boundary=left_boundary)
+    return Subject.of(subject, left_boundary=left_boundary).decoder
 
 
-def soften(
-    subject: Decoder | Machine | str | Path,
-    *,
-    temperature: float | str = "auto",
-    length: int = SOFT_LENGTH,
-    left_boundary: str | None = None,
-) -> Decoder:
-    """Return the same weights with softmax attention, the queries divided by a temperature (Theorem 26).
-
-    >>> import tm2tfr
-    >>> decoder = tm2tfr.soften("chapter", length=100)
-    >>> decoder.provenance["temperature"], tm2tfr.check(decoder, "11").agrees
-    ('1.52587890625e-05', True)
-
-    Args:
-        subject, left_boundary: see `check`.
-        temperature: τ, or ``auto``: the largest power of two for which Theorem 26 guarantees every token of every run
-            of at most `length` positions, see `tm2tfr.transformer.soft`.
-        length: the number of positions (prompt, BOS, steps + 1) that ``auto`` covers.
-
-    Raises:
-        CompileError: if the temperature is not a positive number, or the weights are already soft.
-    """
-    from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
-    from tm2tfr.transformer.weights import Decoder
-
-    decoder = subject if isinstance(subject, Decoder) else compile(subject, left_boundary=left_boundary)
-    if temperature == "auto":
-        if length < 1:
-            raise CompileError(f"the length must be a positive number of positions, not {length}: use 1 or more")
-        temperature = power_of_two(theorem_26(decoder, length, smallest_gap(decoder, length)))
-    if isinstance(temperature, str):
-        raise CompileError(f"{temperature!r} is not a temperature: use auto, or a positive number")
-    return softened(decoder, temperature)
-
-
-def measure_softness(
-    subject: Decoder | Machine | str | Path,
-    word: str | None = None,
-    *,
-    machine: Machine | None = None,
-    temperature: float | Literal["auto"] | None = None,
-    dtype: str | None = None,
-    max_steps: int | None = SOFT_STEPS,
-    left_boundary: str | None = None,
-) -> SoftRun:
-    """Measure a run under softmax: errors next to the lemmas' bounds, and the largest temperature that is right.
-
-    >>> import tm2tfr
-    >>> found = tm2tfr.measure_softness("chapter", "11", temperature=0.01)
-    >>> found.softness.uniform_tieless, found.softness.first_wrong, found.growth[-1].found > 0.07
-    (True, None, True)
-
-    Args:
-        subject, word, machine, left_boundary: see `check`; a decoder with average-hard attention.
-        temperature: where errors are measured; ``auto``: the one that `soften` chooses; by default a quarter of the
-            largest that is right.
-        dtype: ``float64`` (the default) or ``float32``; the engine is dense.
-
-    Raises:
-        EngineError: if the run is not right with average-hard attention.
-        CompileError, InputError: see `soften` and `check`.
-    """
-    from tm2tfr.softness.run import soft_run
-    from tm2tfr.transformer.weights import Decoder
-
-    if isinstance(subject, Decoder):
-        decoder, machine = subject, machine or machine_of(subject)
-    else:
-        machine = as_machine(subject)
-        decoder = compile(machine, left_boundary=left_boundary)
-    if decoder.soft:
-        raise CompileError("these weights already have softmax attention: measure the weights they were made from")
-    word = default_input(machine) if word is None else word
-    options: dict[str, Any] = {"temperature": temperature, "max_steps": max_steps}
-    return soft_run(decoder, word, machine=machine, engine=engine_named("dense", dtype), **options)
-
-
-def simulate(machine: Machine | str | Path, word: str = "", *, max_steps: int | None = MAX_STEPS) -> Result:
-    """Run the reference simulator on `word` and return the result.
+def simulate(subject: Given, word: str | None = None, *, max_steps: int | None = MAX_STEPS) -> Result:
+    """Run the reference simulator on `word`, by default the machine's own input, and return the result.
 
     Raises:
         InputError: if `word` is not over the input alphabet.
+        CompileError: if no machine is stored with weights.
     """
     from tm2tfr.machine.simulator import result
 
-    return result(as_machine(machine), word, max_steps=max_steps)
+    check_steps(max_steps)
+    found = Subject.of(subject)
+    return result(found.right, found.word(word), max_steps=max_steps)
 
 
 def run(
-    decoder: Decoder,
-    word: str = "",
+    subject: Given,
+    word: str | None = None,
     *,
-    engine: str | Engine = "auto",
+    engine: str | Engine = AUTO,
     dtype: str | None = None,
     max_steps: int | None = MAX_STEPS,
     keep_rows: bool = True,
     checkpoint: str | Path | None = None,
-    checkpoint_every: float = 60.0,
+    checkpoint_every: float = EVERY,
     resume: str | Path | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Run `decoder` on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
+    """Run a decoder on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
 
     Args:
-        engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, or
-            fast for a run that does not end within 1,000 steps; only dense runs soft attention.
+        subject: see `Subject.of`; a machine is compiled first.
+        word: the input; by default the machine's own, and without a machine the empty word.
+        engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, or fast for a run of
+            more than 1,024 positions (prompt, BOS, one for each step); only dense runs soft attention.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``.
         max_steps: stop after this many steps of the machine; None: run until the verdict.
         keep_rows: keep the rows in the trace.
         checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine).
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
+        progress: called from time to time with the number of positions done and of the machine's steps.
 
     Raises:
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
         OutputError, CheckpointError: if a file cannot be written, or a checkpoint cannot be resumed.
+        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    order = _Order(
-        decoder=decoder,
-        word=word,
-        machine=None,
+    from tm2tfr.runs.run import carried_out
+
+    found = Subject.of(subject)
+    options = RunOptions(
+        engine=engine,
+        dtype=dtype,
+        max_steps=max_steps,
         keep_rows=keep_rows,
-        checkpoint=_path(checkpoint),
-        every=checkpoint_every,
-        resume=_path(resume),
-        out=_path(out),
+        checkpoint=path(checkpoint, "checkpoint"),
+        checkpoint_every=checkpoint_every,
+        resume=path(resume, "resume"),
+        out=path(out, "out"),
         progress=progress,
     )
-    return order.carried_out(engine, dtype, max_steps)
+    return carried_out(found.decoder, found.word(word), None, options)
 
 
 def check(
-    subject: Decoder | Machine | str | Path,
+    subject: Given,
     word: str | None = None,
     *,
-    machine: Machine | None = None,
-    engine: str | Engine = "auto",
+    machine: Given | None = None,
+    engine: str | Engine = AUTO,
     dtype: str | None = None,
     max_steps: int | None = MAX_STEPS,
     left_boundary: str | None = None,
     keep_rows: bool = True,
     checkpoint: str | Path | None = None,
-    checkpoint_every: float = 60.0,
+    checkpoint_every: float = EVERY,
     resume: str | Path | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -206,131 +130,69 @@ def check(
     """Run a decoder and compare every position's x, q, b, m, h, a and y with the reference simulator's.
 
     Args:
-        subject: a decoder, or a machine (or what `load` takes), which is compiled first.
+        subject: see `Subject.of`; a machine is compiled first.
         word: the input; by default the machine's own.
-        machine: what to compare a decoder with; by default the machine stored with it.
+        machine: what to compare with, in any form of a subject; by default the machine stored with the weights.
+        left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
         keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
-        engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out: see `run`.
+        engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, progress: see `run`.
 
     Raises:
         CompileError: if no machine is stored with a decoder and none is given.
         InputError: if `word` is not over the input alphabet.
         EngineError, OutputError, CheckpointError: see `run`.
+        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    from tm2tfr.transformer.weights import Decoder
+    from tm2tfr.runs.run import carried_out
 
-    if isinstance(subject, Decoder):
-        decoder, machine = subject, machine or machine_of(subject)
-    else:
-        machine = as_machine(subject)
-        decoder = compile(machine, left_boundary=left_boundary)
-    order = _Order(
-        decoder=decoder,
-        word=default_input(machine) if word is None else word,
-        machine=machine,
+    found = recompiled(subject, left_boundary)
+    judge = found if machine is None else Subject.of(machine)
+    options = RunOptions(
+        engine=engine,
+        dtype=dtype,
+        max_steps=max_steps,
         keep_rows=keep_rows,
-        checkpoint=_path(checkpoint),
-        every=checkpoint_every,
-        resume=_path(resume),
-        out=_path(out),
+        checkpoint=path(checkpoint, "checkpoint"),
+        checkpoint_every=checkpoint_every,
+        resume=path(resume, "resume"),
+        out=path(out, "out"),
         progress=progress,
     )
-    return order.carried_out(engine, dtype, max_steps)
+    right = judge.right
+    return carried_out(found.decoder, judge.word(word), right, options)
 
 
-def _path(name: str | Path | None) -> Path | None:
-    return None if name is None else Path(name)
+def activations(
+    subject: Given, word: str | None, position: int, *, engine: str | Engine = "exact", dtype: str | None = None
+) -> dict[str, Vector]:
+    """Return the chapter's activation vectors A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at a position of a run.
 
+    >>> import tm2tfr
+    >>> tm2tfr.activations("chapter", "11", 2)["A(1)"]["e_x"]
+    'BOS'
 
-@dataclass(frozen=True, kw_only=True)
-class _Order:
-    """A requested run: the decoder, what it is compared with, and the files that are read and written."""
+    Args:
+        subject, word: see `run`.
+        position: counted from 0, the first of the prompt.
+        engine, dtype: see `run`; ``auto`` is dense.
 
-    decoder: Decoder
-    word: str
-    machine: Machine | None
-    keep_rows: bool
-    checkpoint: Path | None
-    every: float
-    resume: Path | None
-    out: Path | None
-    progress: Progress | None
+    Raises:
+        EngineError: if the run ends before `position`; see also `run`.
+    """
+    from tm2tfr.runs.choose import to_watch
+    from tm2tfr.runs.options import check_engine, is_count
+    from tm2tfr.trace.activations import activations as vectors
 
-    def carried_out(self, engine: str | Engine, dtype: str | None, max_steps: int | None) -> Trace:
-        """Choose the engine and run."""
-        from tm2tfr.engines.fast import available
-
-        if not isinstance(engine, str):
-            return self.by(engine, max_steps)
-        if engine != "auto":
-            return self.by(engine_named(engine, dtype), max_steps)
-        small = engine_named("dense" if dtype != "rational" else "exact", dtype)
-        if self.decoder.soft or dtype not in (None, "float64") or not available():
-            return self.by(small, max_steps)
-        if not any((self.checkpoint, self.resume, self.out)):
-            if max_steps is not None and max_steps <= AUTO_STEPS:
-                return self.by(small, max_steps)
-            first = self.by(small, AUTO_STEPS)
-            if first.answer != "limit" or first.divergence is not None:
-                return first
-        return self.by(engine_named("fast"), max_steps)
-
-    def by(self, engine: Engine, max_steps: int | None) -> Trace:
-        """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row."""
-        from tm2tfr.engines.fast import MISSING, OTHERWISE, available
-
-        saved = self.checkpoint is not None or self.resume is not None
-        if not available() and (saved or engine.name == "fast"):
-            without = f"a checkpoint needs the fast engine, and {MISSING.removesuffix(OTHERWISE)}"
-            raise EngineError(without if saved else MISSING)
-        if engine.name == "fast" and (saved or self.out is not None or not self.keep_rows):
-            return self._in_blocks(max_steps)
-        if saved:
-            what = f"a checkpoint needs the fast engine, not {engine.name}"
-            raise EngineError(f"{what}: use --engine fast")
-        return self._by_row(engine, max_steps)
-
-    def _in_blocks(self, max_steps: int | None) -> Trace:
-        from tm2tfr.runs.recording import carry_out
-
-        return carry_out(
-            self.decoder,
-            self.word,
-            machine=self.machine,
-            max_steps=max_steps,
-            checkpoint=self.checkpoint,
-            every=self.every,
-            resume=self.resume,
-            out=self.out,
-            progress=self.progress,
+    check_engine(engine, dtype)
+    if not is_count(position):
+        raise EngineError(
+            f"a position is a whole number from 0 on, not {position!r}: use for example 0, the first of the prompt"
         )
-
-    def _by_row(self, engine: Engine, max_steps: int | None) -> Trace:
-        from tm2tfr.trace import check as plain
-
-        options: dict[str, Any] = {"engine": engine, "max_steps": max_steps}
-        options |= {"keep_rows": self.keep_rows, "progress": self.progress}
-        with ExitStack() as stack:
-            writer = None
-            if self.out is not None:
-                from tm2tfr.tables.stream import open_rows
-
-                if self.machine is not None:
-                    self.machine.check_input(self.word)
-                writer = stack.enter_context(open_rows(self.out))
-                options["sink"] = writer.write
-            if self.machine is None:
-                trace = plain.run(self.decoder, self.word, **options)
-            else:
-                trace = plain.check(self.decoder, self.word, machine=self.machine, **options)
-            if writer is not None:
-                writer.expect(trace.agreed)
-            return trace
+    found = Subject.of(subject)
+    return vectors(found.decoder, found.word(word), position, engine=to_watch(engine, dtype))
 
 
-def certify(
-    subject: Decoder | Machine | str | Path, *, machine: Machine | None = None, left_boundary: str | None = None
-) -> Proof:
+def certify(subject: Given, *, machine: Given | None = None, left_boundary: str | None = None) -> Proof:
     """Prove that weights simulate a machine for every input, and up to which length each engine's rounding allows it.
 
     >>> import tm2tfr
@@ -343,36 +205,25 @@ def certify(
 
     Raises:
         CompileError: if no machine is stored with a decoder and none is given.
+        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
     from tm2tfr.certificate import prove
-    from tm2tfr.transformer.weights import Decoder
 
-    if isinstance(subject, Decoder):
-        return prove(subject, machine or machine_of(subject))
-    loaded = as_machine(subject)
-    return prove(compile(loaded, left_boundary=left_boundary), loaded)
+    found = recompiled(subject, left_boundary)
+    right = found.right if machine is None else Subject.of(machine).right
+    return prove(found.decoder, right)
 
 
-def machine_of(decoder: Decoder) -> Machine:
-    """Return the machine that a decoder was compiled from, as stored in its provenance.
+def machine_of(subject: Given) -> Machine:
+    """Return the machine of a subject: of a decoder, the one that it was compiled from, as stored in its provenance.
 
     Raises:
         CompileError: if no machine is stored.
         SpecError: if what is stored is not a machine.
     """
-    text = provenance.source(decoder.provenance)
-    if not text:
-        raise CompileError("no machine to compare with is stored with these weights: name one, or run them without a check")
-    return Machine.from_yaml(text, file=provenance.name(decoder.provenance, "<provenance>"))
+    return Subject.of(subject).right
 
 
-def default_input(machine: Machine) -> str:
-    """Return the word that `machine` is run on when none is given: its own, its first example's, or the empty word."""
-    if machine.input is not None:
-        return machine.input
-    return machine.examples[0].input if machine.examples else ""
-
-
-def as_machine(machine: Machine | str | Path) -> Machine:
-    """Return `machine`, or the one that `load` finds."""
-    return machine if isinstance(machine, Machine) else load(machine)
+def default_input(subject: Given) -> str:
+    """Return the input of a subject when none is given: the machine's own, its first example's, or the empty word."""
+    return Subject.of(subject).word(None)

@@ -27,14 +27,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
-from tm2tfr.certificate.cases import Number, rational
 from tm2tfr.certificate.domain import HV, MV, Domain, V
 from tm2tfr.certificate.feed_forward import power_of_two
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.witness import latest_witness, lookup_witness
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import counted
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, Number, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 

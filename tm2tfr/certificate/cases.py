@@ -14,17 +14,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, Number, rational
 from tm2tfr.transformer.weights import FeedForward
 
-Number = int | Fraction
 Sparse = Mapping[int, Number]
 """The coordinates of a vector that are not 0."""
-
-
-def rational(value: float) -> Number:
-    """Return the exact value of a float, as an int if it is an integer."""
-    return int(value) if value.is_integer() else Fraction(value)
 
 
 def columns(matrix: Matrix) -> dict[int, list[tuple[int, Number]]]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tm2tfr.certificate.cases import Number, columns, rational
+from tm2tfr.certificate.cases import columns
 from tm2tfr.certificate.domain import Domain
 from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.compiler.turing.layout import FEATURES
 from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, parsed
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, Number, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -96,12 +96,11 @@ def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
             return
     bias, read = _biases(decoder.unembedding_bias), columns(matrix)
     ranked = sorted(range(len(decoder.vocabulary)), key=lambda n: bias.get(n, 0), reverse=True)
-    number = {token: n for n, token in enumerate(decoder.vocabulary)}
     for answer in domain.answers:
         touched = {n: bias.get(n, 0) + w for n, w in read.get(layout.index(at("e_y", answer)), ())}
-        untouched = next((n for n in ranked if n not in touched and n != number[answer]), None)
+        untouched = next((n for n in ranked if n not in touched and n != decoder.numbers[answer]), None)
         logits = touched if untouched is None else {**touched, untouched: bias.get(untouched, 0)}
-        own = logits.pop(number[answer], bias.get(number[answer], 0))
+        own = logits.pop(decoder.numbers[answer], bias.get(decoder.numbers[answer], 0))
         rival = max(logits, key=lambda n: logits[n], default=None)
         if rival is not None and logits[rival] >= own:
             other = f"that of {decoder.vocabulary[rival]} is {nearest(logits[rival]):g}"

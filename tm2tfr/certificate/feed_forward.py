@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tm2tfr.certificate.cases import Case, Miss, Neurons, Number, Woken, rational
+from tm2tfr.certificate.cases import Case, Miss, Neurons, Woken
 from tm2tfr.certificate.domain import HV, MV, Domain, Line, Named, Question, V
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
+from tm2tfr.transformer.matrix import Number, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
 

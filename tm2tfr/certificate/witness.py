@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, product
 
-from tm2tfr.certificate.cases import Number, rational
 from tm2tfr.certificate.domain import HV, MV, Domain, V
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, Number, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 

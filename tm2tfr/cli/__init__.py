@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from tm2tfr._version import __version__
-from tm2tfr.cli import completion, console, datasets, exploring, exports, machines, pages, proofs, runs
+from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
+from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
@@ -75,4 +76,4 @@ app = pages.Group(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(console.guarded(app, list(sys.argv[1:] if arguments is None else arguments)))
+    sys.exit(guarded(app, list(sys.argv[1:] if arguments is None else arguments)))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.console import shown
+from tm2tfr.cli.wording import shown
 from tm2tfr.errors import counted, visible
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ def _example(example: Example, width: int) -> str:
 
 def _commands(argument: str, machine: Machine) -> Iterator[str]:
     """Yield commands to paste."""
-    from tm2tfr.api.runs import default_input
+    from tm2tfr.api.subject import own_input
 
-    first = next((example.input for example in machine.examples if example.input), default_input(machine))
+    first = next((example.input for example in machine.examples if example.input), own_input(machine))
     yield _command("trace", argument, "--input", first)
     yield _command("check", argument)
     yield _command("graph", argument, "-o", f"{machine.name}.svg")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from tm2tfr.choices import LEFT_BOUNDARIES
 from tm2tfr.cli import options
 from tm2tfr.cli.arguments import SPEC
 from tm2tfr.cli.pages import command
@@ -21,7 +21,7 @@ scheduler = options.option(
 )
 engine = options.choice(
     "--engine",
-    of=options.ENGINES,
+    of=options.ENGINE_WORDS,
     default="auto",
     panel=options.RUN,
     help="The engine that runs the weights. Default: auto (fast if Numba is installed, otherwise dense).",
@@ -43,9 +43,10 @@ def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None,
     from tm2tfr.api.datasets import make_dataset
     from tm2tfr.dataset.report import dataset_report
 
-    chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine, "resume": resume}
     with counting("resume it with --resume") as progress:
-        found = make_dataset(spec, output, progress=progress, **chosen)
+        found = make_dataset(
+            spec, output, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress
+        )
     click.echo(dataset_report(found))
     raise click.exceptions.Exit(1 if found.failure else 0)
 
@@ -58,7 +59,7 @@ def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None,
 @engine
 @options.choice(
     "--left-boundary",
-    of=options.BOUNDARIES,
+    of=LEFT_BOUNDARIES,
     panel=options.CONSTRUCTION,
     help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.",
 )
@@ -74,8 +75,15 @@ def sweep(
     from tm2tfr.api.datasets import sweep
     from tm2tfr.dataset.report import sweep_report
 
-    chosen: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "engine": engine}
     with counting() as progress:
-        found = sweep(spec, progress=progress, max_steps=max_steps, left_boundary=left_boundary, **chosen)
+        found = sweep(
+            spec,
+            workers=workers,
+            scheduler=scheduler,
+            engine=engine,
+            max_steps=max_steps,
+            left_boundary=left_boundary,
+            progress=progress,
+        )
     click.echo(sweep_report(found))
     raise click.exceptions.Exit(1 if found.failure else 0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from tm2tfr.cli import colour, console, options
+from tm2tfr.choices import LEFT_BOUNDARIES
+from tm2tfr.cli import colour, options, wording
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import showing
+from tm2tfr.cli.subject import subject
 
 
 @command(summary="Watch the transformer compute, in the browser", example="tm2tfr explore palindromes --input abba --open")
@@ -18,7 +19,7 @@ from tm2tfr.cli.progress import showing
 @options.file("--output", "-o", default="run.html", help="The .html file to write. Default: run.html.")
 @options.flag("--open", "show", help="Open it in the browser.")
 @options.choice(
-    "--compare", of=options.BOUNDARIES, help="Show a second run next to the first, with this left boundary: 'chapter'."
+    "--compare", of=LEFT_BOUNDARIES, help="Show a second run next to the first, with this left boundary: 'chapter'."
 )
 @options.max_steps()
 @options.dtype
@@ -37,20 +38,16 @@ def explore(
     from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="pages", endings=[".html", ".htm"])
-    subject = console.subject(machine, left_boundary)
-    from tm2tfr.api.exchange import explore
+    found = subject(machine, left_boundary)
+    from tm2tfr.api.pages import explore
 
-    recompiled = subject.machine if compare is not None and not console.is_weights(machine) else None
-    chosen: dict[str, Any] = {"dtype": dtype, "left_boundary": recompiled and left_boundary, "compare": compare}
-    with showing(max_steps) as progress:
-        page = explore(
-            recompiled or subject.decoder, word, machine=subject.machine, max_steps=max_steps, progress=progress, **chosen
-        )
+    with showing(max_steps) as shown:
+        page = explore(found, word, dtype=dtype, max_steps=max_steps, compare=compare, progress=shown.progress)
     page.save(output)
     for name, trace in zip((left_boundary or "repaired", compare), page.traces, strict=False):
         if compare is not None:
             click.echo(f"left boundary: {name}")
-        click.echo(colour.judged(console.verdict(trace, subject)))
+        click.echo(colour.judged(wording.verdict(trace, found)))
     click.echo(f"wrote {output}", err=True)
     if show:
         click.launch(str(output))

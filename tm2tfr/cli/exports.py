@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
-from tm2tfr.cli import console, options
+from tm2tfr.choices import DTYPES, TARGETS
+from tm2tfr.cli import options
 from tm2tfr.cli.arguments import FILE, MACHINE
 from tm2tfr.cli.pages import command
+from tm2tfr.cli.subject import subject
 
 
 @command(
@@ -17,10 +19,10 @@ from tm2tfr.cli.pages import command
 )
 @options.subject
 @options.file("--output", "-o", metavar="DIR", required=True, help="The directory to create.")
-@options.choice("--to", of=options.EXPORT_TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
+@options.choice("--to", of=TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
 @options.count("--positions", least=1, help="The longest run. Default: 1,024, or fewer if the dtype requires it.")
 @options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
-@options.choice("--dtype", of=options.DTYPES, default="float64", help="The type of the model's numbers. Default: float64.")
+@options.choice("--dtype", of=DTYPES, default="float64", help="The type of the model's numbers. Default: float64.")
 @options.flag("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
 @options.option(
     "--verify/--no-verify",
@@ -44,19 +46,18 @@ def export(
     from tm2tfr.targets.common.directory import NAMES
 
     check_folder(output, reading=[machine], ours=[NAMES])
-    subject = console.subject(machine, left_boundary)
-    from tm2tfr.api.exchange import export_to
+    found = subject(machine, left_boundary)
+    from tm2tfr.api.targets import export_to
 
     report = export_to(
         to,
-        subject.decoder,
+        found,
         output,
-        machine=subject.machine,
         positions=positions,
         max_head=max_head,
         dtype=dtype,
         verify=verify,
-        **({"stock": True} if stock else {}),
+        stock=stock,
     )
     click.echo(str(report))
 
@@ -71,8 +72,8 @@ def export(
 @options.word
 def verify_checkpoint(folder: Path, machine: str | None, word: str | None) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
-    from tm2tfr.api.exchange import verify_checkpoint
+    from tm2tfr.api.targets import verify_checkpoint
 
-    verdict = verify_checkpoint(folder, machine=machine and console.loaded(machine), word=word)
+    verdict = verify_checkpoint(folder, machine=machine and subject(machine), word=word)
     click.echo(str(verdict))
     raise click.exceptions.Exit(0 if verdict.same else 1)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from tm2tfr.cli import console
-from tm2tfr.cli.options import MACHINE_HELP, REPORT_FORMATS, choice, machine, option, output
+from tm2tfr.cli.options import MACHINE_HELP, REPORTS, choice, machine, option, output
+from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
+from tm2tfr.cli.subject import loaded
 
 
 @command(summary="Draw a machine's state graph", example="tm2tfr graph palindromes -o palindromes.svg")
@@ -20,11 +21,11 @@ def graph(machine: str, output: Path | None) -> None:
     from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
-    loaded = console.loaded(machine)
+    found = loaded(machine)
     if output is None:
-        console.write(to_dot(loaded), None, machine)
+        write(to_dot(found), None, machine)
         return
-    save(loaded, output)
+    save(found, output)
     click.echo(f"wrote {output}", err=True)
 
 
@@ -53,15 +54,15 @@ def convert(machine: str, output: Path | None, to: str | None, format: str | Non
 
     target = to or (format_for(output) if output else "yaml")
     check_file(output, reading=[machine])
-    written = converted(console.loaded(machine, format), target)
+    written = converted(loaded(machine, format=format), target)
     for note in written.notes:
         click.echo(f"note: {note}", err=True)
-    console.write(written.text, output, machine)
+    write(written.text, output, machine)
 
 
 @command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")
 @machine("The machine to describe, a name or a file. Default: list all machines.", default=None)
-@choice("--format", of=REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per machine.")
+@choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object per machine.")
 def machines(machine: str | None, format: str) -> None:
     """List the shipped machines, or describe one: its states and rules, its examples, and commands to try."""
     from tm2tfr.cli import catalogue
@@ -69,6 +70,6 @@ def machines(machine: str | None, format: str) -> None:
     if machine is None:
         lines = catalogue.listed(as_json=format == "json")
     else:
-        lines = catalogue.described(machine, console.loaded(machine), as_json=format == "json")
+        lines = catalogue.described(machine, loaded(machine), as_json=format == "json")
     for line in lines:
-        console.tell(line, as_json=format == "json")
+        tell(line, as_json=format == "json")

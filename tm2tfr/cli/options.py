@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from tm2tfr.choices import AUTO, DTYPES, ENGINES, LEFT_BOUNDARIES, WEIGHTINGS
 from tm2tfr.cli.arguments import COUNT, FILE, MACHINE, ONE_OR_MORE, SECONDS, OneOf
 
-ENGINES = ("auto", "dense", "exact", "fast")
-CERTIFIED = ("dense", "fast", "exact")
-DTYPES = ("float64", "float32")
-BOUNDARIES = ("repaired", "chapter")
-ATTENTIONS = ("average-hard", "softmax")
-TABLE_FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
-EXPORT_TARGETS = ("gpt2", "lens", "torch", "onnx")
-REPORT_FORMATS = ("text", "json")
-SOFT_FORMATS = ("text", "csv", "json")
-
-MAX_STEPS = 10_000
-"""The default limit on the steps of a run."""
+ENGINE_WORDS = (AUTO, *ENGINES)
+REPORTS = ("text", "json")
+ALL = "all"
+"""The value of ``--explain`` when it is given without a layer."""
+MAX_STEPS, EVERY = 10_000, 60.0
+"""The defaults of a run: those of `tm2tfr.runs.options`, which ``--help`` does not import."""
 RUN, LONG_RUNS, CONSTRUCTION = "Running", "Long runs", "The construction"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
@@ -115,34 +112,14 @@ def max_steps(default: int = MAX_STEPS) -> Declared:
 subject = machine(f"{MACHINE_HELP}; also a .safetensors file of weights. Default: chapter.", default="chapter")
 word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
 output = file("--output", "-o", help="Write to this file instead of standard output.")
-rows = file(
-    "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file during the run."
-)
-engine = choice(
-    "--engine",
-    of=ENGINES,
-    default="auto",
-    panel=RUN,
-    help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
-)
-dtype = choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
-checkpoint = file("--checkpoint", panel=LONG_RUNS, help="Save the state of the run to this file regularly, and on Ctrl-C.")
-checkpoint_every = option(
-    "--checkpoint-every",
-    type=SECONDS,
-    default=60.0,
-    panel=LONG_RUNS,
-    help="The time between checkpoints. Default: 60.",
-)
-resume = file("--resume", panel=LONG_RUNS, help="Resume the run from this checkpoint.")
 left_boundary = choice(
     "--left-boundary",
-    of=BOUNDARIES,
+    of=LEFT_BOUNDARIES,
     panel=CONSTRUCTION,
     help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong.",
 )
 attention = choice(
-    "--attention", of=ATTENTIONS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
+    "--attention", of=WEIGHTINGS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
 )
 temperature = option(
     "--temperature",
@@ -150,3 +127,67 @@ temperature = option(
     panel=CONSTRUCTION,
     help="Softmax: divide queries by it, e.g. 0.001 or 2^-10. auto (default): by Theorem 26 for the run's length.",
 )
+
+# ── the options of a run, which a command gets as one value ─────────────────────────────────────────────────
+rows = file(
+    "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file during the run."
+)
+_engine = choice(
+    "--engine",
+    of=ENGINE_WORDS,
+    default=AUTO,
+    panel=RUN,
+    help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
+)
+dtype = choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
+_checkpoint = file("--checkpoint", panel=LONG_RUNS, help="Save the state of the run to this file regularly, and on Ctrl-C.")
+_checkpoint_every = option(
+    "--checkpoint-every",
+    type=SECONDS,
+    default=EVERY,
+    panel=LONG_RUNS,
+    help=f"The time between checkpoints. Default: {EVERY:g}.",
+)
+_resume = file("--resume", panel=LONG_RUNS, help="Resume the run from this checkpoint.")
+
+
+def run(*, recorded: bool = False, limit: Declared | None = None) -> Declared:
+    """Declare the options of a run; the command gets them as one `RunOptions`, called ``run``.
+
+    Args:
+        recorded: with those of a run that is recorded: checkpoints, and what `rows` declares, which the command adds.
+        limit: ``--max-steps``, if not as usual.
+    """
+
+    def declared(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def gathered(
+            *,
+            engine: str,
+            dtype: str | None,
+            max_steps: int | None,
+            checkpoint: Path | None = None,
+            checkpoint_every: float = EVERY,
+            resume: Path | None = None,
+            **others: Any,
+        ) -> Any:
+            from tm2tfr.runs.options import RunOptions
+
+            options = RunOptions(
+                engine=engine,
+                dtype=dtype,
+                max_steps=max_steps,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                resume=resume,
+                out=others.pop("output") if recorded else None,
+            )
+            return command(run=options, **others)
+
+        files = [_checkpoint, _checkpoint_every, _resume] if recorded else []
+        every = [limit or max_steps(), _engine, dtype, *files]
+        for each in reversed(every):
+            gathered = each(gathered)
+        return gathered
+
+    return declared

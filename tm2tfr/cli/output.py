@@ -11,7 +11,10 @@ import io
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+import click
 
 from tm2tfr.errors import OutputError, counted
 
@@ -69,6 +72,27 @@ def write_data(text: str) -> None:
     stream.flush()
     stream.buffer.write(data)
     stream.buffer.flush()
+
+
+def write(text: str, output: Path | None, argument: str) -> None:
+    """Write `text` to standard output, or to `output`: whole or not at all, and never over what `argument` names."""
+    if output is None:
+        write_data(text)
+        return
+    from tm2tfr.files import write_text
+    from tm2tfr.places import check_file
+
+    check_file(output, reading=[argument])
+    write_text(output, text)
+    click.echo(f"wrote {output}", err=True)
+
+
+def tell(line: str, *, as_json: bool) -> None:
+    """Print a line, for people or as data."""
+    if as_json:
+        write_data(f"{line}\n")
+    else:
+        click.echo(line)
 
 
 def full(error: BaseException) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.errors import Interrupted
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from rich.progress import Progress as Bar
 
     from tm2tfr.trace.check import Progress
@@ -20,9 +23,16 @@ WAITING = " (starting the fast engine; its first use compiles it)"
 """Shown while a run has not begun after a second."""
 
 
+class Shown(NamedTuple):
+    """What a run gets: `progress` shows how far it is, `stop` says whether it is to be saved and ended."""
+
+    progress: Progress
+    stop: Callable[[], bool]
+
+
 @contextmanager
-def showing(max_steps: int | None) -> Iterator[Progress]:
-    """Yield a callback that shows tokens, tokens per second and steps on a terminal, once a run takes a second.
+def showing(max_steps: int | None) -> Iterator[Shown]:
+    """Yield what shows tokens, tokens per second and steps on a terminal, once a run takes a second, and hears Ctrl-C.
 
     Raises:
         Interrupted: on Ctrl-C, saying how far the run got.
@@ -44,7 +54,8 @@ def showing(max_steps: int | None) -> Iterator[Progress]:
             bar.update(task, completed=positions, rate=(positions - first[0]) / passed, steps=steps, note="")
 
     try:
-        yield show
+        with hearing() as stop:
+            yield Shown(show, stop)
     except KeyboardInterrupt:
         positions, steps = standing
         raise Interrupted(f"interrupted at position {positions:,}, after {steps:,} steps") from None
@@ -53,6 +64,37 @@ def showing(max_steps: int | None) -> Iterator[Progress]:
         clock.join()
         if bar is not None:
             bar.stop()
+
+
+@contextmanager
+def hearing() -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether Ctrl-C (or SIGTERM) was heard, for a run that asks between two blocks.
+
+    A run that has never asked is interrupted at once, and so is one that hears it twice. Outside the main thread there
+    is no Ctrl-C, and nothing to hear.
+    """
+    asks = heard = False
+
+    def stop() -> bool:
+        nonlocal asks
+        asks = True
+        return heard
+
+    def hear(_number: int, _frame: FrameType | None) -> None:
+        nonlocal heard
+        if heard or not asks:
+            raise KeyboardInterrupt
+        heard = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

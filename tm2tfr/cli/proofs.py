@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from tm2tfr.cli import colour, console, options
-from tm2tfr.cli import softness as soft_console
+from tm2tfr.choices import CERTIFIED, DTYPES, SOFT_REPORTS
+from tm2tfr.cli import colour, options, softness
+from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
+from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
 
 
@@ -30,8 +31,8 @@ from tm2tfr.errors import UsageError
     help="Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are certified.",
 )
 @options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
-@options.choice("--engine", of=options.CERTIFIED, help="Default: all; dense with --max-steps or --max-positions.")
-@options.choice("--dtype", of=options.DTYPES, help="Default: all; float64 with --max-steps or --max-positions.")
+@options.choice("--engine", of=CERTIFIED, help="Default: all; dense with --max-steps or --max-positions.")
+@options.choice("--dtype", of=DTYPES, help="Default: all; float64 with --max-steps or --max-positions.")
 @options.file("--output", "-o", help="Write the result to this .json file.")
 @options.left_boundary
 def certify(
@@ -53,21 +54,18 @@ def certify(
     from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="certificates", endings=[".json"])
-    subject = console.subject(machine, left_boundary)
-    from tm2tfr.api.runs import default_input, machine_of
-    from tm2tfr.certificate import prove
+    found = subject(machine, left_boundary)
+    from tm2tfr.api.runs import certify
     from tm2tfr.certificate.report import Runs, report
 
-    simulated = subject.machine or machine_of(subject.decoder)
     runs = None
     if max_steps is not None:
-        runs = Runs(max_steps, len(default_input(simulated)) if input_length is None else input_length)
-    proof = prove(subject.decoder, simulated)
-    found = report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
-    click.echo(colour.judged(found.text()), nl=False)
+        runs = Runs(max_steps, len(found.word(None)) if input_length is None else input_length)
+    done = report(certify(found), engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
+    click.echo(colour.judged(done.text()), nl=False)
     if output is not None:
-        console.write(found.json(), output, subject.argument)
-    raise click.exceptions.Exit(0 if found.granted else 1)
+        write(done.json(), output, machine)
+    raise click.exceptions.Exit(0 if done.granted else 1)
 
 
 @command(summary="Measure the errors of a run under softmax", example="tm2tfr soften palindromes --input abba")
@@ -77,7 +75,7 @@ def certify(
     "--temperature", metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."
 )
 @options.flag("--all", "everything", help="Show every position, however many there are.")
-@options.choice("--format", of=options.SOFT_FORMATS, default="text", help="Tables for people, or every measurement.")
+@options.choice("--format", of=SOFT_REPORTS, default="text", help="Tables for people, or every measurement.")
 @options.output
 @options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
 @options.max_steps(200)
@@ -105,14 +103,13 @@ def soften(
         from tm2tfr.softness import plot as soft_plot
 
         soft_plot.checked(plot)
-    subject = console.subject(machine, left_boundary)
-    from tm2tfr.api.runs import measure_softness
+    measured = subject(machine, left_boundary)
+    from tm2tfr.api.softness import measure_softness
     from tm2tfr.softness.report import report
 
-    value = temperature if temperature in (None, soft_console.AUTO) else soft_console.parsed(temperature)
-    chosen: dict[str, Any] = {"machine": subject.machine, "temperature": value, "max_steps": max_steps}
-    found = measure_softness(subject.decoder, word, dtype=dtype, **chosen)
-    console.write(report(found, format, everything=everything), output, subject.argument)
+    value = softness.value(temperature)
+    found = measure_softness(measured, word, temperature=value, max_steps=max_steps, dtype=dtype)
+    write(report(found, format, everything=everything), output, machine)
     if plot is not None:
         soft_plot.plot(found, plot)
         click.echo(f"wrote {plot}", err=True)

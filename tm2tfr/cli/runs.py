@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from tm2tfr.cli import colour, console, options
-from tm2tfr.cli import softness as soft_console
+from tm2tfr.choices import TABLES
+from tm2tfr.cli import colour, options, softness, wording
+from tm2tfr.cli.cautions import warn_of_formulas
+from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
-from tm2tfr.cli.progress import showing
+from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
+from tm2tfr.cli.subject import runs as runs_of
 from tm2tfr.errors import OutputError
 
 if TYPE_CHECKING:
+    from tm2tfr.runs.options import RunOptions
     from tm2tfr.trace.check import Trace
 
 
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 @options.option(
     "--explain",
     is_flag=False,
-    flag_value=console.ALL,
+    flag_value=options.ALL,
     metavar="[LAYER]",
     help="Print the weights as text, by name: of all layers, or of one (number or name).",
 )
@@ -49,18 +54,18 @@ def compile(
     from tm2tfr.places import check_file
 
     check_file(output, reading=[machine], what="weights", endings=[".safetensors"])
-    subject = soft_console.compiled(console.subject(machine, left_boundary), attention, temperature, length)
+    found = softness.compiled(subject(machine, left_boundary), attention, temperature, length)
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
-        click.echo(listing(subject.decoder, None if explain == console.ALL else explain), nl=False)
+        click.echo(listing(found.decoder, None if explain == options.ALL else explain), nl=False)
     else:
-        click.echo(console.heading(subject))
-        click.echo(summary(subject.decoder), nl=False)
+        click.echo(wording.heading(found))
+        click.echo(summary(found.decoder), nl=False)
     if output is not None:
         from tm2tfr.transformer.storage import save
 
-        save(subject.decoder, output)
+        save(found.decoder, output)
         click.echo(f"\nwrote {output} ({output.stat().st_size:,} bytes)", err=explain is not None)
 
 
@@ -71,63 +76,47 @@ def compile(
 @options.flag("--all", "everything", help="Print every row, however many there are.")
 @options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
 @options.count("--at", help="Print the chapter's activation vectors at position N as well.")
-@options.max_steps()
-@options.engine
-@options.dtype
-@options.checkpoint
-@options.checkpoint_every
-@options.resume
+@options.run(recorded=True)
 @options.left_boundary
 @options.attention
 @options.temperature
 def trace(
     machine: str,
     word: str | None,
-    output: Path | None,
     everything: bool,
     quiet: bool,
     at: int | None,
-    max_steps: int,
-    engine: str,
-    dtype: str | None,
-    checkpoint: Path | None,
-    checkpoint_every: float,
-    resume: Path | None,
+    run: RunOptions,
     left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
 ) -> None:
     """Run a decoder, print the chapter's table, and check every cell against the simulator."""
-    recording = console.recording(machine, checkpoint, checkpoint_every, resume, output)
-    subject = console.subject(machine, left_boundary)
-    subject = soft_console.for_run(subject, attention, temperature, word, max_steps)
-    quiet = quiet or bool(recording)
-    traced = _traced(subject, word, max_steps, engine, dtype, keep_rows=not quiet, recording=recording)
+    check_places(machine, run)
+    found = softness.for_run(subject(machine, left_boundary), attention, temperature, word, run.max_steps)
+    quiet = quiet or run.recorded
+    done = traced(found, word, replace(run, keep_rows=not quiet))
     if quiet:
-        click.echo(console.input_line(traced))
+        click.echo(wording.input_line(done))
     else:
         from tm2tfr.tables.table import table
 
-        click.echo(colour.judged(table(traced, "text", elide=None if everything else 40)))
-    click.echo(colour.judged(console.verdict(traced, subject)))
-    if output is not None:
-        click.echo(f"wrote {output}", err=True)
-        console.warn_of_formulas(subject, output.suffix.lower()[1:])
+        click.echo(colour.judged(table(done, "text", elide=None if everything else 40)))
+    click.echo(colour.judged(wording.verdict(done, found)))
+    if run.out is not None:
+        click.echo(f"wrote {run.out}", err=True)
+        warn_of_formulas(found, run.out.suffix.lower()[1:])
     if at is not None:
-        click.echo("\n" + console.vectors(subject.decoder, traced.input, at, engine, dtype))
-    _exit(traced)
+        click.echo("\n" + wording.vectors(found, done.input, at, run))
+    _exit(done)
 
 
 @command(summary="Write the table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
 @options.subject
 @options.word
-@options.choice(
-    "--format", of=options.TABLE_FORMATS, help="Default: from the extension of the output file, otherwise text."
-)
+@options.choice("--format", of=TABLES, help="Default: from the extension of the output file, otherwise text.")
 @options.output
-@options.max_steps()
-@options.engine
-@options.dtype
+@options.run()
 @options.left_boundary
 @options.attention
 @options.temperature
@@ -136,9 +125,7 @@ def table(
     word: str | None,
     format: str | None,
     output: Path | None,
-    max_steps: int,
-    engine: str,
-    dtype: str | None,
+    run: RunOptions,
     left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
@@ -150,17 +137,17 @@ def table(
 
     named = format or (format_for(output) if output else "text")
     if named is None:
-        known = ", ".join(options.TABLE_FORMATS)
+        known = ", ".join(TABLES)
         raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
     check_file(output, reading=[machine])
-    subject = soft_console.for_run(console.subject(machine, left_boundary), attention, temperature, word, max_steps)
-    traced = _traced(subject, word, max_steps, engine, dtype)
-    text = table_of(traced, named)
-    console.write(colour.judged(text) if named == "text" and output is None else text, output, subject.argument)
-    console.warn_of_formulas(subject, named)
-    if traced.divergence is not None:
-        click.echo(f"the check failed: {traced.divergence}", err=True)
-    _exit(traced)
+    found = softness.for_run(subject(machine, left_boundary), attention, temperature, word, run.max_steps)
+    done = traced(found, word, run)
+    text = table_of(done, named)
+    write(colour.judged(text) if named == "text" and output is None else text, output, machine)
+    warn_of_formulas(found, named)
+    if done.divergence is not None:
+        click.echo(f"the check failed: {done.divergence}", err=True)
+    _exit(done)
 
 
 @command(summary="Compare decoder and simulator on a machine's examples", example="tm2tfr check palindromes --input abba")
@@ -174,58 +161,46 @@ def table(
     help="An input word; can be repeated. Default: the machine's examples.",
 )
 @options.rows
-@options.choice("--format", of=options.REPORT_FORMATS, default="text", help="Lines for people, or one JSON object per run.")
-@options.count("--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or the limit of an example.")
-@options.engine
-@options.dtype
-@options.checkpoint
-@options.checkpoint_every
-@options.resume
+@options.choice("--format", of=options.REPORTS, default="text", help="Lines for people, or one JSON object per run.")
+@options.run(
+    recorded=True,
+    limit=options.count(
+        "--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or the limit of an example."
+    ),
+)
 @options.left_boundary
 @options.attention
 @options.temperature
 def check(
     machine: str,
     words: tuple[str, ...],
-    output: Path | None,
     format: str,
-    max_steps: int | None,
-    engine: str,
-    dtype: str | None,
-    checkpoint: Path | None,
-    checkpoint_every: float,
-    resume: Path | None,
+    run: RunOptions,
     left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
 ) -> None:
     """Compare the decoder with the simulator at every position of every run."""
-    recording = console.recording(machine, checkpoint, checkpoint_every, resume, output)
-    subject = console.subject(machine, left_boundary)
+    check_places(machine, run)
+    found = subject(machine, left_boundary)
+    from tm2tfr.cli.report import Report
+
     as_json = format == "json"
-    report = console.Report(subject, as_json=as_json)
-    runs = console.runs(subject, words or None, max_steps)
-    console.refuse_several(recording, len(runs))
-    for example, judged in runs:
-        run = soft_console.for_run(subject, attention, temperature, example.input, example.max_steps)
-        held: dict[str, Any] = {"keep_rows": False, "checked": True, "recording": recording}
-        traced = _traced(run, example.input, example.max_steps, engine, dtype, **held)
-        line = report.line(traced, example, judged=judged)
-        console.tell(line if as_json else colour.judged(line), as_json=as_json)
-    if output is not None:
-        click.echo(f"wrote {output}", err=True)
-        console.warn_of_formulas(subject, output.suffix.lower()[1:])
+    report = Report(found, as_json=as_json)
+    every = runs_of(found, words or None, run.max_steps)
+    refuse_several(run, len(every))
+    for example, judged in every:
+        softened = softness.for_run(found, attention, temperature, example.input, example.max_steps)
+        limited = replace(run, max_steps=example.max_steps, keep_rows=False)
+        line = report.line(traced(softened, example.input, limited, checked=True), example, judged=judged)
+        tell(line if as_json else colour.judged(line), as_json=as_json)
+    if run.out is not None:
+        click.echo(f"wrote {run.out}", err=True)
+        warn_of_formulas(found, run.out.suffix.lower()[1:])
     if not as_json:
         click.echo(colour.judged(report.summary()))
     raise click.exceptions.Exit(0 if report.passed else 1)
 
 
-def _traced(
-    subject: console.Subject, word: str | None, max_steps: int | None, engine: str, dtype: str | None, **options: Any
-) -> Trace:
-    with showing(max_steps) as progress:
-        return console.traced(subject, word, max_steps, engine, dtype, progress=progress, **options)
-
-
-def _exit(traced: Trace) -> None:
-    raise click.exceptions.Exit(1 if traced.divergence is not None else 0)
+def _exit(done: Trace) -> None:
+    raise click.exceptions.Exit(1 if done.divergence is not None else 0)

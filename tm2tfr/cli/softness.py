@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError
 
 if TYPE_CHECKING:
-    from tm2tfr.cli.console import Subject
-
-AUTO = "auto"
+    from tm2tfr.api.subject import Subject
 
 
 def compiled(subject: Subject, attention: str | None, temperature: str | None, length: int | None) -> Subject:
@@ -22,7 +21,7 @@ def compiled(subject: Subject, attention: str | None, temperature: str | None, l
     """
     if length is not None and (attention != "softmax" or temperature not in (None, AUTO)):
         raise CompileError("--length only applies to --attention softmax with --temperature auto: omit it")
-    from tm2tfr.api.runs import SOFT_LENGTH
+    from tm2tfr.api.softness import SOFT_LENGTH
 
     return _softened(subject, attention, temperature, lambda: length or SOFT_LENGTH)
 
@@ -43,13 +42,21 @@ def _softened(subject: Subject, attention: str | None, temperature: str | None, 
         if temperature is not None:
             raise CompileError("--temperature only applies to softmax attention: add --attention softmax")
         if attention is not None and subject.decoder.soft:
-            raise CompileError(f"{subject.argument}: these weights already have softmax attention: omit --attention")
+            raise CompileError(f"{subject.name}: these weights already have softmax attention: omit --attention")
         return subject
-    from tm2tfr.api.runs import soften
+    from tm2tfr.api.softness import soften
 
-    if temperature is None or temperature == AUTO:
-        return replace(subject, decoder=soften(subject.decoder, length=length()))
-    return replace(subject, decoder=soften(subject.decoder, temperature=parsed(temperature)))
+    given = value(temperature)
+    if given is None or given == AUTO:
+        return replace(subject, weights=soften(subject, length=length()))
+    return replace(subject, weights=soften(subject, temperature=given))
+
+
+def value(temperature: str | None) -> float | Literal["auto"] | None:
+    """Return the value of ``--temperature``; see `parsed` for errors."""
+    if temperature is None:
+        return None
+    return AUTO if temperature == AUTO else parsed(temperature)
 
 
 def parsed(temperature: str) -> float:
@@ -65,10 +72,11 @@ def parsed(temperature: str) -> float:
 
 def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
     """Return the number of positions of the run on `word`: prompt, BOS, and one more than the machine's steps."""
-    from tm2tfr.api.runs import MAX_STEPS, default_input, simulate
+    from tm2tfr.api.runs import simulate
+    from tm2tfr.runs.options import MAX_STEPS
 
     limit = MAX_STEPS if max_steps is None else max_steps
+    given = subject.word(word)
     if subject.machine is None:
-        return len(word or "") + limit + 2
-    word = default_input(subject.machine) if word is None else word
-    return len(word) + simulate(subject.machine, word, max_steps=limit).steps + 2
+        return len(given) + limit + 2
+    return len(given) + simulate(subject.machine, given, max_steps=limit).steps + 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from click.exceptions import NoSuchOption
 
-from tm2tfr.cli import console
+from tm2tfr.cli.subject import names_machine
 from tm2tfr.errors import UsageError, did_you_mean
 
 
@@ -50,11 +50,11 @@ def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> 
 
 def _verb_for(name: str) -> str | None:
     """Return the command that was probably meant to run on `name`."""
-    from tm2tfr.machine.library import shelf
+    from tm2tfr.shelf import SPECS, shipped
 
-    if console.names_machine(name):
+    if names_machine(name):
         return "trace"
-    return "sweep" if name in shelf("specs") else None
+    return "sweep" if name in shipped(SPECS) else None
 
 
 def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:

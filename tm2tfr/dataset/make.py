@@ -15,13 +15,14 @@ from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.jobs import Job, jobs
 from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
 from tm2tfr.dataset.pool import Pool, pool
-from tm2tfr.dataset.runs import Failure, How, chosen, versions
+from tm2tfr.dataset.runs import Failure, How, versions
 from tm2tfr.dataset.shard import Done, Making, made
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
-from tm2tfr.files import WHY, write_bytes, write_text
+from tm2tfr.files import refusal, write_bytes, write_text
 from tm2tfr.machine.formats import native
+from tm2tfr.runs.choose import for_many_runs
 
 MACHINES = "machines.jsonl"
 CARD = "README.md"
@@ -71,7 +72,7 @@ def make(
         arrow_or_error()
     machines, every = _machines(spec), list(jobs(spec))
     making = Making(
-        How(chosen(engine), spec.max_steps),
+        How(for_many_runs(engine), spec.max_steps),
         spec.forms,
         spec.keep_unfinished,
         Splitting(spec.seed, spec.split_by, spec.splits),
@@ -165,5 +166,4 @@ def _blamed(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
-        raise OutputError(f"{folder}: {what.format(folder=folder.parent)}: {remedy}") from error
+        raise refusal(folder, error, folder.parent) from error

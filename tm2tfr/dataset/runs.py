@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 from tm2tfr._version import __version__
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.fast import MISSING, Fast, available
-from tm2tfr.errors import EngineError
+from tm2tfr.engines.fast import Fast
 from tm2tfr.machine.simulator import result
 from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import RowBlock
@@ -100,24 +98,7 @@ class Runs:
     def _plain(self, word: str) -> tuple[Trace, Codes]:
         named = engine_named(self._how.engine)
         found = check(self.decoder, word, machine=self.machine, engine=named, max_steps=self._how.max_steps, keep_rows=True)
-        numbers = _numbers(self.vocabulary)
-        return found, np.array([numbers[row.y] for row in found.rows], dtype=np.int32)
-
-
-@lru_cache(16)
-def _numbers(vocabulary: Sequence[str]) -> dict[str, int]:
-    return {token: n for n, token in enumerate(vocabulary)}
-
-
-def chosen(engine: str) -> str:
-    """Return the engine that ``auto`` stands for here: fast if it is installed.
-
-    Raises:
-        EngineError: if fast is requested and Numba is not installed.
-    """
-    if engine == "fast" and not available():
-        raise EngineError(MISSING)
-    return ("fast" if available() else "dense") if engine == "auto" else engine
+        return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)
 
 
 @cache

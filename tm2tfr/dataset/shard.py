@@ -13,6 +13,7 @@ from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import Failure, How, Run, Runs, versions
 from tm2tfr.dataset.spec import Form, Splitting, fingerprint
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.engines.decode import prompted
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,11 @@ def made(job: Job, making: Making) -> Done:
             return done
         if runs is not at:
             at, key, numbers = runs, fingerprint(runs.machine), tokens.of(runs.vocabulary)
-            own = {token: n for n, token in enumerate(runs.vocabulary)}
         if run.trace.T is None and not making.keep_unfinished:
             done.left_out += 1
             continue
         split = making.splitting.of(key, word)
-        prompt = numbers[np.array([own[token] for token in (*word, runs.decoder.bos)])]
+        prompt = numbers[np.array(prompted(runs.decoder, word))]
         found[split] += examples(runs.machine.name, prompt, numbers[run.answers], run, making.forms)
     for split, some in found.items():
         for form in making.forms if some else ():

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from tm2tfr.dataset.jobs import groups, jobs
 from tm2tfr.dataset.make import Progress, refuse_other_versions
 from tm2tfr.dataset.pool import pool
-from tm2tfr.dataset.runs import Failure, How, chosen, versions
+from tm2tfr.dataset.runs import Failure, How, versions
 from tm2tfr.dataset.shard import swept
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.formats.bbchallenge import is_argument
+from tm2tfr.runs.choose import for_many_runs
 
 JOB = 1_000
 """The most runs in a job: few enough for progress to be shown soon."""
@@ -50,7 +51,7 @@ def sweep(
     Raises:
         DatasetError, EngineError, CompileError: as documented there.
     """
-    how = How(chosen(engine), spec.max_steps if max_steps is None else max_steps, left_boundary)
+    how = How(for_many_runs(engine), spec.max_steps if max_steps is None else max_steps, left_boundary)
     size = min(spec.shard_size, JOB)
     number = sum(1 for _ in jobs(spec, size))
     tally, own = Tally(), versions()

@@ -6,12 +6,11 @@ float64, searching where the others scan).
 
 from __future__ import annotations
 
+from tm2tfr.choices import ENGINES
 from tm2tfr.engines.decode import Engine, Session, Step, Watch, generate
 from tm2tfr.errors import EngineError, did_you_mean
 
 __all__ = ["ENGINES", "Engine", "Session", "Step", "Watch", "engine", "generate"]
-
-ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
 
 
 def engine(name: str = "dense", dtype: str | None = None) -> Engine:

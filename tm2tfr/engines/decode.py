@@ -68,6 +68,20 @@ class Step(NamedTuple):
     residual: Any
 
 
+def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
+    """Return the numbers of the tokens ``prompt · BOS``.
+
+    Raises:
+        EngineError: if the prompt contains something that is not in the vocabulary.
+    """
+    numbers = decoder.numbers
+    for i, token in enumerate(prompt):
+        if token not in numbers:
+            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
+            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
+    return [numbers[token] for token in (*prompt, decoder.bos)]
+
+
 def generate(
     decoder: Decoder, prompt: Sequence[str], *, engine: Engine, max_positions: int | None = None
 ) -> Iterator[Step]:
@@ -78,13 +92,8 @@ def generate(
     Raises:
         EngineError: if the prompt contains something that is not in the vocabulary.
     """
-    tokens, numbers = decoder.vocabulary, {token: n for n, token in enumerate(decoder.vocabulary)}
-    for i, token in enumerate(prompt):
-        if token not in numbers:
-            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: use {', '.join(tokens[:8])}, …")
-    stop = {numbers[token] for token in decoder.stop}
-    given = [numbers[token] for token in (*prompt, decoder.bos)]
+    tokens, given = decoder.vocabulary, prompted(decoder, prompt)
+    stop = {decoder.numbers[token] for token in decoder.stop}
     session, position, answer = engine.start(decoder), 0, -1
     while max_positions is None or position < max_positions:
         fed = given[position] if position < len(given) else answer

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.choices import DTYPES, Float
 from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.overflow import check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.errors import EngineError
@@ -30,7 +31,6 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 Vector = NDArray[Any]
 Where = Callable[[], str]
 """Says what a layer is called."""
-Float = Literal["float64", "float32"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Dense:
     name: str = "dense"
 
     def __post_init__(self) -> None:
-        if self.dtype not in ("float64", "float32"):
+        if self.dtype not in DTYPES:
             raise EngineError(f"the dense engine computes in float64 or float32, not in {self.dtype!r}")
 
     def start(self, decoder: Decoder) -> DenseSession:
@@ -118,7 +118,7 @@ class _Head:
         self._head, self._where, self._soft = head, where, head.weighting == "softmax"
         self._careful = careful
         # A component that is 0 in every query or in every key adds 0 to every score: drop it.
-        both = np.intersect1d(head.query.rows, head.key.rows)
+        both = head.components
         self._query, self._key = (_Map(_selected(m, both), dtype) for m in (head.query, head.key))
         self._value, self._output = _Map(head.value, dtype), _Map(head.output, dtype)
         self._carried = np.zeros(head.value.shape[0], dtype=dtype)

@@ -9,11 +9,10 @@ from typing import Literal
 
 from tm2tfr.engines.decode import Watch
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, Number, rational
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Head
 
-Number = int | Fraction
 Row = list[tuple[int, Number]]
 """The non-zero entries of one row of a matrix: (column, value)."""
 
@@ -30,22 +29,12 @@ class Exact:
         return ExactSession(decoder)
 
 
-def rational(value: float) -> Number:
-    """Return the exact value of a float, as an int if it is an integer."""
-    exact = Fraction(value)
-    return exact.numerator if exact.denominator == 1 else exact
-
-
 def _rows(matrix: Matrix) -> list[Row]:
     return [[(c, rational(v)) for c, v in row.items()] for row in matrix.by_row()]
 
 
 def _columns(matrix: Matrix) -> list[Row]:
-    return _rows(_transposed(matrix))
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)
+    return _rows(matrix.transposed)
 
 
 def _some_rows(matrix: Matrix) -> dict[int, Row]:
@@ -74,7 +63,7 @@ class _Head:
                 raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
             raise EngineError(what)
         query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
-        output = _some_rows(_transposed(head.output))
+        output = _some_rows(head.output.transposed)
         # A component that is 0 in every query or every key adds 0 to every score; values that are not read add nothing.
         self._query, self._key = ([table[c] for c in query if c in key] for table in (query, key))
         self._value, self._output = ([table[c] for c in value if c in output] for table in (value, output))

@@ -83,13 +83,13 @@ def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
 
 def _unbounded(head: Head) -> Recognition:
     """Return a scan: every score must be computed to see whether it is finite."""
-    components = tuple(np.intersect1d(head.query.rows, head.key.rows).tolist())
+    components = tuple(head.components.tolist())
     return _scan(components, "its scores may get too large for floats")
 
 
 def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> Recognition:
     """Return the kind of `head`; classes: (width,) the sources of what it reads."""
-    components = tuple(np.intersect1d(head.query.rows, head.key.rows).tolist())
+    components = tuple(head.components.tolist())
     if not components:
         return Recognition("mean", "queries or keys are 0: all positions share the attention, so a running sum is kept")
     keys = rows_of(head.key)

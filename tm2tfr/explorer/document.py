@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any
 
+from tm2tfr.contract import shown
 from tm2tfr.explorer.columns import Columns
-from tm2tfr.explorer.record import PER_POSITION, Attended, Column, Recording
+from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.words import moves, score
 from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.machine.spec import Machine
-from tm2tfr.tables.sheet import plain, shower
-from tm2tfr.trace.check import Divergence
-from tm2tfr.trace.rows import Row
+from tm2tfr.tables.sheet import shower
+from tm2tfr.trace.check import Divergence, Trace
+from tm2tfr.trace.rows import AnyRow
 from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Head, Layer
@@ -27,7 +28,7 @@ Show = Callable[[str], str]
 def document(title: str, machine: Machine | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
     """Return the data of a page, and the buffer with its columns as base64."""
     columns = Columns()
-    show = shower([row for recording in recordings for row in recording.trace.rows])
+    show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": title,
         "machine": machine and _machine(machine, show, columns),
@@ -65,9 +66,12 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
     trace, decoder = recording.trace, recording.decoder
     texts: dict[str, int] = {}
 
-    def sheet(rows: Sequence[Row]) -> dict[str, Any]:
-        found = {c: columns.add(_interned([getattr(row, c) for row in rows], texts, show)) for c in "xqbay"}
-        return found | {c: columns.add([float(getattr(row, c)) for row in rows]) for c in "mh"}
+    def sheet(rows: Sequence[AnyRow]) -> dict[str, Any]:
+        cells = [(column, [row[n] for row in rows]) for n, column in enumerate(trace.columns)]
+        return {
+            column.name: columns.add([float(v) for v in found] if column.numeric else _interned(found, texts, show))
+            for column, found in cells[1:]
+        }
 
     summary = trace.as_dict()
     summary = {k: summary[k] for k in ("T", "agrees", "compared", "engine", "dtype")}
@@ -78,10 +82,14 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
         "input": "".join(map(show, trace.input)),
         "prompt": len(trace.input),
         "count": len(trace.rows),
+        "columns": [
+            {"name": c.name, "title": c.meaning, "number": c.numeric, "signed": c.signed} for c in trace.columns[1:]
+        ],
+        "tape": trace.has_tape,
         "rows": sheet(trace.rows),
         "expected": sheet(trace.expected) if trace.divergence else None,
         "checked": len(trace.expected),
-        "divergence": trace.divergence and _divergence(trace.divergence),
+        "divergence": trace.divergence and _divergence(trace, trace.divergence),
         "stop": [show(token) for token in decoder.stop],
         "layers": [
             _layer(recording, n, layer, heads, columns)
@@ -117,18 +125,18 @@ def _head(recording: Recording, head: Head, seen: Attended, columns: Columns) ->
     return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
 
 
-def _column(column: Column, columns: Columns) -> dict[str, Any]:
+def _column(column: Content, columns: Columns) -> dict[str, Any]:
     others = {i: [v if isfinite(v) else str(v).replace("inf", "Infinity") for v in row] for i, row in column.others.items()}
     return {"values": columns.add(column.values)} | ({"others": others} if others else {})
 
 
-def _divergence(found: Divergence) -> dict[str, Any]:
-    cause = found.cause
+def _divergence(trace: Trace, found: Divergence) -> dict[str, Any]:
+    cause, signed = found.cause, any(c.signed for c in trace.columns if c.name == found.column)
     return {
         "position": found.position,
         "column": found.column,
-        "expected": plain(found.column, found.expected),
-        "found": plain(found.column, found.found),
+        "expected": shown(found.expected, signed=signed),
+        "found": shown(found.found, signed=signed),
         "cause": str(cause).split("\n") if cause else [],
     }
 

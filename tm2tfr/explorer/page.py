@@ -70,7 +70,7 @@ def explorer(machine: Machine | None, recordings: Sequence[Recording]) -> Explor
 
 
 def _asset(name: str) -> str:
-    return files("tm2tfr.explorer").joinpath("assets", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _embedded(data: Any) -> str:

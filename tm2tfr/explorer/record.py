@@ -25,7 +25,7 @@ _MOST_SHARERS = 64
 
 
 @dataclass
-class Column:
+class Content:
     """The content of one subspace after one stage, one value per position.
 
     `values` are numbers; for a labelled subspace, 0 is the zero vector, k + 1 its k-th label, and -1 anything else, whose
@@ -35,9 +35,9 @@ class Column:
     values: NDArray[Any]
     others: dict[int, list[float]] = field(default_factory=dict)
 
-    def upto(self, count: int) -> Column:
+    def upto(self, count: int) -> Content:
         """Return the first `count` positions."""
-        return Column(self.values[:count], {i: row for i, row in self.others.items() if i < count})
+        return Content(self.values[:count], {i: row for i, row in self.others.items() if i < count})
 
 
 PER_POSITION = ("winner", "count", "score", "runner", "runner_score")
@@ -82,7 +82,7 @@ class Recording:
     decoder: Decoder
     trace: Trace
     heads: Sequence[Sequence[Attended]]
-    written: Sequence[dict[int, Column]]
+    written: Sequence[dict[int, Content]]
 
 
 def record(
@@ -117,9 +117,9 @@ class _Recorder:
         self._subspaces = decoder.layout.subspaces
         self._places = [decoder.layout[s.name] for s in self._subspaces]
         self._stages = 1 + 2 * len(decoder.layers)
-        self.heads = [[Attended(_uniform(head.query, head.key)) for head in layer.heads] for layer in decoder.layers]
+        self.heads = [[Attended(head.uniform) for head in layer.heads] for layer in decoder.layers]
         self._streams: list[Any] = []
-        self._blocks: list[list[dict[int, Column]]] = [[] for _ in range(self._stages)]
+        self._blocks: list[list[dict[int, Content]]] = [[] for _ in range(self._stages)]
         self._start = 0
 
     def stage(self, layer: int, part: str, residual: Any) -> None:
@@ -153,7 +153,7 @@ class _Recorder:
         heads = [[seen.upto(trace.tokens) for seen in layer] for layer in self.heads]
         return Recording(decoder, trace, heads, written)
 
-    def _finished(self) -> list[dict[int, Column]]:
+    def _finished(self) -> list[dict[int, Content]]:
         """Return the columns of each stage."""
         del self._streams[len(self._streams) - len(self._streams) % self._stages :]  # from a position that was refused
         if self._streams:
@@ -174,7 +174,7 @@ class _Recorder:
         self._streams.clear()
         before: NDArray[Any] | None = None
         for number in range(self._stages):
-            stream, found = block[:, number], dict[int, Column]()
+            stream, found = block[:, number], dict[int, Content]()
             for n, (subspace, place) in enumerate(zip(self._subspaces, self._places, strict=True)):
                 part = stream[:, place]
                 if before is None or not np.array_equal(part, before[:, place]):
@@ -184,26 +184,21 @@ class _Recorder:
         self._start += len(block)
 
 
-def _column(subspace: Subspace, part: NDArray[Any], start: int) -> Column:
+def _column(subspace: Subspace, part: NDArray[Any], start: int) -> Content:
     """part: (n_positions, width of the subspace), starting at position `start`."""
     if subspace.labels is None:
-        return Column(part[:, 0].copy())
+        return Content(part[:, 0].copy())
     if not subspace.labels:
-        return Column(np.zeros(len(part)))
+        return Content(np.zeros(len(part)))
     best, sizes = part.argmax(axis=1), np.abs(part).sum(axis=1)
     clean = (sizes == 1.0) & (part[np.arange(len(part)), best] == 1.0)
     values = np.where(clean, best + 1, np.where(sizes == 0.0, 0, -1))
-    return Column(values, {start + int(n): part[n].tolist() for n in np.flatnonzero(values == -1)})
+    return Content(values, {start + int(n): part[n].tolist() for n in np.flatnonzero(values == -1)})
 
 
-def _joined(columns: Sequence[Column]) -> Column:
+def _joined(columns: Sequence[Content]) -> Content:
     others = {i: row for column in columns for i, row in column.others.items()}
-    return Column(np.concatenate([column.values for column in columns]), others)
-
-
-def _uniform(query: Any, key: Any) -> bool:
-    """Return whether query and key have no component in common, so that every score is 0 whatever the stream contains."""
-    return not len(np.intersect1d(query.rows, key.rows))
+    return Content(np.concatenate([column.values for column in columns]), others)
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class Machine:
         if found:
             raise MachineError(self.name, found)
 
-    # ── construction ────────────────────────────────────────────────────────────────────────────────────
+    # ── doors to the formats, which build on this module: for users; tests/test_imports.py ──────────────
     @classmethod
     def from_yaml(cls, text: str, *, file: str = "<yaml>") -> Machine:
         """Read a machine from YAML `text`; `file` is its name in error messages.
@@ -168,7 +168,7 @@ class Machine:
         Raises:
             SpecError: with every error of the document.
         """
-        from tm2tfr.machine.formats import native  # noqa: PLC0415  (formats build machines: no cycle at import)
+        from tm2tfr.machine.formats import native  # noqa: PLC0415
 
         return native.read(text, file=file).machine
 

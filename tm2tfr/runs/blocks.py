@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.errors import EngineError
 from tm2tfr.machine.fast_simulator import Block, CompiledSimulation
 from tm2tfr.machine.simulator import Result
 from tm2tfr.machine.spec import Machine
+from tm2tfr.trace.columns import TURING
 from tm2tfr.trace.rows import Row, plain_number
 from tm2tfr.trace.truth import VERDICT_TOKENS, triple_token
+from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]
@@ -58,8 +61,19 @@ class Labels(NamedTuple):
     @classmethod
     def of(cls, decoder: Decoder) -> Labels:
         """Return the labels of a decoder's subspaces."""
-        subspaces = (decoder.layout.holder(name) for name in ("e_x", "e_q", "e_b", "e_a"))
-        return cls(*(subspace.labels or () for subspace in subspaces))
+        return cls(*(read_from(decoder, name).labels or () for name in cls._fields))
+
+
+def read_from(decoder: Decoder, column: str) -> Subspace:
+    """Return the subspace from which a column of the chapter's table is read.
+
+    Raises:
+        EngineError: if the decoder's stream does not have it.
+    """
+    found = next(c for c in TURING if c.name == column).read_from(decoder.layout)
+    if found is None:
+        raise EngineError(f"no subspace of these weights holds the table's column {column}: run them row by row")
+    return found
 
 
 class ReferenceBlocks:
@@ -88,7 +102,7 @@ class ReferenceBlocks:
         else:
             self.simulation = CompiledSimulation.restore(machine, saved, max_steps=max_steps)
         self._machine, self._nominal = machine, nominal
-        labels, tokens = Labels.of(decoder), {token: n for n, token in enumerate(decoder.vocabulary)}
+        labels, tokens = Labels.of(decoder), decoder.numbers
         self._state = _codes(machine.states, labels.q)
         self._written = _codes(machine.tape_alphabet, labels.b)
         self._read = _codes(machine.tape_alphabet, labels.a)

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.decode import observable
+from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.errors import EngineError, did_you_mean
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
+from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace, stop_divergence
 from tm2tfr.trace.ending import wrong_ending
@@ -58,7 +57,8 @@ class LongRun:
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
-        EngineError: if `word` is not over the vocabulary, or Numba is not installed.
+        EngineError: if `word` is not over the vocabulary, Numba is not installed, or the decoder's table is not the
+            chapter's.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class LongRun:
         """
         if self._reference is not None:
             self._reference.restart(word)
-        prompt = _prompt(self._decoder, word)
+        prompt = prompted(self._decoder, word)
         self._session.restart()
         self._session.prompt(prompt)
         self._begin(word)
@@ -249,8 +249,9 @@ class LongRun:
             token = self._decoder.vocabulary[chunk.answers[-1]]
         if position <= len(self._word):
             token = (*self._word, self._decoder.bos)[position]
-        answer = session.feed(self._decoder.vocabulary.index(token))
-        return Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+        answer = session.feed(self._decoder.numbers[token])
+        row: Row = Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+        return row
 
     def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:
         if not reference or self._machine is None or not known(self._decoder.layout):
@@ -264,32 +265,19 @@ class LongRun:
 
 def _session(decoder: Decoder, word: str) -> FastSession:
     """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
-    prompt = _prompt(decoder, word)
-    places = [_place(decoder, what) for what in ("e_q", "e_b", "e_a", "e_x")]
+    prompt = prompted(decoder, word)
+    places = [decoder.layout[read_from(decoder, column).name] for column in "qbax"]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
-    session = Fast().start(decoder, labels=kept, numbers=(_place(decoder, "m").start, _place(decoder, "h").start))
+    numbers = [decoder.layout[read_from(decoder, column).name].start for column in "mh"]
+    session = Fast().start(decoder, labels=kept, numbers=tuple(numbers))
     session.prompt(prompt)
     return session
 
 
-def _place(decoder: Decoder, what: str) -> slice:
-    return decoder.layout[decoder.layout.holder(what).name]
-
-
-def _prompt(decoder: Decoder, word: str) -> list[int]:
-    """Return the numbers of the tokens ``word · BOS``."""
-    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
-    for i, token in enumerate(word):
-        if token not in numbers:
-            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
-    return [numbers[token] for token in (*word, decoder.bos)]
-
-
 def _shows_its_token(decoder: Decoder) -> bool:
     """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
-    place = _place(decoder, "e_x")
+    place = decoder.layout[read_from(decoder, "x").name]
     embedding = decoder.token_embedding
     inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
     rows, columns, values = (a[inside] for a in (embedding.rows, embedding.columns, embedding.values))

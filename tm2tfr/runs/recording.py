@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 from typing import IO
 
 import numpy as np
@@ -22,47 +18,32 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.runs import saved as checkpoints
 from tm2tfr.runs.blocks import Labels, RowBlock, as_rows
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.saved import About
 from tm2tfr.tables.stream import Coded, Columns, RowWriter, open_rows
-from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
-EVERY = 60.0
-"""Seconds between two checkpoints."""
 
+def in_blocks(decoder: Decoder, word: str, machine: Machine | None, options: RunOptions) -> Trace:
+    """Run `decoder` on `word` with the fast engine, checked against `machine` if there is one, without keeping rows.
 
-def carry_out(
-    decoder: Decoder,
-    word: str,
-    *,
-    machine: Machine | None,
-    max_steps: int | None = None,
-    checkpoint: Path | None = None,
-    every: float = EVERY,
-    resume: Path | None = None,
-    out: Path | None = None,
-    progress: Progress | None = None,
-) -> Trace:
-    """Run `decoder` on `word` with the fast engine, checked against `machine` if there is one.
-
-    Args:
-        checkpoint: write the state of the run there at intervals of `every` seconds and on Ctrl-C.
-        resume: resume this checkpoint; without `checkpoint`, it is also the one that is written.
-        out: write the rows to this file, see `tm2tfr.tables.stream`.
+    Without `options.checkpoint`, the checkpoint that is resumed is also the one that is written.
 
     Raises:
-        Interrupted: on Ctrl-C.
-        CheckpointError: if `resume` is not a checkpoint of this run.
+        Interrupted: if `options.stop` asks for it; the run is saved first.
+        CheckpointError: if `options.resume` is not a checkpoint of this run.
         OutputError: if the rows or the checkpoint cannot be written.
         InputError, EngineError: see `LongRun`.
     """
-    _refuse_collisions(checkpoint, resume, out)
+    resume, out, max_steps = options.resume, options.out, options.max_steps
+    _refuse_collisions(options.checkpoint, resume, out)
     about, saved = About.of(decoder, machine, word), None
     rows: int | None = None
     if resume is not None:
         found, saved = checkpoints.load(resume)
         checkpoints.refuse_another_run(resume, found, about)
-        checkpoint, rows = checkpoint or resume, found.rows
+        rows = found.rows
         if rows is not None and out is None:
             what = f"{resume}: this run writes its rows to a file, {rows:,} of them so far"
             raise CheckpointError(f"{what}: add the same --output as before, or start again without it")
@@ -72,8 +53,7 @@ def carry_out(
         raise CheckpointError(f"{what}: use a larger --max-steps")
     with ExitStack() as stack:
         writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
-        recorder = _Recorder(run, decoder, about, writer, checkpoint, every)
-        recorder.go(progress)
+        _Recorder(run, decoder, about, writer, options).go()
         trace = run.trace(Fast())
         if writer is not None:
             writer.expect(trace.agreed)
@@ -126,36 +106,30 @@ def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path |
 class _Recorder:
     """The loop, and what is written in between."""
 
-    def __init__(
-        self,
-        run: LongRun,
-        decoder: Decoder,
-        about: About,
-        writer: RowWriter | None,
-        checkpoint: Path | None,
-        every: float,
-    ) -> None:
+    def __init__(self, run: LongRun, decoder: Decoder, about: About, writer: RowWriter | None, options: RunOptions) -> None:
         self._run, self._decoder, self._about = run, decoder, about
-        self._writer, self._checkpoint, self._every = writer, checkpoint, every
+        self._writer, self._options = writer, options
+        self._checkpoint = options.checkpoint or options.resume
 
-    def go(self, progress: Progress | None) -> None:
+    def go(self) -> None:
         """Run to the end."""
-        last = time.monotonic()
+        last, asked = time.monotonic(), self._options
         sink = None if self._writer is None else self._write
-        with _between_blocks() as asked:
-            while not self._run.done:
-                self._run.advance(sink)
-                if progress:
-                    standing = self._run.standing
-                    progress(standing.positions, standing.steps)
-                if asked:
-                    self.save()
-                    raise Interrupted(self.where())
-                if time.monotonic() - last >= self._every:
-                    self.save()
-                    last = time.monotonic()
-            if not self._run.diverged:
+        if asked.stop is not None:
+            asked.stop()  # from here on, the block at hand is finished first
+        while not self._run.done:
+            self._run.advance(sink)
+            if asked.progress:
+                standing = self._run.standing
+                asked.progress(standing.positions, standing.steps)
+            if asked.stop is not None and asked.stop():
                 self.save()
+                raise Interrupted(self.where())
+            if time.monotonic() - last >= asked.checkpoint_every:
+                self.save()
+                last = time.monotonic()
+        if not self._run.diverged:
+            self.save()
 
     def save(self) -> None:
         """Write the checkpoint, if one is wanted, with the rows so far safe on the disk."""
@@ -190,30 +164,6 @@ class _Recorder:
             self._writer.write_columns(_columns(block, labels, self._decoder.vocabulary))
         else:
             self._writer.write(as_rows(block, labels, self._decoder.vocabulary))
-
-
-@contextmanager
-def _between_blocks() -> Iterator[list[int]]:
-    """Yield a list that is not empty after Ctrl-C (or SIGTERM), so that the block is finished first; a second one raises.
-
-    Outside the main thread there is no Ctrl-C, and nothing to postpone.
-    """
-    asked: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-
-    def put_off(number: int, _: FrameType | None) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    before = {number: signal.signal(number, put_off) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Columns:

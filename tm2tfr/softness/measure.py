@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, Session
+from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.soft import (
     carried_factor,
@@ -31,7 +32,6 @@ from tm2tfr.transformer.soft import (
     lemma_33,
     norm,
     softened,
-    uniform,
 )
 from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
 
@@ -95,21 +95,6 @@ class Softness:
         return all(head.holds for head in self.heads)
 
 
-class _Seen:
-    """An observer of one position: the streams before each layer and after the last, and the scores."""
-
-    def __init__(self) -> None:
-        self.streams: list[Vector] = []
-        self.scores: dict[tuple[int, int], Vector] = {}
-
-    def stage(self, layer: int, part: str, residual: Any) -> None:
-        if part in ("embedding", "feed_forward"):
-            self.streams.append(np.asarray(residual, dtype=np.float64))
-
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        self.scores[layer, head] = np.asarray(scores, dtype=np.float64)
-
-
 def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engine: Engine) -> Softness:
     """Feed `tokens` to `decoder` and to the same decoder with softmax, and compare them at every position.
 
@@ -120,15 +105,14 @@ def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engi
     Raises:
         CompileError: if nothing is claimed about a head that is not uniform; for an invalid temperature.
     """
-    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
     hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
     layers = [_Layer(n, layer, temperature, engine.dtype) for n, layer in enumerate(decoder.layers)]
     heads: list[HeadError] = []
     after: list[LayerError] = []
     first_wrong = None
     for position, token in enumerate(tokens):
-        right, one = _watched(hard, numbers[token])
-        found, two = _watched(soft, numbers[token])
+        right, one = _watched(hard, decoder.numbers[token])
+        found, two = _watched(soft, decoder.numbers[token])
         if right != found and first_wrong is None:
             first_wrong = position
         for layer in layers:
@@ -144,8 +128,8 @@ def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engi
     )
 
 
-def _watched(session: Session, token: int) -> tuple[int, _Seen]:
-    seen = _Seen()
+def _watched(session: Session, token: int) -> tuple[int, Observation]:
+    seen = Observation()
     return session.feed(token, seen), seen
 
 
@@ -154,22 +138,23 @@ class _Layer:
 
     def __init__(self, number: int, layer: Layer, temperature: float, dtype: str) -> None:
         self._number, self._layer, self._temperature = number, layer, temperature
-        self._claims = [head.claim if uniform(head) else claimed(head) for head in layer.heads]
+        self._claims = [head.claim if head.uniform else claimed(head) for head in layer.heads]
         self._factor, self._carried = feed_forward_factor(layer.feed_forward), carried_factor(layer)
         self._reach = [_Reach(head) for head in layer.heads]
         self._eps = float(np.finfo(dtype).eps)
         self._before = 0.0
 
-    def heads(self, position: int, hard: _Seen, soft: _Seen) -> Iterator[HeadError]:
+    def heads(self, position: int, hard: Observation, soft: Observation) -> Iterator[HeadError]:
         """Yield the measurements of each head at the next position."""
         for k, (head, claim) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
-            yield self._head(position, head, claim, hard.scores[self._number, k], soft.scores[self._number, k])
+            scores = (np.asarray(seen.heads[self._number, k][0], dtype=np.float64) for seen in (hard, soft))
+            yield self._head(position, head, claim, *scores)
 
     def _head(self, position: int, head: Head, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
         named: dict[str, Any] = {"position": position, "layer": self._number + 1, "head": head.name}
         gap_claimed = claim.gap if claim is not None else None
-        if gap_claimed is None or uniform(head):
-            none = uniform(head) and gap_claimed is None
+        if gap_claimed is None or head.uniform:
+            none = head.uniform and gap_claimed is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
         n, best, tau = len(hard), int(hard.argmax()), self._temperature
         gap, due = gap_of(hard), gap_claimed / (position + 1)
@@ -195,15 +180,15 @@ class _Layer:
             lemma_7=steep,
         )
 
-    def layer(self, position: int, hard: _Seen, soft: _Seen, measured: Sequence[HeadError]) -> LayerError:
+    def layer(self, position: int, hard: Observation, soft: Observation, measured: Sequence[HeadError]) -> LayerError:
         """Return the measurements of the whole layer at that position."""
-        u, v = hard.streams[self._number], hard.streams[self._number + 1]
-        self._before = max(self._before, float(np.abs(u - soft.streams[self._number]).sum()))
+        (u, v), (soft_u, soft_v) = self._around(hard), self._around(soft)
+        self._before = max(self._before, float(np.abs(u - soft_u).sum()))
         before: float = self._before
         bound: float | None = (1 + self._carried) * before
         for head, reach, error in zip(self._layer.heads, self._reach, measured, strict=True):
             reach.see(u)
-            if uniform(head):
+            if head.uniform:
                 continue
             weights = 0.0
             if error.gap < inf:
@@ -219,9 +204,14 @@ class _Layer:
             layer=self._number + 1,
             name=self._layer.name,
             before=before,
-            after=float(np.abs(v - soft.streams[self._number + 1]).sum()),
+            after=float(np.abs(v - soft_v).sum()),
             lemma_25=None if bound is None else self._factor * bound,
         )
+
+    def _around(self, seen: Observation) -> tuple[Vector, Vector]:
+        """Return the stream before this layer and after it."""
+        before, after = (np.asarray(x, dtype=np.float64) for x in seen.streams[self._number : self._number + 2])
+        return before, after
 
 
 class _Reach:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.transformer.soft import softened
@@ -29,9 +30,8 @@ class Search:
     """
 
     def __init__(self, decoder: Decoder, tokens: Sequence[str], answers: Sequence[str], *, engine: Engine) -> None:
-        numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
         self._decoder, self._engine = decoder, engine
-        self._pairs = [(numbers[x], numbers[y]) for x, y in zip(tokens, answers, strict=True)]
+        self._pairs = [(decoder.numbers[x], decoder.numbers[y]) for x, y in zip(tokens, answers, strict=True)]
         self._known: dict[float, int] = {}
 
     def first_wrong(self, power: float) -> int:
@@ -88,6 +88,4 @@ def exponent(points: Sequence[tuple[int, float]]) -> float | None:
     if len({n for n, _ in points}) < 2:
         return None
     x, y = [math.log(n) for n, _ in points], [-math.log(tau) for _, tau in points]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    above = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return above / sum((a - mean_x) ** 2 for a in x)
+    return linear_regression(x, y).slope

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 
-from tm2tfr.tables.sheet import HEADER, MARK, Gap, Line, Stretch, lines, title
+from tm2tfr.tables.sheet import MARK, Gap, Line, Sheet, Stretch, title
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import COLUMNS
 
 MOST_ROWS, WINDOW = 40, 24
 """The most rows, and the most cells of the tape in one, that `summary` shows."""
@@ -31,14 +29,14 @@ def summary(trace: Trace) -> str:
         words.append(f"✓ {trace.compared:,} cells compared with the simulator, all agree")
     else:
         words.append("not compared with a simulator")
-    table = STYLE + html(lines(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""
+    table = STYLE + html(Sheet.of(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""
     return table + "".join(f"<p>{escape(line)}</p>\n" for line in words)
 
 
-def html(sheet: Iterable[Line | Gap], caption: str) -> str:
+def html(sheet: Sheet, caption: str) -> str:
     """Return the table; the head's cell is underlined, a wrong one reads ``found ≠ expected`` and is marked."""
-    header = "".join(f'<th scope="col">{c}</th>' for c in HEADER)
-    rows = "\n".join(f"    <tr{_row(line)}</tr>" for line in sheet)
+    header = "".join(f'<th scope="col">{escape(c)}</th>' for c in sheet.header)
+    rows = "\n".join(f"    <tr{_row(sheet, line)}</tr>" for line in sheet.lines)
     return f"""<table class="tm2tfr">
   <caption>{escape(caption)}</caption>
   <thead>
@@ -51,13 +49,13 @@ def html(sheet: Iterable[Line | Gap], caption: str) -> str:
 """
 
 
-def _row(line: Line | Gap) -> str:
+def _row(sheet: Sheet, line: Line | Gap) -> str:
     """Return the text between ``<tr`` and ``</tr>``."""
     if isinstance(line, Gap):
-        return f'><td colspan="{len(HEADER)}">{line}</td>'
-    first, *rest = (_cell(line, c) for c in COLUMNS)
+        return f'><td colspan="{len(sheet.header)}">{line}</td>'
+    first, *rest = sheet.with_tape([_cell(line, c.name) for c in sheet.columns], _tape(line.tape))
     opening = f' title="the first difference"><th scope="row">{MARK} ' if line.differs else '><th scope="row">'
-    return f"{opening}{first}</th>" + "".join(f"<td>{cell}</td>" for cell in (_tape(line.tape), *rest))
+    return f"{opening}{first}</th>" + "".join(f"<td>{cell}</td>" for cell in rest)
 
 
 def _cell(line: Line, column: str) -> str:

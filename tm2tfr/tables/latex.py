@@ -5,45 +5,32 @@ It compiles with pdfLaTeX whatever characters the symbols and states contain, se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from tm2tfr.compiler.turing.vocabulary import parsed
-from tm2tfr.tables.sheet import HEADER, NUMBERS, Gap, Line, Stretch
+from tm2tfr.tables.sheet import TAPE, Gap, Line, Sheet, Stretch
 from tm2tfr.text.tex import maths, text
-from tm2tfr.trace.rows import COLUMNS
 
-_HEADS = {
-    "i": "$i$",
-    "tape": "tape",
-    "x": "$x^{(i)}$",
-    "q": "$q^{(i)}$",
-    "b": "$b^{(i-1)}$",
-    "m": "$m^{(i-1)}$",
-    "h": "$h^{(i)}$",
-    "a": "$a^{(i)}$",
-    "y": "$y^{(i)}$",
-}
 _TOP = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
 
 
-def latex(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+def latex(sheet: Sheet, caption: str | None) -> str:
     """Return a ``tabular``, inside a ``table`` if there is a `caption`."""
-    columns = "".join("r" if c in NUMBERS else "l" for c in HEADER)
+    columns = "".join(sheet.with_tape(["r" if c.numeric else "l" for c in sheet.columns], "l"))
+    heads = sheet.with_tape([c.tex or text(c.name) for c in sheet.columns], TAPE)
     rows = [_TOP, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-    rows += [rf"{' & '.join(_HEADS[c] for c in HEADER)} \\", r"\midrule", *map(_row, sheet)]
+    rows += [rf"{' & '.join(heads)} \\", r"\midrule", *(_row(sheet, line) for line in sheet.lines)]
     rows += [r"\bottomrule", r"\end{tabular}"]
     if caption:
         rows[1:] = [r"\begin{table}", r"\centering", rf"\caption{{{text(caption)}}}", *rows[1:], r"\end{table}"]
     return "\n".join([*rows, ""])
 
 
-def _row(line: Line | Gap) -> str:
+def _row(sheet: Sheet, line: Line | Gap) -> str:
     if isinstance(line, Gap):
         count, plural = f"{line.rows:,}".replace(",", r"\,"), "s" if line.rows > 1 else ""
-        return rf"\multicolumn{{{len(HEADER)}}}{{l}}{{$\vdots$ ({count} row{plural})}} \\"
-    first, *rest = (_marked(line, c) for c in COLUMNS)
+        return rf"\multicolumn{{{len(sheet.header)}}}{{l}}{{$\vdots$ ({count} row{plural})}} \\"
+    first, *rest = (_marked(line, c.name) for c in sheet.columns)
     first = rf"$\triangleright$ {first}" if line.differs else first
-    return rf"{' & '.join([first, _tape(line.tape), *rest])} \\"
+    return rf"{' & '.join(sheet.with_tape([first, *rest], _tape(line.tape)))} \\"
 
 
 def _marked(line: Line, column: str) -> str:

@@ -1,22 +1,24 @@
 """A trace as the lines of a table: shared by the renderers for people.
 
-Beside the trace's own columns there is the tape before each step, as the chapter prints it. It is computed from
-the trace's rows alone: the prompt, and each symbol b^{(i-1)} that a token carries, written to cell h^{(i-1)}.
+Beside the trace's own columns, a run of a Turing machine has the tape before each step, as the chapter prints it. It is
+computed from the trace's rows alone: the prompt, and each symbol b^{(i-1)} that a token carries, written to cell h^{(i-1)}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 from tm2tfr.compiler.turing.vocabulary import parsed
+from tm2tfr.contract import Column, shown
 from tm2tfr.errors import visible
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import CHECKED, COLUMNS, Row
+from tm2tfr.trace.rows import AnyRow, Row
 
-HEADER = (COLUMNS[0], "tape", *COLUMNS[1:])
-NUMBERS = frozenset({"i", "m", "h"})
-BOTTOM, SPACE, MARK = "⊥", "␣", "▸"
+T = TypeVar("T")
+SPACE, MARK = "␣", "▸"
+TAPE = "tape"
+"""The heading of the tape."""
 
 _MARGIN = 3  # rows around the first difference, and cells around the head
 
@@ -54,6 +56,29 @@ class Gap(NamedTuple):
         return f"⋮ ({self.rows:,} row{'s' if self.rows > 1 else ''})".replace(",", " ")
 
 
+class Sheet(NamedTuple):
+    """A whole table: its columns, whether the tape stands after the first of them, and its lines."""
+
+    columns: tuple[Column, ...]
+    tape: bool
+    lines: Iterator[Line | Gap]
+
+    @classmethod
+    def of(cls, trace: Trace, *, window: int, elide: int | None = None) -> Self:
+        """Return the table of `trace`; see `lines`."""
+        return cls(trace.columns, trace.has_tape, lines(trace, window=window, elide=elide))
+
+    @property
+    def header(self) -> list[str]:
+        """The headings, as visible text."""
+        return self.with_tape([visible(column.name) for column in self.columns], TAPE)
+
+    def with_tape(self, cells: Sequence[T], tape: T) -> list[T]:
+        """Return the cells of a line, by column, with that of the tape where it belongs."""
+        first, *rest = cells
+        return [first, *([tape] if self.tape else []), *rest]
+
+
 def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Line | Gap]:
     """Yield the lines of the table of `trace`.
 
@@ -62,8 +87,10 @@ def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Li
         elide: show at most this many rows, always including those around the first difference.
     """
     differs = trace.divergence.position if trace.divergence else None
-    show, done = shower(trace.rows), 0
-    tapes = _tapes(trace.rows, len(trace.input), blank=trace.blank, window=window)
+    show, done = shower(trace.columns, trace.rows), 0
+    tapes: Iterator[Stretch | None] = (None for _ in trace.rows)
+    if trace.has_tape:
+        tapes = _tapes(trace.rows, len(trace.input), blank=trace.blank, window=window)
     keep = _kept(len(trace.rows), elide, differs)
     for n, (row, tape) in enumerate(zip(trace.rows, tapes, strict=True)):
         if n not in keep:
@@ -71,9 +98,9 @@ def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Li
         if n > done:
             yield Gap(n - done)
         yield Line(
-            cells={c: show(plain(c, v)) for c, v in zip(COLUMNS, row, strict=True)},
+            cells={c.name: show(c.text(v)) for c, v in zip(trace.columns, row, strict=True)},
             tape=tape and tape._replace(cells=[show(a) for a in tape.cells]),
-            wrong={c: show(plain(c, value)) for c, value in _wrong(trace, n).items()},
+            wrong={c.name: show(c.text(value)) for c, value in _wrong(trace, n).items()},
             differs=n == differs,
         )
         done = n + 1
@@ -88,24 +115,19 @@ def title(trace: Trace) -> str:
     return f"{visible(trace.machine)} on {visible(trace.input) or 'the empty word'}: {found}"
 
 
-def _wrong(trace: Trace, n: int) -> dict[str, Any]:
+def _wrong(trace: Trace, n: int) -> dict[Column, Any]:
     """Return the expected values of the wrong cells of a row; in a row after the simulator's last, the token is wrong."""
     row, expected = trace.rows[n], trace.expected
     if n >= len(expected):
-        return {"x": None} if expected else {}
-    return {c: want for c in CHECKED if (want := getattr(expected[n], c)) != getattr(row, c)}
+        return {trace.columns[1]: None} if expected else {}
+    cells = list(zip(trace.columns, expected[n], row, strict=True))
+    return {column: want for column, want, found in cells[1:] if want != found}
 
 
-def plain(column: str, value: Any) -> str:
-    """Return a cell as the chapter writes it: ⊥ for nothing, a move with its sign."""
-    if value is None:
-        return BOTTOM
-    return f"+{value}" if column == "m" and value > 0 else str(value)
-
-
-def shower(rows: Sequence[Row]) -> Callable[[str], str]:
+def shower(columns: Sequence[Column], rows: Sequence[AnyRow]) -> Callable[[str], str]:
     r"""Return the function that makes a cell visible: a space symbol is ``␣``, a line break ``\n``."""
-    taken = any(SPACE in f"{row.x}{row.b}{row.a}{row.y}" for row in rows)
+    texts = [n for n, column in enumerate(columns) if not column.numeric]
+    taken = any(SPACE in str(row[n]) for row in rows for n in texts)
     space = "' '" if taken else SPACE
 
     def show(text: str) -> str:
@@ -128,7 +150,7 @@ def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iter
     lowest, highest = min([0, *heads]), max([0, prompt - 1, *heads])
     size = min(window, highest - lowest + 1)
     margin, first = min(_MARGIN, (size - 1) // 2), lowest
-    written = {k: plain("x", row.x) for k, row in enumerate(rows[:prompt])}
+    written = {k: shown(row.x) for k, row in enumerate(rows[:prompt])}
     for n, row in enumerate(rows):
         if n <= prompt:
             yield None

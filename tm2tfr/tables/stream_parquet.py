@@ -1,7 +1,7 @@
 """Rows as Parquet, with PyArrow, which is optional.
 
-Text is dictionary-coded, nothing (⊥) is null; m and h are doubles, because a decoder that goes wrong may have 0.5
-there. A Parquet file is read from its end: disk space for that is reserved from the beginning.
+Text is dictionary-coded, nothing (⊥) is null; numbers are doubles, because a decoder that goes wrong may have 0.5
+where an integer should be. A Parquet file is read from its end: disk space for that is reserved from the beginning.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import errno
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import OutputError
-from tm2tfr.tables.stream import RowWriter
+from tm2tfr.contract import Column
+from tm2tfr.errors import OutputError, ShapeError
+from tm2tfr.extras import required
+from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns
-from tm2tfr.trace.rows import COLUMNS, Row
+from tm2tfr.trace.columns import TURING
+from tm2tfr.trace.rows import AnyRow
 
 GROUP = 2**17
 """The rows of a row group, which are kept in memory until it is written."""
@@ -29,25 +31,22 @@ _NO_RESERVING = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 class ParquetWriter(RowWriter):
     """Writes Parquet, one row group at a time. A file whose writer is killed, not aborted, cannot be read."""
 
-    def __init__(self, path: Path) -> None:
-        try:
-            pyarrow: Any = import_module("pyarrow")  # optional, and slow to load
-            import_module("pyarrow.parquet")
-        except ImportError as error:
-            what = f"{path}: Parquet needs PyArrow, which cannot be imported ({error})"
-            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or use .csv or .jsonl") from error
+    def __init__(self, path: Path, columns: tuple[Column, ...] = TURING) -> None:
+        need, modules = f"{path}: Parquet needs PyArrow", ("pyarrow", "pyarrow.parquet")
+        pyarrow: Any = required(need, modules, "parquet", otherwise="use .csv or .jsonl", error=OutputError)[0]
         super().__init__(path)
         self._arrow: Any = pyarrow
         text, numbers = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.float64()
-        kinds = {"i": pyarrow.int64(), "m": numbers, "h": numbers}
-        self._schema = pyarrow.schema([pyarrow.field(c, kinds.get(c, text)) for c in COLUMNS])
+        kinds = {"position": pyarrow.int64(), "number": numbers}
+        self._columns = columns
+        self._schema = pyarrow.schema([pyarrow.field(c.name, kinds.get(c.kind, text)) for c in columns])
         self._waiting: list[Any] = []
         self._reserved = self._groups = 0
         with self._writing():
             self._reserve(0)
             self._parquet: Any = pyarrow.parquet.ParquetWriter(self._file, self._schema, compression="zstd")
 
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[AnyRow]) -> None:
         for start in range(0, len(rows), GROUP):
             columns = zip(*rows[start : start + GROUP], strict=True)
             arrays = [self._array(field.type, column) for field, column in zip(self._schema, columns, strict=True)]
@@ -59,6 +58,8 @@ class ParquetWriter(RowWriter):
         return self._arrow.array([float(v) for v in values] if self._arrow.types.is_floating(kind) else values, kind)
 
     def _write_columns(self, columns: Columns) -> None:
+        if self._columns != TURING:
+            raise ShapeError("rows by column have those of the chapter's table: use write for other columns")
         for start in range(0, len(columns.i), GROUP):
             arrays = []
             each: Iterable[Any] = columns.part(start, start + GROUP)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract import Column, shown
 from tm2tfr.errors import ShapeError
-from tm2tfr.tables.sheet import plain
-from tm2tfr.trace.rows import COLUMNS, Row
+from tm2tfr.trace.columns import TURING
+from tm2tfr.trace.rows import COLUMNS, AnyRow
 
 _PAD = 0xFF  # no byte of UTF-8
 _BYTES = 2**22  # of one matrix of characters
@@ -35,7 +36,7 @@ class Coded(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Rows by column, for speed: i, m and h are (n,) arrays of integers; the others are text, (n,) codes."""
+    """Rows of the chapter's table by column, for speed: i, m and h are (n,) integers; the others are text, (n,) codes."""
 
     i: NDArray[Any]
     x: Coded
@@ -76,45 +77,56 @@ class Columns(NamedTuple):
 class Lines(NamedTuple):
     """A text format: the text above the rows, before each cell and after the last one; and how a cell is written."""
 
+    columns: tuple[Column, ...]
     header: str
-    before: Mapping[str, str]
+    before: tuple[str, ...]
+    """By column."""
     end: str
-    cell: Callable[[str, Any], str]
-    plus: frozenset[str]
-    """The columns whose numbers have a sign when they are positive."""
+    cell: Callable[[bool, Any], str]
+    plus: tuple[bool, ...]
+    """By column: whether its numbers have a sign when they are positive, which `cell` is given."""
     quotes: bool
     """Whether a line break within quotation marks is part of a cell."""
 
 
 @lru_cache(maxsize=2**14, typed=True)
-def _csv_cell(column: str, value: Any) -> str:
+def _csv_cell(signed: bool, value: Any) -> str:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow([plain(column, value), ""])  # alone, an empty cell has quotes
+    csv.writer(out, lineterminator="\n").writerow([shown(value, signed=signed), ""])  # alone, an empty cell has quotes
     return out.getvalue()[:-2]
 
 
 @lru_cache(maxsize=2**14, typed=True)
-def _json_cell(_: str, value: Any) -> str:
+def _json_cell(_: bool, value: Any) -> str:
     odd = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
     return json.dumps(str(value) if odd else value, ensure_ascii=False)
 
 
-CSV = Lines(
-    header=",".join(COLUMNS) + "\n",
-    before={c: "," if c != COLUMNS[0] else "" for c in COLUMNS},
-    end="\n",
-    cell=_csv_cell,
-    plus=frozenset("m"),
-    quotes=True,
-)
-JSONL = Lines(
-    header="",
-    before={c: f'{", " if c != COLUMNS[0] else "{"}"{c}": ' for c in COLUMNS},
-    end="}\n",
-    cell=_json_cell,
-    plus=frozenset(),
-    quotes=False,
-)
+def csv_lines(columns: tuple[Column, ...]) -> Lines:
+    """Return CSV for tables with these columns."""
+    return Lines(
+        columns=columns,
+        header=",".join(_csv_cell(False, c.name) for c in columns) + "\n",
+        before=("", *("," for _ in columns[1:])),
+        end="\n",
+        cell=_csv_cell,
+        plus=tuple(c.signed for c in columns),
+        quotes=True,
+    )
+
+
+def json_lines(columns: tuple[Column, ...]) -> Lines:
+    """Return JSON lines for tables with these columns."""
+    names = [json.dumps(c.name, ensure_ascii=False) for c in columns]
+    return Lines(
+        columns=columns,
+        header="",
+        before=tuple(f"{', ' if n else '{'}{name}: " for n, name in enumerate(names)),
+        end="}\n",
+        cell=_json_cell,
+        plus=tuple(False for _ in columns),
+        quotes=False,
+    )
 
 
 class TextEncoder:
@@ -122,44 +134,52 @@ class TextEncoder:
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
-        self._tables: dict[str, tuple[Sequence[str], int, NDArray[np.uint8]]] = {}
+        self._tables: dict[int, tuple[Sequence[str], int, NDArray[np.uint8]]] = {}
 
-    def rows(self, rows: Sequence[Row]) -> Iterator[tuple[int, bytes]]:
+    def rows(self, rows: Sequence[AnyRow]) -> Iterator[tuple[int, bytes]]:
         """Yield numbers of rows, and their bytes."""
-        first, *rest = (self._lines.before[c] for c in COLUMNS)
+        first, *before = self._lines.before
+        rest = list(zip(before, self._lines.plus[1:], strict=True))
         cell, end = self._lines.cell, self._lines.end
         for start in range(0, len(rows), _ROWS):
             some, text = rows[start : start + _ROWS], io.StringIO()
             for i, *cells in some:
                 text.write(f"{first}{i}")
-                for column, before, value in zip(COLUMNS[1:], rest, cells, strict=True):
-                    text.write(before)
-                    text.write(cell(column, value))
+                for (between, plus), value in zip(rest, cells, strict=True):
+                    text.write(between)
+                    text.write(cell(plus, value))
                 text.write(end)
             yield len(some), text.getvalue().encode()
 
     def columns(self, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Yield numbers of rows, and their bytes: a matrix of characters, one line per row, without its padding."""
-        tables = {c: self._table(c, v.labels) for c, v in zip(COLUMNS, columns, strict=True) if isinstance(v, Coded)}
+        """Yield numbers of rows, and their bytes: a matrix of characters, one line per row, without its padding.
+
+        Raises:
+            ShapeError: if the table is not the chapter's.
+        """
+        if self._lines.columns != TURING:
+            raise ShapeError("rows by column have those of the chapter's table: use write for other columns")
+        each: Iterable[Any] = columns
+        tables = {n: self._table(n, v.labels) for n, v in enumerate(each) if isinstance(v, Coded)}
         most = max(1, _BYTES // (sum(table.shape[1] for table in tables.values()) + 64))
         for start in range(0, len(columns.i), most):
             some: Iterable[Any] = columns.part(start, start + most)
             blocks = []
-            for c, value in zip(COLUMNS, some, strict=True):
+            for n, value in enumerate(some):
                 if isinstance(value, Coded):
-                    blocks.append(tables[c].take(value.codes, axis=0, mode="wrap"))  # -1: the last, for nothing
+                    blocks.append(tables[n].take(value.codes, axis=0, mode="wrap"))  # -1: the last, for nothing
                 else:
-                    blocks.append(_numbers(self._lines.before[c], value, plus=c in self._lines.plus))
+                    blocks.append(_numbers(self._lines.before[n], value, plus=self._lines.plus[n]))
             matrix = np.concatenate(blocks, axis=1)  # (n, characters)
             yield len(matrix), matrix[matrix != _PAD].tobytes()
 
-    def _table(self, column: str, labels: Sequence[str]) -> NDArray[np.uint8]:
+    def _table(self, column: int, labels: Sequence[str]) -> NDArray[np.uint8]:
         """Return the cells for each label and, last, for nothing: (n_labels + 1, characters)."""
         known = self._tables.get(column)
         if known is None or known[0] is not labels or known[1] != len(labels):
-            end = self._lines.end if column == COLUMNS[-1] else ""
-            before, cell = self._lines.before[column], self._lines.cell
-            cells = [f"{before}{cell(column, label)}{end}".encode() for label in (*labels, None)]
+            end = self._lines.end if column == len(self._lines.columns) - 1 else ""
+            before, cell, plus = self._lines.before[column], self._lines.cell, self._lines.plus[column]
+            cells = [f"{before}{cell(plus, label)}{end}".encode() for label in (*labels, None)]
             width = max(map(len, cells))
             padded = b"".join(text.ljust(width, bytes([_PAD])) for text in cells)
             known = labels, len(labels), np.frombuffer(padded, dtype=np.uint8).reshape(len(cells), width)

@@ -15,15 +15,14 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
-from tm2tfr.errors import OutputError, did_you_mean
+from tm2tfr.choices import TABLES as FORMATS
+from tm2tfr.errors import OutputError, did_you_mean, visible
 from tm2tfr.tables.html import html
 from tm2tfr.tables.latex import latex
-from tm2tfr.tables.sheet import HEADER, MARK, NUMBERS, Gap, Line, Stretch, lines, plain, title
+from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, title
 from tm2tfr.text.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import COLUMNS
 
-FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 TERMINAL_WINDOW, WINDOW = 24, 40
 """The most cells of the tape that a row shows, on a terminal (where a cell is two columns) and elsewhere."""
 
@@ -63,7 +62,7 @@ def table(trace: Trace, format: str, *, caption: str | None = None, elide: int |
     if format == "jsonl":
         return "".join(f"{row}\n" for row in _json_rows(trace))
     window = TERMINAL_WINDOW if format == "text" else WINDOW
-    sheet = lines(trace, window=window, elide=elide)
+    sheet = Sheet.of(trace, window=window, elide=elide)
     if format == "html":
         return html(sheet, caption or title(trace))
     if format == "latex":
@@ -88,21 +87,23 @@ def formulas(names: Iterable[str]) -> list[str]:
 def _csv(trace: Trace) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([plain(c, v) for c, v in zip(COLUMNS, row, strict=True)] for row in trace.rows)
+    writer.writerow([c.name for c in trace.columns])
+    writer.writerows([c.text(v) for c, v in zip(trace.columns, row, strict=True)] for row in trace.rows)
     return out.getvalue()
 
 
 def _json(trace: Trace) -> str:
     """Return the summary and the rows as one object, one row per line."""
-    whole = {**_jsonable(trace.as_dict()), "columns": COLUMNS, "rows": []}
+    whole = {**_jsonable(trace.as_dict()), "columns": [c.name for c in trace.columns], "rows": []}
     rows = ",\n    ".join(_json_rows(trace))
     text = json.dumps(whole, ensure_ascii=False, indent=2)
     return text.removesuffix("[]\n}") + (f"[\n    {rows}\n  ]\n}}\n" if rows else "[]\n}\n")
 
 
 def _json_rows(trace: Trace) -> Iterable[str]:
-    return (json.dumps(_jsonable(row._asdict()), ensure_ascii=False) for row in trace.rows)
+    names = [c.name for c in trace.columns]
+    each = (dict(zip(names, row, strict=True)) for row in trace.rows)
+    return (json.dumps(_jsonable(cells), ensure_ascii=False) for cells in each)
 
 
 def _jsonable(value: Any) -> Any:
@@ -116,20 +117,23 @@ def _jsonable(value: Any) -> Any:
 
 
 # ── for people ──────────────────────────────────────────────────────────────────────────────────────────────
-def _text(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+def _text(sheet: Sheet, caption: str | None) -> str:
     """Return columns aligned by the width of each character on a terminal."""
-    sheet = list(sheet)
-    room = any(isinstance(line, Line) and line.tape and line.tape.cut for line in sheet)
-    table = [line if isinstance(line, Gap) else _text_cells(line, room=room) for line in sheet]
-    rows = [dict(zip(HEADER, HEADER, strict=True)), *(row for row in table if not isinstance(row, Gap))]
-    widths = {c: max(_width(row[c]) for row in rows) for c in HEADER}
+    found = list(sheet.lines)
+    room = any(isinstance(line, Line) and line.tape and line.tape.cut for line in found)
+    table = [line if isinstance(line, Gap) else _text_cells(sheet, line, room=room) for line in found]
+    rows = [sheet.header, *(row for row in table if not isinstance(row, Gap))]
+    widths = [max(map(_width, cells)) for cells in zip(*rows, strict=True)]
+    right = sheet.with_tape([c.numeric for c in sheet.columns], False)
 
-    def aligned(row: dict[str, str]) -> str:
-        pads = {c: " " * (widths[c] - _width(row[c])) for c in HEADER}
-        cells = (pads[c] + row[c] if c in NUMBERS else row[c] + pads[c] for c in HEADER)
-        return "  ".join(cells).rstrip()
+    def aligned(row: list[str]) -> str:
+        padded = (
+            " " * (width - _width(cell)) + cell if number else cell + " " * (width - _width(cell))
+            for cell, width, number in zip(row, widths, right, strict=True)
+        )
+        return "  ".join(padded).rstrip()
 
-    rule = "─" * (sum(widths.values()) + 2 * (len(widths) - 1))
+    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
     body = (f"  {row}" if isinstance(row, Gap) else aligned(row) for row in table)
     return "\n".join([*([caption] if caption else []), aligned(rows[0]), rule, *body, ""])
 
@@ -143,10 +147,10 @@ def _width(text: str) -> int:
     return cell_len(text)
 
 
-def _text_cells(line: Line, *, room: bool) -> dict[str, str]:
-    found = {c: f"!{v}≠{line.wrong[c]}" if c in line.wrong else v for c, v in line.cells.items()}
+def _text_cells(sheet: Sheet, line: Line, *, room: bool) -> list[str]:
+    first, *rest = (f"!{v}≠{line.wrong[c]}" if c in line.wrong else v for c, v in line.cells.items())
     tape = "" if line.tape is None else _text_tape(line.tape, room=room)
-    return found | {"i": f"{MARK} {found['i']}" if line.differs else found["i"], "tape": tape}
+    return sheet.with_tape([f"{MARK} {first}" if line.differs else first, *rest], tape)
 
 
 def _text_tape(tape: Stretch, *, room: bool) -> str:
@@ -158,21 +162,24 @@ def _text_tape(tape: Stretch, *, room: bool) -> str:
     return (("…" if tape.cut else " ") if room else "") + cells
 
 
-def _markdown(sheet: Iterable[Line | Gap], caption: str | None) -> str:
+def _markdown(sheet: Sheet, caption: str | None) -> str:
     """Return a table in GitHub's Markdown."""
     above = [_marked_down(caption), ""] if caption else []
-    bars = ["---:" if c in NUMBERS else ":---" for c in HEADER]
-    return "\n".join(f"{line}" for line in (*above, _bars(HEADER), _bars(bars), *map(_markdown_row, sheet), ""))
+    header = sheet.with_tape([_marked_down(visible(c.name)) for c in sheet.columns], TAPE)
+    bars = sheet.with_tape(["---:" if c.numeric else ":---" for c in sheet.columns], ":---")
+    rows = (_markdown_row(sheet, line) for line in sheet.lines)
+    return "\n".join(f"{line}" for line in (*above, _bars(header), _bars(bars), *rows, ""))
 
 
-def _markdown_row(line: Line | Gap) -> str:
+def _markdown_row(sheet: Sheet, line: Line | Gap) -> str:
     if isinstance(line, Gap):
         sign, _, count = str(line).partition(" ")
-        return _bars([sign, count, *[""] * (len(HEADER) - 2)])
+        return _bars([sign, count, *[""] * (len(sheet.header) - 2)])
     cells = {c: _marked_down(v) for c, v in line.cells.items()}
     cells |= {c: f"**{cells[c]}≠{_marked_down(v)}**" for c, v in line.wrong.items()}
-    cells["i"] = f"{MARK} {cells['i']}" if line.differs else cells["i"]
-    return _bars([cells["i"], _markdown_tape(line.tape), *(cells[c] for c in COLUMNS[1:])])
+    first, *rest = cells.values()
+    first = f"{MARK} {first}" if line.differs else first
+    return _bars(sheet.with_tape([first, *rest], _markdown_tape(line.tape)))
 
 
 def _markdown_tape(tape: Stretch | None) -> str:

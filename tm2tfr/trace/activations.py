@@ -1,4 +1,4 @@
-"""The chapter's activation vectors A(0) … A(5) at a position, read off a run (Eqs. 8.4-8.19)."""
+"""Activation vectors at a position, read off a run: the chapter's A(0) … A(5) (Eqs. 8.4-8.19), or any decoder's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.engines.decode import Engine, generate, observable
+from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError, ShapeError, counted
-from tm2tfr.trace.cause import observe
+from tm2tfr.trace.columns import is_turing
 from tm2tfr.trace.rows import combination
 from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.residual import Subspace
@@ -20,6 +21,8 @@ Vector = Mapping[str, str | int | float | Fraction | None]
 
 def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
     """Return A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at `position` of the run on `word`.
+
+    Of a decoder that is not the chapter's, return the whole residual stream after the embedding and after each layer.
 
     Raises:
         EngineError: if the run ends before `position`.
@@ -38,6 +41,8 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
     seen = observe(decoder, tokens, engine=observable(engine))
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
     layout, found = decoder.layout, dict[str, Vector]()
+    if not is_turing(layout):
+        return _streams(decoder, stages)
     for vector, (stage, parts) in CHAPTER_VECTORS.items():
         if stage not in stages:
             there = counted(len(decoder.layers), "layer")
@@ -45,6 +50,18 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
         held, stream = {what: layout.holder(what) for what in parts}, stages[stage]
         found[vector] = {what: _value(subspace, stream[layout[subspace.name]]) for what, subspace in held.items()}
     return found
+
+
+def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], Any]) -> dict[str, Vector]:
+    """Return the whole stream after the embedding and after each layer, by the names of its subspaces."""
+    named = {"embedding": stages[-1, "embedding"]}
+    for n, layer in enumerate(decoder.layers):
+        named[f"{n + 1} {layer.name}".strip()] = stages[n, "feed_forward"]
+    layout = decoder.layout
+    return {
+        name: {subspace.name: _value(subspace, stream[layout[subspace.name]]) for subspace in layout.subspaces}
+        for name, stream in named.items()
+    }
 
 
 def _value(subspace: Subspace, coordinates: list[Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import visible
 from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
@@ -71,32 +72,6 @@ class Cause:
         return plain
 
 
-class Observation:
-    """A forward pass seen from the inside at one position; layers count from 0."""
-
-    def __init__(self) -> None:
-        self.stages: list[tuple[int, str, list[Any]]] = []
-        self.heads: dict[tuple[int, int], tuple[Sequence[Any], tuple[int, ...]]] = {}
-
-    def stage(self, layer: int, part: str, residual: Any) -> None:
-        """Record the residual stream after `part` of `layer`."""
-        self.stages.append((layer, part, list(residual)))
-
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        """Record a head's scores and the positions it attended to."""
-        self.heads[layer, head] = (scores, tuple(int(j) for j in attended))
-
-
-def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> Observation:
-    """Feed `tokens` to `decoder` and return the observations at the last of them."""
-    numbers = {token: n for n, token in enumerate(decoder.vocabulary)}
-    session, seen = engine.start(decoder), Observation()
-    for token in tokens[:-1]:
-        session.feed(numbers[token])
-    session.feed(numbers[tokens[-1]], seen)
-    return seen
-
-
 def find_cause(
     decoder: Decoder,
     specification: Specification,
@@ -115,7 +90,7 @@ def find_cause(
     for layer, part, residual in seen.stages:
         if (layer, part) == before:
             return None
-        wrong = _first_wrong(decoder, specification, position, (layer, part), residual, engine.dtype)
+        wrong = _first_wrong(decoder, specification, position, (layer, part), list(residual), engine.dtype)
         if wrong is not None:
             subspace, value = wrong
             finder = _Finder(decoder, specification, position, engine, seen)
@@ -199,7 +174,7 @@ class _Finder:
             return None
         attention = Attention(
             head=head.name,
-            attended=attended,
+            attended=tuple(map(int, attended)),
             expected=expected,
             score=nearest(scores[attended[0]]),
             expected_score=nearest(scores[expected[0]]),

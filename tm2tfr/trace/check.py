@@ -9,15 +9,17 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
+from tm2tfr.contract import Column
 from tm2tfr.engines.decode import Engine, observable
-from tm2tfr.errors import EngineError, visible
+from tm2tfr.errors import CompileError, EngineError, listing, visible
 from tm2tfr.machine.simulator import Result, Simulation
-from tm2tfr.machine.spec import Machine, Outcome
+from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
+from tm2tfr.trace.columns import TURING, columns_of, is_turing
 from tm2tfr.trace.ending import STOP, wrong_ending
-from tm2tfr.trace.rows import CHECKED, Row, rows
+from tm2tfr.trace.rows import CHECKED, AnyRow, Row, rows
 from tm2tfr.trace.specification import Specification, known
-from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows, result_fields
 from tm2tfr.transformer.provenance import name, option
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
@@ -26,7 +28,7 @@ Progress = Callable[[int, int], None]
 """Called from time to time with the number of positions done and of the machine's steps."""
 
 
-Sink = Callable[[Sequence[Row]], None]
+Sink = Callable[[Sequence[AnyRow]], None]
 """Takes rows as they come."""
 
 
@@ -69,8 +71,9 @@ class Trace:
         engine, dtype: those that ran the weights.
         rows: the decoder's rows, in order; empty if they were not kept.
         tokens: the number of positions processed.
-        answer: the decoder's verdict as an outcome; ``limit`` if it gave none.
-        T: the number of intermediate steps of Definition 8.1; None without a verdict.
+        answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
+            chapter's; ``limit`` if it gave none.
+        T: the number of intermediate steps of Definition 8.1; None if nothing ended the run.
         result: the simulator's result; None if the run was not checked.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
@@ -79,6 +82,7 @@ class Trace:
         soft, temperature: whether the attention is soft, and its temperature, if the weights record it.
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
+        columns: those of the table; every row has one entry for each.
     """
 
     machine: str
@@ -86,7 +90,7 @@ class Trace:
     engine: str
     dtype: str
     tokens: int
-    answer: Outcome
+    answer: str
     T: int | None
     result: Result | None
     compared: int
@@ -96,8 +100,9 @@ class Trace:
     soft: bool = False
     temperature: float | None = None
     blank: str = "_"
-    rows: tuple[Row, ...] = field(default=(), repr=False)
-    expected: tuple[Row, ...] = field(default=(), repr=False)
+    columns: tuple[Column, ...] = field(default=TURING, repr=False)
+    rows: tuple[Any, ...] = field(default=(), repr=False)
+    expected: tuple[Any, ...] = field(default=(), repr=False)
 
     @property
     def checked(self) -> bool:
@@ -108,6 +113,11 @@ class Trace:
     def agrees(self) -> bool:
         """Whether some cells were compared and all of them agree."""
         return self.result is not None and self.divergence is None and self.compared > 0
+
+    @property
+    def has_tape(self) -> bool:
+        """Whether the rows tell what is on a tape: those of the chapter's table do."""
+        return self.columns == TURING
 
     @property
     def agreed(self) -> int:
@@ -122,19 +132,23 @@ class Trace:
         return summary(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary of the run as plain data: outcome, steps, tape and ones are the simulator's."""
+        """Return the summary of the run as plain data.
+
+        The outcome and what else there is to say of the result are the simulator's. A run of anything but a Turing machine
+        has no steps, final tape or ones.
+        """
         truth = self.result
+        own = result_fields(truth) if self.has_tape else {}
         summary: dict[str, Any] = {
             "machine": self.machine,
             "input": self.input,
             "outcome": truth.outcome if truth else self.answer,
-            "steps": truth.steps if truth else None,
+            **{name: own.pop(name) for name in ("steps",) if name in own},
             "tokens": self.tokens,
             "T": self.T,
             "agrees": self.agrees if truth else None,
             "compared": self.compared,
-            "final_tape": truth.tape if truth else None,
-            "ones": truth.ones if truth else None,
+            **own,
             "engine": self.engine,
             "dtype": self.dtype,
         }
@@ -172,13 +186,15 @@ def check(
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
+        CompileError: if the decoder's stream has nothing to compare with the simulator's rows.
         EngineError: if the decoder's vocabulary lacks one of its symbols.
     """
+    comparable(decoder, machine)
     simulation = Simulation(machine, machine.check_input(word), max_steps=max_steps)
     nominal = option(decoder.provenance, "left_boundary") == "chapter"
     expected = reference_rows(machine, word, simulation, nominal=nominal)
     found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
-    pairs = _Pairs(found, expected, keep_rows=keep_rows)
+    pairs = _Pairs(found, expected, keep_rows=keep_rows, heads=True)
     _drain(pairs, len(word), progress, sink)
     divergence = None
     if pairs.differs is None or pairs.differs[1] is None:
@@ -187,6 +203,19 @@ def check(
         specify = partial(_reference, machine, word, max_steps, nominal)
         divergence = _divergence(decoder, machine, word, pairs.differs, specify, engine)
     return replace(_trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence), blank=machine.blank)
+
+
+def comparable(decoder: Decoder, machine: Machine) -> None:
+    """Check that a decoder's table has the columns of the simulator's.
+
+    Raises:
+        CompileError: if it does not.
+    """
+    lacking = [c.holds for c in TURING if c.holds and c.read_from(decoder.layout) is None]
+    if lacking:
+        why = f"no subspace of their residual stream holds {listing(lacking, most=3)}"
+        what = f"{visible(machine.name)}: these weights cannot be compared with a Turing machine, since {why}"
+        raise CompileError(f"{what}: run them without a check")
 
 
 def run(
@@ -205,14 +234,14 @@ def run(
         EngineError: if the decoder's vocabulary lacks one of the word's symbols.
     """
     found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
-    pairs = _Pairs(found, None, keep_rows=keep_rows)
+    pairs = _Pairs(found, None, keep_rows=keep_rows, heads=is_turing(decoder.layout))
     _drain(pairs, len(word), progress, sink)
     return _trace(decoder, word, engine, pairs, name(decoder.provenance), None, None)
 
 
 def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | None) -> None:
     """Go through the rows, reporting progress and passing rows that agree to `sink`."""
-    waiting: list[Row] = []
+    waiting: list[AnyRow] = []
     for n, row in enumerate(pairs):
         if progress and n % 64 == 63:
             progress(n + 1, max(0, n - prompt))
@@ -226,18 +255,18 @@ def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | N
 
 
 class _Pairs:
-    """Two streams of rows side by side, the decoder's and the simulator's."""
+    """Two streams of rows side by side, the decoder's and the simulator's; `heads`: whether they are the chapter's."""
 
-    def __init__(self, found: Iterator[Row], expected: Iterator[Row] | None, *, keep_rows: bool) -> None:
-        self._found, self._expected, self._keep = found, expected, keep_rows
-        self.kept: list[Row] = []
+    def __init__(self, found: Iterator[Any], expected: Iterator[Row] | None, *, keep_rows: bool, heads: bool) -> None:
+        self._found, self._expected, self._keep, self._heads = found, expected, keep_rows, heads
+        self.kept: list[Any] = []
         self.wanted: list[Row] = []
         self.tokens = self.compared = 0
-        self.last: Row | None = None
+        self.last: Any = None
         self.reach = 0
         self.differs: tuple[Row | None, Row | None] | None = None
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Any]:
         """Yield the decoder's rows: to the end of the simulator's if they agree, otherwise see `check`."""
         going = self._expected is not None
         while True:
@@ -253,8 +282,8 @@ class _Pairs:
                     self.differs = (want, row)
             if row is None:
                 return
-            self.last, self.tokens = row, row.i + 1
-            if self.differs is None and isinstance(row.h, int):
+            self.last, self.tokens = row, row[0] + 1
+            if self._heads and self.differs is None and isinstance(row.h, int):
                 self.reach = max(self.reach, abs(row.h))
             if self._keep:
                 self.kept.append(row)
@@ -262,7 +291,7 @@ class _Pairs:
             if self.differs is not None and not self._keep:
                 return
 
-    def _next(self) -> Row | None:
+    def _next(self) -> Any:
         """Return the decoder's next row; after a difference, a position that the engine refuses ends the run."""
         try:
             return next(self._found, None)
@@ -281,22 +310,25 @@ def _trace(
     truth: Result | None,
     gap: Divergence | None,
 ) -> Trace:
-    said = pairs.last.y if pairs.last and pairs.tokens > len(word) else ""  # an answer to the prompt does not end a run
-    answer = OUTCOME_OF_TOKEN.get(said, "limit")
+    said = pairs.last[-1] if pairs.last and pairs.tokens > len(word) else ""  # an answer to the prompt ends nothing
+    columns = columns_of(decoder.layout)
+    ends = OUTCOME_OF_TOKEN if columns == TURING else {token: token for token in decoder.stop}
+    answer = ends.get(said)
     return Trace(
         machine=name,
         input=word,
         engine=engine.name,
         dtype=engine.dtype,
         tokens=pairs.tokens,
-        answer=answer,
-        T=None if answer == "limit" else pairs.tokens - len(word) - 1,
+        answer="limit" if answer is None else answer,
+        T=None if answer is None else pairs.tokens - len(word) - 1,
         result=truth,
         compared=pairs.compared,
         divergence=gap,
         reach=pairs.reach,
         soft=decoder.soft,
         temperature=temperature_of(decoder),
+        columns=columns,
         rows=tuple(pairs.kept),
         expected=tuple(pairs.wanted),
     )

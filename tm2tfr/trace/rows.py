@@ -1,22 +1,30 @@
-"""A run of a decoder as rows of the chapter's table, read off the residual stream."""
+"""A run of a decoder as rows of its table, read off the residual stream: the chapter's, or whatever columns it has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import keyword
+import re
+import unicodedata
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract import Column, Kind
 from tm2tfr.engines.decode import Engine, Step, generate
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import EngineError
+from tm2tfr.trace.columns import TURING, columns_of
+from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 Number = int | float | Fraction
-COLUMNS = ("i", "x", "q", "b", "m", "h", "a", "y")
+COLUMNS = tuple(column.name for column in TURING)
 CHECKED = COLUMNS[1:]
 SOFT = 0.25
 """Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
@@ -25,7 +33,11 @@ _LARGEST_INTEGER = 2.0**53
 
 
 class Row(NamedTuple):
-    """One position: the values that the decoder had there. None is ⊥; a meaningless value is text in ⟨ ⟩."""
+    """One position of the chapter's table: the values that the decoder had there.
+
+    None is ⊥; a meaningless value is text in ⟨ ⟩. Rows with other columns are named tuples too, see `row_type`: the first
+    entry is the position i, the last one the token answered, y.
+    """
 
     i: int
     x: str | None
@@ -37,7 +49,50 @@ class Row(NamedTuple):
     y: str
 
 
-def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[Row]:
+AnyRow = tuple[Any, ...]
+"""A row of any table: one entry per column, in order."""
+
+
+@lru_cache(maxsize=64)
+def row_type(columns: tuple[Column, ...]) -> Callable[..., AnyRow]:
+    """Return the class of the rows with these columns: `Row`, or a named tuple with similar names that Python allows."""
+    if columns == TURING:
+        return Row
+    make: Any = namedtuple  # its fields are data, which no type checker can follow
+    made = make("Row", _fields([column.name for column in columns]))
+    made.__reduce__ = lambda row: (_remade, (columns, tuple(row)))  # a class without a module cannot be pickled by name
+    kind: Callable[..., AnyRow] = made
+    return kind
+
+
+def _remade(columns: tuple[Column, ...], cells: AnyRow) -> AnyRow:
+    return row_type(columns)(*cells)
+
+
+def _fields(names: Sequence[str]) -> list[str]:
+    """Return each name as an identifier; none occurs twice, and what is an identifier already stays as it is."""
+    found: list[str] = []
+    taken = {name for name in names if _is_field(name)}
+    for name in names:
+        field = name
+        if not _is_field(name):
+            plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "column"
+            plain = plain if _is_field(plain) else f"c_{plain}"
+            field, n = plain, 1
+            while field in taken:
+                n += 1
+                field = f"{plain}_{n}"
+            taken.add(field)
+        found.append(field)
+    return found
+
+
+def _is_field(name: str) -> bool:
+    plain = unicodedata.normalize("NFKC", name) == name  # Python itself takes ﬁ for fi
+    return plain and name.isidentifier() and not name.startswith("_") and not keyword.iskeyword(name)
+
+
+def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[Any]:
     """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
     Raises:
@@ -68,34 +123,40 @@ def _taken(steps: Iterator[Step], most: int) -> tuple[list[Step], EngineError | 
 
 
 class Readout:
-    """Reads x, q, b, m, h and a off residual streams, many positions at a time, by what the subspaces are claimed to hold.
+    """Reads the columns of a decoder's table off residual streams, many positions at a time.
 
     Under average-hard attention a value must be exactly a label or an integer to be read as one. Under softmax it is
-    rounded to the nearest one, if it is within `SOFT` of it; the answer y is a token, and never rounded.
+    rounded to the nearest one, if it is within `SOFT` of it; the token answered is never rounded.
     """
 
     def __init__(self, decoder: Decoder) -> None:
         self._layout, self._soft = decoder.layout, decoder.soft
+        self.columns = columns_of(decoder.layout)
+        self._row = row_type(self.columns)
+        self._read = [(column.kind, column.read_from(decoder.layout)) for column in self.columns]
 
-    def rows(self, steps: Sequence[Step]) -> list[Row]:
+    def rows(self, steps: Sequence[Step]) -> list[Any]:
         """Return the row of each step."""
         if not steps:
             return []
         stream = _as_floats([step.residual for step in steps])  # (n_steps, width)
-        columns = [self._labels(stream, name) for name in ("e_x", "e_q", "e_b")]
-        columns += [self._numbers(stream, name) for name in ("m", "h")]
-        columns += [self._labels(stream, "e_a")]
-        places = [step.position for step in steps]
-        outputs = [step.output for step in steps]
-        return [Row(*cells) for cells in zip(places, *columns, outputs, strict=True)]
+        cells = [self._cells(kind, read, steps, stream) for kind, read in self._read]
+        return [self._row(*each) for each in zip(*cells, strict=True)]
 
-    def row(self, position: int, token: str, output: str, residual: Any) -> Row:
+    def row(self, position: int, token: str, output: str, residual: Any) -> Any:
         """Return the row of one position."""
         return self.rows([Step(position, token, output, residual)])[0]
 
-    def _labels(self, stream: NDArray[Any], name: str) -> list[Any]:
+    def _cells(self, kind: Kind, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
+        """Return the cells of one column."""
+        if read is not None:
+            return self._labels(stream, read) if kind == "label" else self._numbers(stream, read)
+        if kind == "position":
+            return [step.position for step in steps]
+        return [step.token if kind == "fed" else step.output for step in steps]
+
+    def _labels(self, stream: NDArray[Any], subspace: Subspace) -> list[Any]:
         """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""
-        subspace = self._layout.holder(name)
         labels, block = subspace.labels or (), stream[:, self._layout[subspace.name]]
         if not labels:
             return [None] * len(stream)
@@ -110,8 +171,8 @@ class Readout:
             found[n] = combination(labels, block[n]) if sizes[n] else None
         return found
 
-    def _numbers(self, stream: NDArray[Any], name: str) -> list[Any]:
-        values = stream[:, self._layout[self._layout.holder(name).name]][:, 0]
+    def _numbers(self, stream: NDArray[Any], subspace: Subspace) -> list[Any]:
+        values = stream[:, self._layout[subspace.name]][:, 0]
         if self._soft:
             values = np.where(np.abs(values - np.rint(values)) <= SOFT, np.rint(values), values)
         return [plain_number(v) for v in values.tolist()]

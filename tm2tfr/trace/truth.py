@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
-from tm2tfr.machine.simulator import Configuration, Simulation
+from tm2tfr.machine.simulator import Configuration, Result, Simulation
 from tm2tfr.machine.spec import Machine, Outcome
 from tm2tfr.trace.rows import Row
 
@@ -52,6 +53,12 @@ def _step(machine: Machine, here: Configuration, after: Configuration, *, nomina
     verdict = machine.outcome_of(rule.state) if machine.decides else None
     token = VERDICT_TOKENS[verdict] if verdict else triple_token(rule.state, rule.write, move)
     return token, rule.write, move
+
+
+def result_fields(result: Result | None) -> dict[str, Any]:
+    """Return what there is to say of a result beside its outcome, as plain data; each is None if there is no result."""
+    names = {"steps": "steps", "final_tape": "tape", "ones": "ones"}
+    return {name: None if result is None else getattr(result, field) for name, field in names.items()}
 
 
 def triple_token(state: str, symbol: str, move: int) -> str:

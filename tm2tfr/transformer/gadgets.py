@@ -159,7 +159,7 @@ def head(
         query=stacked(layout, query),
         key=stacked(layout, key),
         value=stacked(layout, [read for read, _ in carries]),
-        output=_transposed(stacked(layout, [write for _, write in carries])),
+        output=stacked(layout, [write for _, write in carries]).transposed,
         claim=claim,
     )
 
@@ -171,7 +171,7 @@ def feed_forward(layout: Residual, units: Iterable[Unit]) -> FeedForward:
     return FeedForward(
         input=stacked(layout, [unit.reads for unit in units]),
         input_bias=Matrix.from_entries((len(units), 1), bias),
-        output=_transposed(stacked(layout, [unit.writes for unit in units])),
+        output=stacked(layout, [unit.writes for unit in units]).transposed,
         output_bias=Matrix.from_entries((layout.width, 1), {}),
         units=tuple(unit.name for unit in units),
     )
@@ -181,7 +181,3 @@ def stacked(layout: Residual, forms: Sequence[Linear]) -> Matrix:
     """Return the matrix with one linear form per row: (len(forms), width)."""
     entries = {(n, c): value for n, form in enumerate(forms) for c, value in layout.form(form).items()}
     return Matrix.from_entries((len(forms), layout.width), entries)
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)

@@ -8,7 +8,6 @@ from html import escape
 
 from tm2tfr.errors import ShapeError, did_you_mean, visible
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
@@ -43,10 +42,10 @@ def layer_number(decoder: Decoder, layer: str) -> int:
 
 def summary(decoder: Decoder) -> str:
     """Return what the decoder consists of: its layers with their equations, and the counts."""
-    lines = [visible(f"{n}  {part.name}: {part.meaning} [{part.source}]") for n, part in enumerate(decoder.layers, start=1)]
-    sizes = [_sizes(part) for part in decoder.layers]
-    rows = [f"   {text}" for text in sizes]
-    body = [line for pair in zip(lines, rows, strict=True) for line in pair]
+    body: list[str] = []
+    for n, part in enumerate(decoder.layers, start=1):
+        told = _sourced(": ".join(text for text in (part.name, part.meaning) if text), part.source)
+        body += [visible(f"{n}  {told}".rstrip()), f"   {_sizes(part) or 'nothing'}"]
     counts = {
         "layers": len(decoder.layers),
         "attention heads": decoder.heads,
@@ -85,13 +84,20 @@ def _sizes(layer: Layer) -> str:
     return "; ".join(parts)
 
 
+def _sourced(what: str, source: str) -> str:
+    """Return a text with its source in brackets, if it has one."""
+    return " ".join(text for text in (what, f"[{source}]" if source else "") if text)
+
+
 def _units(layer: FeedForward) -> str:
     count = len(layer.units)
     return f"{count} hidden unit{'s' if count != 1 else ''}"
 
 
 def _layer(layout: Residual, n: int, layer: Layer) -> list[str]:
-    lines = [f"layer {n}: {layer.name}", f"  {layer.meaning} [{layer.source}]"]
+    lines = [f"layer {n}: {layer.name}" if layer.name else f"layer {n}"]
+    if told := _sourced(layer.meaning, layer.source):
+        lines.append(f"  {told}")
     for head in layer.heads:
         lines += [f"  {line}" for line in _head(layout, head)]
     if layer.feed_forward:
@@ -100,13 +106,13 @@ def _layer(layout: Residual, n: int, layer: Layer) -> list[str]:
 
 
 def _head(layout: Residual, head: Head) -> Iterator[str]:
-    yield f"head {head.name!r} [{head.source}]: {head.mask}-masked, {head.weighting}"
+    yield f"{_sourced(f'head {head.name!r}', head.source)}: {head.mask}-masked, {head.weighting}"
     if not (head.query.nonzero or head.key.nonzero):
         yield "  query = key = 0 (uniform attention)"
     for name, matrix in (("query", head.query), ("key", head.key)):
         for k, row in enumerate(matrix.by_row()):
             yield f"  {name}[{k}] = {form(layout, row)}"
-    targets = _transposed(head.output).by_row()
+    targets = head.output.transposed.by_row()
     for k, row in enumerate(head.value.by_row()):
         yield f"  value[{k}] = {form(layout, row)} → {form(layout, targets[k])}"
 
@@ -114,18 +120,18 @@ def _head(layout: Residual, head: Head) -> Iterator[str]:
 def _feed_forward(layout: Residual, layer: FeedForward) -> Iterator[str]:
     yield f"feed-forward, {_units(layer)}"
     bias, reads = layer.input_bias.by_row(), layer.input.by_row()
-    writes = _transposed(layer.output).by_row()
+    writes = layer.output.transposed.by_row()
     for k, name in enumerate(layer.units):
         argument = form(layout, reads[k], constant=bias[k].get(0, 0.0))
-        yield f"  hidden[{k}] = ReLU({argument}) → {form(layout, writes[k])}  # {name}"
+        yield f"  hidden[{k}] = ReLU({argument}) → {form(layout, writes[k])}" + (f"  # {name}" if name else "")
     offset = {row: value for row, _, value in layer.output_bias.entries()}
     if offset:
         yield f"  bias → {form(layout, offset)}"
 
 
 def _embedding(decoder: Decoder) -> list[str]:
-    tokens = _transposed(decoder.token_embedding).by_row()
-    features = _transposed(decoder.position_embedding).by_row()
+    tokens = decoder.token_embedding.transposed.by_row()
+    features = decoder.position_embedding.transposed.by_row()
     lines = ["embedding"]
     lines += [f"  token {name} → {form(decoder.layout, tokens[k])}" for k, name in enumerate(decoder.vocabulary)]
     return lines + [f"  position {f} → {form(decoder.layout, features[k])}" for k, f in enumerate(decoder.features)]
@@ -158,7 +164,3 @@ def coefficient(value: float) -> str:
     """Return a weight as text: an integer or a fraction if it is a simple one, otherwise all its digits."""
     exact = Fraction(value)
     return str(exact) if exact.denominator <= 64 and abs(exact.numerator) < 10**6 else repr(value)
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)

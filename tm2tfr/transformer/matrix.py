@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from tm2tfr.errors import ShapeError
 
+Number = int | Fraction
+"""An exact number: an int where it is an integer."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def rational(value: float) -> Number:
+    """Return the exact value of a float, as an int if it is an integer."""
+    return int(value) if value.is_integer() else Fraction(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +83,11 @@ class Matrix:
     def nonzero(self) -> int:
         """The number of entries that are not 0."""
         return len(self.values)
+
+    @property
+    def transposed(self) -> Matrix:
+        """The matrix with rows and columns exchanged."""
+        return Matrix((self.shape[1], self.shape[0]), self.columns, self.rows, self.values)
 
     def dense(self, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return the matrix as a dense array: (rows, columns)."""

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from tm2tfr.errors import ShapeError, did_you_mean
 
+_Value = TypeVar("_Value")
 Linear = Mapping[str, float]
 """A linear form on the residual stream: direction -> coefficient, e.g. ``{"h/(i+1)": 2}``."""
 
@@ -123,6 +125,10 @@ class Residual:
     def form(self, linear: Linear) -> dict[int, float]:
         """Return a linear form in terms of coordinates instead of names."""
         return {self.index(name): value for name, value in linear.items()}
+
+    def named(self, coordinates: Mapping[int, _Value]) -> dict[str, _Value]:
+        """Return a linear form in terms of names instead of coordinates, such as a row of a matrix."""
+        return {self.directions[at]: value for at, value in coordinates.items()}
 
 
 def total(directions: Iterable[str]) -> dict[str, float]:

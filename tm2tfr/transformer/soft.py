@@ -71,18 +71,13 @@ def temperature_of(decoder: Decoder) -> float | None:
     return provenance.temperature(decoder.provenance) if decoder.soft else None
 
 
-def uniform(head: Head) -> bool:
-    """Return whether all scores of `head` are 0 by construction: no component is in both the query and the key."""
-    return not np.intersect1d(head.query.rows, head.key.rows).size
-
-
 def smallest_gap(decoder: Decoder, n: int) -> float:
     """Return γ(n), the smallest gap claimed for any head at any of `n` positions; at most 1.
 
     Raises:
         CompileError: if nothing is claimed about a head that is not uniform.
     """
-    claims = [claimed(head) for layer in decoder.layers for head in layer.heads if head.claim or not uniform(head)]
+    claims = [claimed(head) for layer in decoder.layers for head in layer.heads if head.claim or not head.uniform]
     return min([1.0, *(claim.gap / n for claim in claims if claim.gap is not None)])
 
 

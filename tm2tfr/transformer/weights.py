@@ -11,8 +11,12 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
@@ -75,6 +79,16 @@ class Head:
     mask: Mask = "future"
     weighting: Weighting = "average-hard"
     claim: Claim | None = None
+
+    @property
+    def components(self) -> NDArray[np.int64]:
+        """The components that are in both the query and the key, in order: any other adds 0 to every score."""
+        return np.intersect1d(self.query.rows, self.key.rows)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all scores are 0 by construction, so that all positions share the attention."""
+        return not len(self.components)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +172,16 @@ class Decoder:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "provenance": dict(self.provenance)}
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # nothing that is cached
+        return {**own, "provenance": dict(self.provenance)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({**state, "provenance": MappingProxyType(state["provenance"])})
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each token."""
+        return MappingProxyType({token: number for number, token in enumerate(self.vocabulary)})
 
     @property
     def parameters(self) -> int:

@@ -54,13 +54,13 @@ def test_which_weights_differ(change: dict[str, Any], lines: list[str]) -> None:
     ],
 )
 def test_where_a_stream_first_goes_wrong(stream: dict[tuple[int, int, int], float], words: str) -> None:
-    found = cause(Scripted(stream=stream), DECODER, VOCABULARY, RUN, lambda x: x)
+    found = cause(Scripted(stream=stream), DECODER, RUN, lambda x: x)
     assert found == (words and f"the stream first goes wrong at {words}")
 
 
 def test_the_stream_is_looked_at_up_to_the_first_wrong_token() -> None:
     for place, found in (((3, 4, H), True), ((3, 5, H), False)):
-        assert bool(cause(Scripted(stream={place: 1}), DECODER, VOCABULARY, WRONG, lambda x: x)) == found
+        assert bool(cause(Scripted(stream={place: 1}), DECODER, WRONG, lambda x: x)) == found
 
 
 def test_what_a_verdict_says() -> None:

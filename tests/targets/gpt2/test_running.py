@@ -14,7 +14,7 @@ from safetensors import numpy as safetensors
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import tm2tfr_here
 from tests.targets.matrices.programs import rewritten
-from tm2tfr.api.exchange import export_gpt2, verify_checkpoint
+from tm2tfr.api.targets import export_gpt2, verify_checkpoint
 from tm2tfr.errors import ExportError, InputError
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine

@@ -17,7 +17,7 @@ import pytest
 from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, tokens_of
-from tm2tfr.api.exchange import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_checkpoint
 from tm2tfr.certificate import prove
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
@@ -25,8 +25,9 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, OutputError
 from tm2tfr.machine.library import load
 from tm2tfr.targets.common import comparison
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import METADATA
-from tm2tfr.targets.matrices.recipe import Recipe, fitted
+from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
 from tm2tfr.transformer.soft import softened
 

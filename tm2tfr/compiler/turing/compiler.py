@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tm2tfr.choices import LEFT_BOUNDARIES
 from tm2tfr.compiler.turing.head_position import head_position
 from tm2tfr.compiler.turing.layout import FEATURES, layout
 from tm2tfr.compiler.turing.read_input import read_input
@@ -75,9 +76,8 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
         return "repaired"
     if wanted == "chapter":
         return "chapter"
-    known = ("repaired", "chapter")
-    close = did_you_mean(wanted or "", known)
-    raise CompileError(f"unknown left boundary {wanted!r}{close}: use {' or '.join(known)}")
+    close = did_you_mean(str(wanted), LEFT_BOUNDARIES)
+    raise CompileError(f"unknown left boundary {wanted!r}{close}: use {' or '.join(LEFT_BOUNDARIES)}")
 
 
 def _token_embedding(stream: Residual, tokens: Sequence[str]) -> Matrix:

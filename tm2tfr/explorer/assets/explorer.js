@@ -176,7 +176,6 @@
   }
 
   // src/data.ts
-  var COLUMNS = ["x", "q", "b", "m", "h", "a", "y"];
   var DUE = 0.8;
   async function unpacked(text) {
     const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
@@ -211,34 +210,42 @@
     }
   }
   var Sheet = class {
-    constructor(spec, buffers, texts) {
+    constructor(spec, headings, buffers, texts) {
       this.texts = texts;
-      this.columns = Object.fromEntries(COLUMNS.map((name) => [name, buffers(spec[name])]));
+      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
+      this.token = headings[0].name;
+      this.answered = headings.at(-1).name;
     }
     texts;
     columns;
-    get count() {
-      return this.columns.x.length;
+    token;
+    answered;
+    /** The token at position i. */
+    fed(i) {
+      return this.text(this.token, i) ?? "⊥";
+    }
+    /** The token answered at position i. */
+    answer(i) {
+      return this.text(this.answered, i) ?? "⊥";
     }
     number(column2, i) {
-      return this.columns[column2][i];
+      return this.columns.get(column2).values[i];
     }
     text(column2, i) {
-      const n = this.columns[column2][i];
+      const n = this.columns.get(column2).values[i];
       return n === 0 ? null : this.texts[n - 1];
     }
-    /** A cell in the chapter's notation. */
+    /** A cell as the table writes it. */
     cell(column2, i) {
-      if (column2 === "m" || column2 === "h") {
-        const value = this.number(column2, i);
-        return column2 === "m" && value > 0 ? `+${value}` : String(value).replace("-", "−");
-      }
-      return this.text(column2, i) ?? "⊥";
+      const { number: number2, signed } = this.columns.get(column2).heading;
+      if (!number2) return this.text(column2, i) ?? "⊥";
+      const value = this.number(column2, i);
+      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
     /** The length of the longest text in a column. */
     widest(column2) {
-      const values = this.columns[column2];
-      if (column2 === "m" || column2 === "h") {
+      const { heading, values } = this.columns.get(column2);
+      if (heading.number) {
         let longest2 = 2;
         for (const value of values) longest2 = Math.max(longest2, String(value).length);
         return longest2;
@@ -251,8 +258,8 @@
   var Run = class {
     constructor(spec, buffers) {
       this.spec = spec;
-      this.rows = new Sheet(spec.rows, buffers, spec.texts);
-      this.expected = spec.expected ? new Sheet(spec.expected, buffers, spec.texts) : this.rows;
+      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
+      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
       this.stages = spec.stages.map(
         (written) => new Map(
           written.map(([n, { values, others }]) => [
@@ -287,7 +294,7 @@
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i) {
       if (!this.spec.divergence) return void 0;
-      if (i >= this.spec.checked) return column2 === "x" ? "⊥" : void 0;
+      if (i >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
       const due = this.expected.cell(column2, i);
       return due === this.rows.cell(column2, i) ? void 0 : due;
     }
@@ -393,11 +400,19 @@
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function plainStory({ rows, spec }, i) {
+    const token = (text) => el("b", { class: "mono" }, text);
+    const answer = rows.answer(i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    const then = spec.stop.includes(answer) ? ", which ends the run." : ", which is the next token.";
+    const given = i === spec.prompt ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
+    return [...given, " It answers with ", token(answer), then];
+  }
   function story(run, machine, i) {
     const { rows, spec } = run;
     const token = (text) => el("b", { class: "mono" }, text);
-    const answer = rows.text("y", i);
-    if (i < spec.prompt) return ["The prompt: ", token(rows.text("x", i)), ` is in cell ${i} of the tape.`];
+    const answer = rows.answer(i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i} of the tape.`];
     if (i === spec.prompt)
       return [
         token("BOS"),
@@ -586,7 +601,7 @@
       this.run = run;
       this.blank = blank;
       const { rows, spec } = run;
-      for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.text("x", n));
+      for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.fed(n));
       let [lowest, highest] = [0, Math.max(0, spec.prompt - 1)];
       for (let n = 0; n < run.count; n++) {
         const cell = this.written(n);
@@ -730,7 +745,7 @@
       return shortened(this.token(i, now), this.limit);
     }
     token(i, now) {
-      return i > now ? this.run.rows.text("y", now) : this.run.rows.text("x", i);
+      return i > now ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks2) {
@@ -988,7 +1003,7 @@
         const look = this.run.look(l, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
-        const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.text("x", look.winner));
+        const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || i === 0 ? [] : [
           fact("score", score, look.score),
@@ -1134,15 +1149,6 @@
   };
 
   // src/table.ts
-  var TITLES = {
-    x: "the token at this position",
-    q: "the state",
-    b: "the symbol just written",
-    m: "the move",
-    h: "the head's cell",
-    a: "the symbol under the head",
-    y: "the answer: the next token"
-  };
   var ROW = 36;
   var AROUND = 8;
   var PRINTED = 40;
@@ -1157,16 +1163,17 @@
       this.run = run;
       this.store = store;
       this.history = history2;
+      const name = history2 ? "The chapter's table" : "The table";
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
-        el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...COLUMNS.map((name) => el("span", { role: "columnheader", title: TITLES[name] }, name))
+        history2 && el("span", { role: "columnheader", title: TAPE }, "tape"),
+        ...run.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
       );
-      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": "The chapter's table" }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": name }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
-      this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, "The chapter's table ", el("span", { class: "check" }, this.summary())), this.scroll);
+      this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name} `, el("span", { class: "check" }, this.summary())), this.scroll);
       this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
       addEventListener("beforeprint", () => this.print(true));
       addEventListener("afterprint", () => this.print(false));
@@ -1194,14 +1201,14 @@
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
       const room = this.scroll.clientWidth / scale;
-      const widest = COLUMNS.map((name) => run.widest(name));
+      const widest = run.spec.columns.map(({ name }) => Math.max(run.widest(name), name.length));
       const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
       const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
-      const widths = [signs[0], tape, ...signs.slice(1)].map((n) => n * scale);
+      const widths = [signs[0], ...this.history ? [tape] : [], ...signs.slice(1)].map((n) => n * scale);
       const all = (rest + tape) * scale;
       const smaller = Math.max(SMALLEST2, Math.min(1, room / (rest + tape)));
       this.grid.style.fontSize = `${size * smaller}px`;
@@ -1212,18 +1219,20 @@
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
     tapeWidth(window2) {
-      return window2 * (1 + this.history.widest()) + 4;
+      return this.history ? window2 * (1 + this.history.widest()) + 4 : 0;
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
       const { history: history2 } = this;
-      const all = history2.highest - history2.lowest + 1;
-      const window2 = Math.min(all, MOST3, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest()))));
+      const all = history2 ? history2.highest - history2.lowest + 1 : 0;
+      const window2 = history2 ? Math.min(all, MOST3, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
-      this.cuts = window2 < all || history2.lowest < 0;
-      this.grid.dataset["window"] = String(window2);
-      this.stretch = history2.stretches(window2);
+      if (history2) {
+        this.cuts = window2 < all || history2.lowest < 0;
+        this.grid.dataset["window"] = String(window2);
+        this.stretch = history2.stretches(window2);
+      }
       for (const row of this.shown.values()) row.remove();
       this.shown.clear();
       return window2;
@@ -1282,8 +1291,8 @@
           click: () => store.set({ i, playing: false })
         },
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
-        el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
-        ...COLUMNS.map((name) => {
+        this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
+        ...run.spec.columns.map(({ name }) => {
           const whole = run.rows.cell(name, i);
           const text = shortened(whole, this.limit);
           const due = run.wrong(name, i);
@@ -1332,10 +1341,11 @@
       this.run = run;
       this.machine = machine;
       this.history = history2;
-      const tape = el("div", { class: "tape", role: "img" }, this.head, this.cells);
-      this.element = el("section", { class: "panel tape-panel", "aria-label": "The tape" }, tape, this.story, this.end);
-      this.lowest = machine?.tape === "one-way" ? history2.lowest : history2.lowest - 1;
-      this.highest = history2.highest + 1;
+      const tape = history2 && el("div", { class: "tape", role: "img" }, this.head, this.cells);
+      this.element = el("section", { class: "panel tape-panel", "aria-label": tape ? "The tape" : "What happens" }, tape, this.story, this.end);
+      const lowest = history2?.lowest ?? 0;
+      this.lowest = machine?.tape === "one-way" ? lowest : lowest - 1;
+      this.highest = (history2?.highest ?? 0) + 1;
     }
     run;
     machine;
@@ -1360,16 +1370,23 @@
       const { run } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run.count - 1);
+      if (this.history) this.drawTape(this.history, i);
+      this.story.replaceChildren(...this.history ? story(run, this.machine, i) : plainStory(run, i));
+      this.end.hidden = position < run.count;
+      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+    }
+    drawTape(history2, i) {
+      const { run } = this;
       const h = run.rows.number("h", i);
       const known = Number.isInteger(h);
       this.fit(known ? h : 0);
-      const fresh = i > run.spec.prompt + 1 ? this.history.written(i) : null;
+      const fresh = i > run.spec.prompt + 1 ? history2.written(i) : null;
       const blank = this.machine?.blank ?? "_";
       const one = this.machine?.tape === "one-way";
       const start2 = this.first;
       const cells = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
-        const symbol = this.history.symbol(cell, i);
+        const symbol = history2.symbol(cell, i);
         const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
         cells.push(
           el(
@@ -1396,9 +1413,6 @@
       set(this.cells.parentElement, {
         "aria-label": `Tape from cell ${start2}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
       });
-      this.story.replaceChildren(...story(run, this.machine, i));
-      this.end.hidden = position < run.count;
-      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
     }
     /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
     keepInside(bubble, middle) {
@@ -1450,7 +1464,7 @@
     document.documentElement.dataset["ready"] = "true";
   }
   function view(run, several, store, buffers) {
-    const history2 = new History(run, data.machine?.blank ?? "_");
+    const history2 = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
     const tape = new Tape(run, data.machine, history2);
     const strip = new Strip(run, store);
     const layers = new Layers(run, store);
@@ -1522,7 +1536,7 @@
   function verdict(runs) {
     return runs.map((run) => {
       const { answer, agrees, T } = run.spec;
-      const said = answer === "limit" ? "no verdict within the limit" : `${VERDICTS[answer]} after T = ${T.toLocaleString("en")}`;
+      const said = T === null ? "no verdict within the limit" : `${VERDICTS[answer] ?? `ends with ${answer}`} after T = ${T.toLocaleString("en")}`;
       const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
       return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.watching import Observation
 from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.targets.common.comparison import Model, Run
 from tm2tfr.targets.common.settings import shown
@@ -161,35 +162,20 @@ def differing(
                 yield f"{where} is {have[at]:.17g}, should be {want[at]:.17g}: {described(name, at)}{more}"
 
 
-class _Stages:
-    """Keeps the dense engine's stream before the first layer and after each."""
-
-    def __init__(self) -> None:
-        self.kept: list[Array] = []
-
-    def stage(self, layer: int, part: str, residual: Any) -> None:
-        if part in ("embedding", "feed_forward"):
-            self.kept.append(residual)
-
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        pass
-
-
-def cause(model: Model, decoder: Decoder, vocabulary: Sequence[str], run: Run, read: Callable[[Array], Array]) -> str:
+def cause(model: Model, decoder: Decoder, run: Run, read: Callable[[Array], Array]) -> str:
     """Return the first direction, by position and then by layer, whose value is not the dense engine's.
 
     Args:
         read: from a model's stream, (its width,), to the values of the decoder's directions, (width,).
     """
     count = _COMPARED if run.difference is None else run.difference.position + 1
-    number = {token: n for n, token in enumerate(vocabulary)}
-    tokens = [number[token] for token in run.tokens[:count]]
+    tokens = [decoder.numbers[token] for token in run.tokens[:count]]
     streams, session = model.streams(tokens), Dense().start(decoder)
     directions = decoder.layout.directions
     for i, token in enumerate(tokens):
-        stages = _Stages()
-        session.feed(token, stages)
-        for n, wanted in enumerate(stages.kept):
+        seen = Observation()
+        session.feed(token, seen)
+        for n, wanted in enumerate(seen.streams):
             found = read(streams[n, i])
             off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / (i + 1)))  # a NaN is off, too
             if len(off):

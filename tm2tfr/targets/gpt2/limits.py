@@ -68,8 +68,8 @@ from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.rounding import DIGITS, Condition
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.fitting import fitting, proved
-from tm2tfr.targets.gpt2.recipe import DTYPES, SINK, Recipe, centre, span
+from tm2tfr.targets.common.fitting import check_dtype, fitting, proved
+from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
 from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.weights import Decoder
@@ -86,8 +86,7 @@ class Errors:
     """
 
     def __init__(self, decoder: Decoder, dtype: str, *, stock: bool) -> None:
-        if dtype not in DTYPES:
-            raise ExportError(f"a GPT-2 is exported in {' or '.join(DTYPES)}, not in {dtype!r}: use one of them")
+        check_dtype(dtype)
         self.digits, self.stock = DIGITS[dtype], stock
         self.u = Fraction(1, 2**self.digits)
         beside = len(decoder.layout.subspaces) + 2 + len((*POINT, POINT_SQUARE, *_compared(decoder).directions()))
@@ -203,7 +202,7 @@ def fitted(
     max_head: int | None = None,
     dtype: str = "float64",
     stock: bool = False,
-) -> Recipe:
+) -> Gpt2Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
@@ -212,4 +211,4 @@ def fitted(
     found = conditions(prove(decoder, machine), dtype, stock=stock)
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
     wanted, head = fitting(found, machine.name, positions, max_head, dtype, kind=kind, ways=ways)
-    return Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)
+    return Gpt2Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, Head
 
 Form = dict[str, float]
@@ -74,16 +75,15 @@ def point_square(name: str) -> str:
 
 def compared(decoder: Decoder) -> Compared | None:
     """Return what the latest write compares; None where there is no such head, or something but lookups writes it."""
-    names, features, squares = decoder.layout.directions, _features(decoder), _squares(decoder)
-    found = [
-        c for layer in decoder.layers for head in layer.heads if (c := _latest(_parts(head, names), features, squares))
-    ]
+    layout, features, squares = decoder.layout, _features(decoder), _squares(decoder)
+    heads = [head for layer in decoder.layers for head in layer.heads]
+    found = [c for head in heads if (c := _latest(_parts(head, layout), features, squares))]
     if len(found) != 1:
         return None
     for layer in decoder.layers:
         for head in layer.heads:
-            looks = _linear_and_square(_parts(head, names), features) is not None
-            for read, written in carried(head, names):
+            looks = _linear_and_square(_parts(head, layout), features) is not None
+            for read, written in carried(head, layout):
                 if {found[0].wanted, found[0].key} & set(written) and not (looks and set(read) == {features["i"]}):
                     return None
     return found[0]
@@ -91,8 +91,8 @@ def compared(decoder: Decoder) -> Compared | None:
 
 def sharpened(decoder: Decoder, head: Head, centre: int, span: int) -> Scores:
     """Return the scores of `head`, rewritten where it is a lookup or a latest write, else as they are."""
-    names, features = decoder.layout.directions, _features(decoder)
-    parts = _parts(head, names)
+    layout, features = decoder.layout, _features(decoder)
+    parts = _parts(head, layout)
     pair = _latest(parts, features, _squares(decoder))
     if pair is not None and pair == compared(decoder):
         return _on_the_path(pair, features["1"], features["i"], span)
@@ -101,8 +101,8 @@ def sharpened(decoder: Decoder, head: Head, centre: int, span: int) -> Scores:
 
 def fetched(head: Head, decoder: Decoder) -> tuple[Carried, ...]:
     """Return all that a head carries; a lookup that fetches h or h_{i-1} fetches its point along."""
-    names, features, pair = decoder.layout.directions, _features(decoder), compared(decoder)
-    own = carried(head, names)
+    layout, features, pair = decoder.layout, _features(decoder), compared(decoder)
+    own = carried(head, layout)
     if pair is None:
         return own
     more: list[Carried] = []
@@ -115,14 +115,14 @@ def fetched(head: Head, decoder: Decoder) -> tuple[Carried, ...]:
     return (*own, *more)
 
 
-def carried(head: Head, names: Sequence[str]) -> tuple[Carried, ...]:
+def carried(head: Head, layout: Residual) -> tuple[Carried, ...]:
     """Return what a head carries, by its components."""
-    outputs = forms(transposed(head.output), names)
-    return tuple(zip(forms(head.value, names), outputs, strict=True))
+    outputs = forms(head.output.transposed, layout)
+    return tuple(zip(forms(head.value, layout), outputs, strict=True))
 
 
-def _parts(head: Head, names: Sequence[str]) -> list[tuple[Form, Form]]:
-    return [(q, k) for q, k in zip(forms(head.query, names), forms(head.key, names), strict=True) if q and k]
+def _parts(head: Head, layout: Residual) -> list[tuple[Form, Form]]:
+    return [(q, k) for q, k in zip(forms(head.query, layout), forms(head.key, layout), strict=True) if q and k]
 
 
 def _linear_and_square(parts: Sequence[tuple[Form, Form]], features: dict[str, str]) -> tuple[Form, Form] | None:
@@ -188,14 +188,9 @@ def _plain_features(decoder: Decoder) -> Iterator[tuple[str, str]]:
             yield decoder.layout.directions[row], decoder.features[next(iter(entries))]
 
 
-def forms(matrix: Matrix, names: Sequence[str]) -> list[Form]:
+def forms(matrix: Matrix, layout: Residual) -> list[Form]:
     """Return the rows of `matrix` as linear forms by name."""
-    return [{names[c]: w for c, w in row.items()} for row in matrix.by_row()]
-
-
-def transposed(matrix: Matrix) -> Matrix:
-    """Return `matrix` with rows and columns exchanged."""
-    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)
+    return [layout.named(row) for row in matrix.by_row()]
 
 
 def _nonzero(form: Form) -> Form:

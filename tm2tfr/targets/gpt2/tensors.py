@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
     CENTRED,
     CENTRED_SQUARE,
@@ -38,7 +38,6 @@ from tm2tfr.targets.gpt2.sharpen import (
     fetched,
     forms,
     sharpened,
-    transposed,
 )
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -60,7 +59,7 @@ class Gpt2:
     """
 
     decoder: Decoder
-    recipe: Recipe
+    recipe: Gpt2Recipe
 
     def __post_init__(self) -> None:
         if self.decoder.unembedding_bias.nonzero:
@@ -183,7 +182,7 @@ class Gpt2:
             found |= {prefix + name: tensor for name, tensor in self._attention(n).items()}
             found |= {prefix + name: tensor for name, tensor in self._feed_forward(layer.feed_forward).items()}
         found |= self._norm("transformer.ln_f")
-        rows = [self._reads(form) for form in forms(self.decoder.unembedding, self.decoder.layout.directions)]
+        rows = [self._reads(form) for form in forms(self.decoder.unembedding, self.decoder.layout)]
         found["lm_head.weight"] = np.array([*rows, *[self._zeros(self.width)] * 2])
         return {name: np.ascontiguousarray(tensor, dtype=self.recipe.dtype) for name, tensor in found.items()}
 
@@ -214,8 +213,8 @@ class Gpt2:
         return row
 
     def _tokens(self) -> Array:
-        names, sink = self.decoder.layout.directions, {SINK_NAME: self.recipe.sink} if self.recipe.stock else {}
-        columns = forms(transposed(self.decoder.token_embedding), names)
+        sink = {SINK_NAME: self.recipe.sink} if self.recipe.stock else {}
+        columns = forms(self.decoder.token_embedding.transposed, self.decoder.layout)
         return np.array([self._writes({**form, **sink}) for form in [*columns, {}, {}]])
 
     def _places(self) -> Array:
@@ -258,16 +257,16 @@ class Gpt2:
         }
 
     def _feed_forward(self, layer: FeedForward | None) -> dict[str, Array]:
-        d, gain, names = self.width, self.recipe.gain, self.decoder.layout.directions
+        d, gain, layout = self.width, self.recipe.gain, self.decoder.layout
         inward, bias = self._zeros(d, self.inner), self._zeros(self.inner)
         outward, added = self._zeros(self.inner, d), self._zeros(d)
         if layer is not None:
-            for n, form in enumerate(forms(layer.input, names)):
+            for n, form in enumerate(forms(layer.input, layout)):
                 inward[:, n] = gain * self._reads(form)
-            for n, form in enumerate(forms(transposed(layer.output), names)):
+            for n, form in enumerate(forms(layer.output.transposed, layout)):
                 outward[n] = self._writes(form) / gain
             bias[: len(layer.units)] = gain * layer.input_bias.dense()[:, 0]
-            added = self._writes({names[row]: w for row, _, w in layer.output_bias.entries()})
+            added = self._writes(layout.named({row: w for row, _, w in layer.output_bias.entries()}))
         return {
             "mlp.c_fc.weight": inward,
             "mlp.c_fc.bias": bias,
@@ -276,7 +275,7 @@ class Gpt2:
         }
 
 
-def translated(decoder: Decoder, recipe: Recipe) -> Gpt2:
+def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:
     """Return `decoder` as a GPT-2 by `recipe`.
 
     Raises:

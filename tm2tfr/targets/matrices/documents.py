@@ -9,8 +9,9 @@ from tm2tfr._version import __version__
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import checking, introduction
 from tm2tfr.targets.common.directory import NAMES
-from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import escaped
+from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
@@ -30,7 +31,7 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
         "read": "value = x[index], x the residual stream before layer 1 or after a layer",
         "directions": [{"name": name, "index": n} for n, name in enumerate(layout.directions)],
         "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
-        "layers": [_layer(layer, n, layout.directions) for n, layer in enumerate(decoder.layers, start=1)],
+        "layers": [_layer(layer, n, layout) for n, layer in enumerate(decoder.layers, start=1)],
         "features": list(decoder.features),
         "temperature": power_of_two(theorem_26(decoder, recipe.positions, smallest_gap(decoder, recipe.positions))),
         "vocabulary": list(decoder.vocabulary),
@@ -39,28 +40,24 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
     }
 
 
-def _layer(layer: Layer, n: int, directions: tuple[str, ...]) -> dict[str, Any]:
+def _layer(layer: Layer, n: int, layout: Residual) -> dict[str, Any]:
     return {
         "layer": n,
         "name": layer.name,
         "meaning": layer.meaning,
         "source": layer.source,
         "heads": [
-            {"head": k, "name": head.name, "source": head.source, "components": _components(head, directions)}
+            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout)}
             for k, head in enumerate(layer.heads)
         ],
         "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
     }
 
 
-def _components(head: Head, directions: tuple[str, ...]) -> list[dict[str, Any]]:
+def _components(head: Head, layout: Residual) -> list[dict[str, Any]]:
     """Return the components of a head's score by name: the query and the key as linear forms."""
-
-    def form(row: dict[int, float]) -> dict[str, float]:
-        return {directions[n]: weight for n, weight in row.items()}
-
     pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
-    return [{"query": form(query), "key": form(key)} for query, key in pairs]
+    return [{"query": layout.named(query), "key": layout.named(key)} for query, key in pairs]
 
 
 def as_json(value: Any) -> str:

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.comparison import WITHOUT, Model, Run, compared, told, tried
+from tm2tfr.targets.common.comparison import WITHOUT, Model, compared
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written
+from tm2tfr.targets.common.exported import Exported, Rehearsal
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import whole
 from tm2tfr.targets.common.settings import differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.matrices.documents import VERSION, as_json, names
-from tm2tfr.targets.matrices.recipe import Recipe, fitted
+from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.matrices.tensors import described, tensors
 from tm2tfr.transformer.weights import Decoder
 
@@ -51,24 +53,21 @@ class Program:
     unlike: Callable[[Any, Mapping[str, NDArray[Any]]], Iterable[str]] = lambda _model, _found: ()
 
 
-@dataclass(frozen=True)
-class Exported:
-    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
+@dataclass(frozen=True, kw_only=True)
+class MatricesExported(Exported):
+    """A finished export with the decoder's own matrices."""
 
-    folder: Path
     title: str
     decoder: Decoder
     recipe: Recipe
-    runs: tuple[Run, ...]
-    versions: str
 
-    def __str__(self) -> str:
-        """Return it in a few lines."""
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The size of the model, and what is guaranteed, in words."""
         decoder = self.decoder
         heads = f"{len(decoder.layers)} layers, {decoder.heads} heads in all, width {decoder.layout.width}"
-        lines = [f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"]
-        lines.append(f"certified: {self.recipe.statement}")
-        return "\n".join([*lines, told(self.runs, self.versions), f"wrote {self.folder}"])
+        weights = f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"
+        return weights, f"certified: {self.recipe.statement}"
 
 
 def export(
@@ -81,7 +80,7 @@ def export(
     max_head: int | None = None,
     dtype: str = "float64",
     verify: bool = True,
-) -> Exported:
+) -> MatricesExported:
     """Write `decoder` for `program`; see `tm2tfr.export_to`.
 
     Raises:
@@ -92,15 +91,10 @@ def export(
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
     named = names(decoder, recipe, program.format)
     files = {**program.files(decoder, machine, recipe, named), NAMES: as_json(named)}
-    runs, versions = list[Run](), list[str]()
-
-    def look(made: Path) -> None:
-        model = program.load(made)
-        runs.extend(tried(model, decoder.vocabulary, machine, recipe.positions))
-        versions.append(model.versions)
-
+    look = Rehearsal(program.load, decoder.vocabulary, machine, recipe.positions)
     place = written(folder, files, look=look if verify else None)
-    return Exported(place, program.title, decoder, recipe, tuple(runs), "".join(versions))
+    ran: dict[str, Any] = {"folder": place, "runs": look.runs, "versions": look.versions}
+    return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
 
 
 def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
@@ -130,7 +124,7 @@ def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine,
     def tried() -> Trial:
         model = program.load(folder)
         run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
-        why = cause(model, decoder, decoder.vocabulary, run, lambda x: x)
+        why = cause(model, decoder, run, lambda x: x)
         return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
 
     right = tensors(decoder, recipe.dtype)

@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.certificate import checked
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.fitting import check_bounds, fitting, proved, statement
+from tm2tfr.targets.common.fitting import Recipe, check_dtype, fitting, proved
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """The choices for an export.
-
-    Args:
-        positions: N, the longest run.
-        max_head: H, the largest |h| of a run; at most N - 1, which always holds.
-        dtype: ``float64`` or ``float32``.
-
-    Raises:
-        ExportError: for an unknown dtype, or numbers that are too small.
-        TypeError: for numbers that are not whole.
-    """
-
-    positions: int
-    max_head: int
-    dtype: str = "float64"
-
-    def __post_init__(self) -> None:
-        if self.dtype not in ("float64", "float32"):
-            raise ExportError(f"weights are exported in float64 or float32, not in {self.dtype!r}: use one of them")
-        check_bounds(self.positions, self.max_head)
-
-    @property
-    def statement(self) -> str:
-        """What is certified."""
-        return statement(self.positions, self.max_head, self.dtype)
 
 
 def fitted(
@@ -61,8 +30,7 @@ def fitted(
     if size > LARGEST:
         what = f"{visible(machine.name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
         raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
-    if dtype not in ("float64", "float32"):
-        raise ExportError(f"weights are exported in float64 or float32, not in {dtype!r}: use one of them")
+    check_dtype(dtype)
     proof = prove(decoder, machine)
     proved(proof)
     found = proof.conditions("dense", checked("dense", dtype))

@@ -1,0 +1,130 @@
+"""Decoders made by hand, from `tm2tfr.transformer` alone: none of them has anything to do with a Turing machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tm2tfr.transformer.gadgets import Unit, feed_forward, head, mean, stacked
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
+from tm2tfr.transformer.weights import Decoder, Layer
+
+TOKENS = ("0", "1", "<s>", "end")
+
+
+def decoder(
+    layout: Residual,
+    tokens: Sequence[Linear],
+    layers: Sequence[Layer],
+    logits: Sequence[Linear],
+    *,
+    vocabulary: tuple[str, ...] = TOKENS,
+    places: Mapping[str, Linear] | None = None,
+    bias: Sequence[float] = (),
+    provenance: Mapping[str, str] | None = None,
+) -> Decoder:
+    """A decoder from linear forms: what each token and each position feature adds, and each token's logit."""
+    places = places or {}
+    return Decoder(
+        layout=layout,
+        vocabulary=vocabulary,
+        bos="<s>",
+        stop=("end",) if "end" in vocabulary else (),
+        features=tuple(places),
+        token_embedding=turned(stacked(layout, tokens)),
+        position_embedding=turned(stacked(layout, list(places.values()))),
+        layers=tuple(layers),
+        unembedding=stacked(layout, logits),
+        unembedding_bias=Matrix.from_entries((len(vocabulary), 1), {(n, 0): b for n, b in enumerate(bias)}),
+        provenance=provenance or {},
+    )
+
+
+def turned(matrix: Matrix) -> Matrix:
+    return Matrix((matrix.shape[1], matrix.shape[0]), matrix.columns, matrix.rows, matrix.values)
+
+
+def majority() -> Decoder:
+    """Answers the prompt's most frequent bit, 0 at a tie, and then ``end``: one layer, one head, labels and a number."""
+    subspaces = (
+        Subspace("token", TOKENS),
+        Subspace("one"),
+        Subspace("share of 1s"),
+        Subspace("verdict", ("more", "no more")),
+    )
+    layout = Residual(subspaces)
+    lead: Linear = {"share of 1s": 4096.0}  # at BOS a multiple of 1/(n+1), so that this is at least 1 or at most 0
+    won, lost = at("verdict", "more"), at("verdict", "no more")
+    units = (
+        Unit("ahead", lead, {won: 1.0, lost: -1.0}),
+        Unit("ahead by more than is needed", lead, {won: -1.0, lost: 1.0}, bias=-1.0),
+        Unit("always", {"one": 1.0}, {lost: 1.0}),
+    )
+    layer = Layer(
+        name="count",
+        meaning="compares the numbers of 0s and of 1s",
+        source="made by hand",
+        heads=(mean(layout, "average", "a", [({at("token", "1"): 1.0, at("token", "0"): -1.0}, {"share of 1s": 1.0})]),),
+        feed_forward=feed_forward(layout, units),
+    )
+    bit: Linear = {at("token", "0"): 2.0, at("token", "1"): 2.0}
+    return decoder(
+        layout,
+        [{at("token", token): 1.0} for token in TOKENS],
+        [layer],
+        [{lost: 1.0}, {won: 1.0}, {}, bit],
+        bias=(0.0, 0.0, -1.0, 0.0),
+        places={"1": {"one": 1.0}},
+        provenance={"name": "majority"},
+    )
+
+
+def shifted() -> Decoder:
+    """Answers with the bit before the token that it was given, and never ends: a hard head, no feed-forward layer."""
+    layout = Residual((Subspace("token", TOKENS), *map(Subspace, ("one", "place", "square")), Subspace("before", TOKENS)))
+    carries = [({at("token", token): 1.0}, {at("before", token): 1.0}) for token in TOKENS]
+    query: list[Linear] = [{"place": 2.0, "one": -2.0}, {"one": -1.0}]
+    previous = head(layout, "previous", "", query=query, key=[{"place": 1.0}, {"square": 1.0}], carries=carries)
+    return decoder(
+        layout,
+        [{at("token", token): 1.0} for token in TOKENS],
+        [Layer(name="shift", meaning="", source="", heads=(previous,))],
+        [{at("before", "0"): 1.0}, {at("before", "1"): 1.0}, {}, {}],
+        places={"1": {"one": 1.0}, "i": {"place": 1.0}, "i^2": {"square": 1.0}},
+    )
+
+
+def clashing() -> Decoder:
+    """Counts its way to the end: no labels, no position features, no provenance, no name that Python would take.
+
+    Its first layer has no heads, the second no feed-forward layer, the third neither.
+    """
+    names = ("a b", "a-b", "x", "i", "class", "y", "_", "x (stream)")
+    layout = Residual(tuple(map(Subspace, names)))
+    units = (Unit("", {"a b": 1.0}, {"class": 2.0}), Unit("", {"a-b": 1.0}, {"class": -1.0}, bias=0.5))
+    layers = [
+        Layer(name="", meaning="", source="", feed_forward=feed_forward(layout, units)),
+        Layer(name="", meaning="", source="", heads=(mean(layout, "", "", [({"class": 1.0}, {"y": 1.0})]),)),
+        Layer(name="", meaning="", source=""),
+    ]
+    tokens: list[Linear] = [{"a b": 1.0, "x": -1.0}, {"a-b": 1.0, "i": 0.5}, {"a b": 1.0, "_": 3.0}, {}]
+    return decoder(layout, tokens, layers, [{"x": 1.0}, {"_": 1.0}, {}, {"i": 4.0}], bias=(0.0, 0.0, -9.0, 0.0))
+
+
+def bigrams() -> Decoder:
+    """Each token answers with the next one: no layers at all."""
+    vocabulary = ("a", "=b", "<s>", "end")
+    layout = Residual((Subspace("token", vocabulary),))
+    after = {"<s>": "a", "a": "=b", "=b": "end", "end": "end"}
+    logits: list[Linear] = [{at("token", t): 1.0 for t in vocabulary if after[t] == answer} for answer in vocabulary]
+    tokens: list[Linear] = [{at("token", t): 1.0} for t in vocabulary]
+    return decoder(layout, tokens, [], logits, vocabulary=vocabulary)
+
+
+HANDMADE: dict[str, tuple[Callable[[], Decoder], str, list[str]]] = {
+    "majority": (majority, "10110", ["1", "end"]),
+    "shifted": (shifted, "1101", ["1", "0", "1", "0", "1", "0", "1", "0"]),
+    "clashing": (clashing, "10", ["1", "end"]),
+    "bigrams": (bigrams, "a", ["a", "=b", "end"]),
+}
+"""Name -> the decoder, a prompt for it, and what it answers from BOS on, at most 8 tokens."""

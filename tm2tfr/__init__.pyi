@@ -1,0 +1,53 @@
+from ._version import __version__ as __version__
+from .api.datasets import make_dataset, sweep
+from .api.machines import convert, load, to_graph
+from .api.pages import explore
+from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
+from .api.softness import measure_softness, soften
+from .api.subject import Subject
+from .api.targets import export_gpt2, export_to, verify_checkpoint
+from .api.weights import listing, load_weights, save_weights, summary
+from .errors import SpecError, SpecWarning, Tm2tfrError
+from .machine.library import shipped
+from .machine.spec import Example, Machine, Rule
+from .tables.table import table
+from .trace.check import Trace
+from .transformer.weights import Decoder
+
+__all__ = [
+    "Decoder",
+    "Example",
+    "Machine",
+    "Rule",
+    "SpecError",
+    "SpecWarning",
+    "Subject",
+    "Tm2tfrError",
+    "Trace",
+    "__version__",
+    "activations",
+    "certify",
+    "check",
+    "compile",
+    "convert",
+    "default_input",
+    "explore",
+    "export_gpt2",
+    "export_to",
+    "listing",
+    "load",
+    "load_weights",
+    "machine_of",
+    "make_dataset",
+    "measure_softness",
+    "run",
+    "save_weights",
+    "shipped",
+    "simulate",
+    "soften",
+    "summary",
+    "sweep",
+    "table",
+    "to_graph",
+    "verify_checkpoint",
+]

@@ -1,0 +1,34 @@
+"""The words that options take, each list once: for the library, its types, and the help of the command line.
+
+Nothing is imported here, so that ``--help`` is immediate.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
+"""The engines that run weights."""
+AUTO: Literal["auto"] = "auto"
+"""In place of an engine: see `tm2tfr.runs.choose`. In place of a temperature: by Theorem 26."""
+CERTIFIED: tuple[str, ...] = ("dense", "fast", "exact")
+"""The engines that a certificate speaks of, in its order."""
+
+Float = Literal["float64", "float32"]
+DTYPES: tuple[Float, ...] = get_args(Float)
+"""The floating-point types."""
+
+LeftBoundary = Literal["repaired", "chapter"]
+LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
+"""What a move left at cell 0 of a one-way tape emits: m = 0, or m = -1 as printed (Exercise 8.3)."""
+
+Weighting = Literal["average-hard", "softmax"]
+WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
+"""How scores become attention weights, see `tm2tfr.transformer.weights`."""
+
+TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
+"""The formats of a table."""
+SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
+"""The formats of the measurements under softmax."""
+TARGETS: tuple[str, ...] = ("gpt2", "lens", "torch", "onnx")
+"""The programs that weights are exported to."""

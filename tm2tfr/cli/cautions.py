@@ -1,0 +1,57 @@
+"""Warnings on standard error: what nothing proves, and what another program would misread."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import click
+
+from tm2tfr.cli.colour import cautioned
+from tm2tfr.errors import counted, listing
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+    from tm2tfr.trace.check import Trace
+
+
+def certified(trace: Trace, subject: Subject) -> int | None:
+    """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
+    from tm2tfr.certificate import limit
+
+    if subject.machine is None or trace.soft:
+        return 0
+    return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
+
+
+def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
+    """Warn on standard error if a run that agrees is longer than what is certified for its engine and its |h|."""
+    agreed = "warning: this run agrees, but nothing proves that all such runs do"
+    if trace.soft:
+        warn_once(f"{agreed}: soft attention has no certificate: see tm2tfr soften")
+        return
+    most = certified(trace, subject)
+    if most is None or trace.tokens <= most:
+        return
+    what = f"{trace.engine} in {trace.dtype} is certified for {counted(most, 'position')} with |h| ≤ {trace.reach:,}"
+    if most == 0:
+        what = "these weights cannot be certified"
+    how = f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"
+    warn_once(f"{agreed}: {what}: see {how}")
+
+
+def warn_of_formulas(subject: Subject, format: str | None) -> None:
+    """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
+    from tm2tfr.tables.table import formulas
+
+    states = subject.decoder.layout.holding("e_q")
+    found = formulas(states.labels or ()) if states and format == "csv" else []
+    if found:
+        what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
+        warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")
+
+
+@functools.cache
+def warn_once(warning: str) -> None:
+    """Print a warning on standard error, unless it has been printed before."""
+    click.echo(cautioned(warning), err=True)

@@ -1,0 +1,64 @@
+"""What ``check`` prints: a line or a JSON object for each run, and a summary."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr.cli.cautions import certified
+from tm2tfr.cli.wording import shortened
+from tm2tfr.errors import counted, visible
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+    from tm2tfr.machine.spec import Example
+    from tm2tfr.trace.check import Trace
+
+
+class Report:
+    """The output of ``check``, one line per run."""
+
+    def __init__(self, subject: Subject, *, as_json: bool) -> None:
+        self._subject = subject
+        self._json, self._name = as_json, visible(subject.machine.name) if subject.machine else subject.name
+        self._runs = self._compared = self._failed = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether every run agreed and every example was met."""
+        return self._failed == 0
+
+    def line(self, trace: Trace, example: Example, *, judged: bool) -> str:
+        """Return the line of one run; with `judged`, the example's expected result counts as well."""
+        unmet = _unmet(trace, example) if judged else []
+        self._runs += 1
+        self._compared += trace.compared
+        self._failed += bool(unmet) or not trace.agrees
+        if self._json:
+            most = certified(trace, self._subject)
+            extra: dict[str, Any] = {"certified": most is None or trace.tokens <= most}
+            extra |= {"example": {"met": not unmet, "unmet": unmet}} if judged else {}
+            return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
+        truth = trace.as_dict()
+        good = "ok  " if trace.agrees and not unmet else "FAIL"
+        counts = f"{counted(truth['steps'], 'step')}, {counted(trace.tokens, 'token')}"
+        text = f"{good}  {shortened(trace.input):<14} {truth['outcome']:<6}  {counts}, {trace.compared:,} cells "
+        text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"
+        notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
+        return "\n      ".join([text, *notes])
+
+    def summary(self) -> str:
+        """Return the last line."""
+        counts = f"{self._name}: {counted(self._runs, 'run')}, {counted(self._compared, 'cell')} compared"
+        return f"{counts}, all agree" if self.passed else f"{counts}, {counted(self._failed, 'run')} FAILED"
+
+
+def _unmet(trace: Trace, example: Example) -> list[str]:
+    truth = trace.result
+    if truth is None:
+        return []
+    if truth.outcome == "limit" != example.outcome:
+        return [f"{example.outcome}, but the run was cut off after {counted(truth.steps, 'step')}: raise --max-steps"]
+    wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}
+    got = {"outcome": truth.outcome, "steps": truth.steps, "tape": truth.tape}
+    return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]

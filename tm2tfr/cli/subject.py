@@ -1,0 +1,108 @@
+"""What an argument names, and how a command runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
+from tm2tfr.cli.colour import cautioned
+from tm2tfr.cli.progress import showing
+from tm2tfr.errors import OutputError
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+    from tm2tfr.machine.spec import Example, Machine
+    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.trace.check import Trace
+
+
+def names_machine(argument: str) -> bool:
+    """Return whether an argument is the name of a shipped machine, bbchallenge text, or a possible path."""
+    from tm2tfr.machine.formats.bbchallenge import is_argument
+    from tm2tfr.machine.library import shipped
+
+    return is_argument(argument) or argument in shipped() or Path(argument).suffix != "" or Path(argument).exists()
+
+
+def subject(argument: str, left_boundary: str | None = None, *, format: str | None = None) -> Subject:
+    """Return what an argument names, a text read in `format` if given; its warnings go to standard error.
+
+    Raises:
+        CompileError: if `left_boundary` does not apply to it.
+    """
+    from tm2tfr.api.subject import Subject
+
+    found = Subject.read(argument, left_boundary=left_boundary, format=format)
+    for warning in found.warnings:
+        click.echo(cautioned(warning), err=True)
+    if left_boundary is not None:
+        _ = found.decoder  # refuses an option that does not apply before anything else is done
+    return found
+
+
+def loaded(argument: str, *, format: str | None = None) -> Machine:
+    """Return the machine that an argument names, or that is stored with the weights it names; see `subject`."""
+    return subject(argument, format=format).right
+
+
+def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool = False) -> Trace:
+    """Run a subject and check it against its machine, with a line of progress; without a machine, only run it.
+
+    Args:
+        checked: refuse to run without a machine.
+    """
+    from tm2tfr.choices import AUTO
+    from tm2tfr.runs.options import MAX_STEPS
+    from tm2tfr.runs.run import carried_out
+
+    if run.engine == AUTO and (run.max_steps is None or run.max_steps > MAX_STEPS):
+        from tm2tfr.engines.fast import available
+
+        if not available():
+            warn_once("the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'")
+    machine = subject.right if checked else subject.machine
+    with showing(run.max_steps) as shown:
+        asked = replace(run, progress=shown.progress, stop=shown.stop)
+        found = carried_out(subject.decoder, subject.word(word), machine, asked)
+    if machine is not None and found.agrees:
+        warn_beyond_certificate(found, subject)
+    return found
+
+
+def check_places(argument: str, run: RunOptions) -> None:
+    """Raise OutputError if a file in which a run is to be recorded cannot be written."""
+    from tm2tfr.places import check_file
+
+    check_file(run.out, reading=[argument], what="rows", endings=[".csv", ".jsonl", ".parquet"])
+    check_file(run.checkpoint, reading=[argument])
+
+
+def refuse_several(run: RunOptions, runs: int) -> None:
+    """Raise OutputError if a run is to be recorded and there are several."""
+    if run.recorded and runs > 1:
+        raise OutputError(f"there are {runs} runs, and a checkpoint or file of rows contains one: choose one with --input")
+
+
+def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Example, bool]]:
+    """Return the runs of `check`, each with whether it has an expected result.
+
+    These are the given words, or the machine's examples (only they have expected results), or its default input. A
+    given limit overrides an example's own; an example that was to be cut off then has no expected result.
+    """
+    from tm2tfr.machine.spec import Example
+    from tm2tfr.runs.options import MAX_STEPS
+
+    machine = subject.right
+    if words is None and machine.examples:
+        limits = [e.max_steps or MAX_STEPS if max_steps is None else max_steps for e in machine.examples]
+        judged = [max_steps is None or e.outcome != "limit" for e in machine.examples]
+        limited = [replace(e, max_steps=limit) for e, limit in zip(machine.examples, limits, strict=True)]
+        return list(zip(limited, judged, strict=True))
+    max_steps = MAX_STEPS if max_steps is None else max_steps
+    given = [subject.word(None)] if words is None else words
+    return [(Example(input=word, outcome="limit", max_steps=max_steps), False) for word in given]

@@ -1,0 +1,100 @@
+"""Results in words: the lines around a table, the verdict, the activation vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tm2tfr.errors import counted, visible
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.trace.check import Trace
+
+VERDICTS = {
+    "accept": "ACC: the machine accepts",
+    "reject": "REJ: the machine rejects",
+    "halt": "HALT: the machine halts",
+}
+
+
+def heading(subject: Subject) -> str:
+    """Return the lines above a summary: the machine, and its missing rules."""
+    from tm2tfr.transformer.provenance import option
+
+    if (machine := subject.machine) is None:
+        return subject.name
+    lines = [str(machine).strip("<>")]
+    if missing := machine.missing_rules:
+        q, a = missing[0]
+        lines.append(
+            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
+            f"the first is ({visible(q)}, {shown(a)})"
+        )
+    if option(subject.decoder.provenance, "left_boundary") == "chapter":
+        lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
+    return "\n".join(lines) + "\n"
+
+
+def verdict(trace: Trace, subject: Subject) -> str:
+    """Return the lines below a table: the verdict, the counts, and the result of the check."""
+    if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
+        where = "" if trace.divergence.column == "stop" else ", the first that differs"
+        lines = [f"stopped at position {trace.divergence.position:,}{where}"]
+    elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
+        lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
+    elif trace.T is None:
+        lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
+    else:
+        said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
+        lines = [f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
+    if trace.result is not None:
+        truth = trace.result
+        lines.append(
+            f"simulator: {truth.outcome} after {counted(truth.steps, 'step')}, "
+            f"{counted(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
+        )
+    soft = f"; softmax at temperature {trace.temperature or '?'}" if trace.soft else ""
+    lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
+    lines += [f"scanned: {line}" for line in trace.scanned]
+    if trace.result is None:
+        lines.append("check: none, since no machine to compare with is stored with these weights")
+    elif trace.divergence is None:
+        lines.append(f"check: {counted(trace.compared, 'cell')} compared with the simulator, all agree")
+    else:
+        lines.append(f"check: FAILED after {counted(trace.compared, 'cell')}: {trace.divergence}")
+    return "\n".join(lines)
+
+
+def input_line(trace: Trace) -> str:
+    """Return the line that names the machine and the input, where no table shows them."""
+    return f"{visible(trace.machine)} on {shortened(trace.input)}"
+
+
+def vectors(subject: Subject, word: str, position: int, run: RunOptions) -> str:
+    """Return the activation vectors at a position, each with what it adds to the previous one, or changes of it."""
+    from tm2tfr.api.runs import activations
+    from tm2tfr.trace.columns import is_turing
+
+    found = activations(subject, word, position, engine=run.engine, dtype=run.dtype)
+    known: dict[str, object] = {}
+    equations = " (Eqs. 8.4-8.19)" if is_turing(subject.decoder.layout) else ""
+    lines, width = [f"activation vectors at position {position}{equations}"], max(map(len, found)) + 1
+    for name, vector in found.items():
+        new = [f"{k} = {'⊥' if v is None else shown(str(v))}" for k, v in vector.items() if k not in known or known[k] != v]
+        lines.append(f"  {visible(name):<{width}}{', '.join(new) or '(no change)'}")
+        known |= vector
+    return "\n".join(lines)
+
+
+def shown(symbol: str) -> str:
+    """Return text in which spaces are visible, and so is what cannot be printed."""
+    return visible(symbol).replace(" ", "␣")
+
+
+def shortened(tape: str, most: int = 60) -> str:
+    """Return a tape's text in quotes, shortened in the middle if it is long."""
+    if len(tape) > most:
+        half = most // 2 - 1
+        return f"'{shown(tape[:half])} … {shown(tape[-half:])}' ({len(tape):,} cells)"
+    return f"'{shown(tape)}'"

@@ -1,0 +1,77 @@
+"""What a construction brings, as data: so far the columns of its table. Knows the transformer, and no construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tm2tfr.errors import ShapeError
+from tm2tfr.transformer.residual import Residual, Subspace
+
+BOTTOM = "⊥"
+"""A cell that contains nothing."""
+
+Kind = Literal["position", "fed", "label", "number", "answered"]
+"""What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
+after the last layer, as text or None for the zero vector; the number in a subspace; the token answered, as text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column of the table of a run: what its cells are, and how they are shown.
+
+    Args:
+        name: its heading, and its key in files; no two columns of a table have the same.
+        kind: see `Kind`. The first column of a table is the position, the last the token answered.
+        meaning: what it shows, in a few words.
+        holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is.
+        subspace: otherwise the name of the subspace itself.
+        signed: whether a positive number is shown with its sign, as moves are.
+        tex: its heading in LaTeX, ``$q^{(i)}$``; by default its name.
+
+    Raises:
+        ShapeError: if a label or number is not read from exactly one thing, or another column from anything.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    holds: str = ""
+    subspace: str | None = None
+    signed: bool = False
+    tex: str = ""
+
+    def __post_init__(self) -> None:
+        given = bool(self.holds) + (self.subspace is not None)
+        if given != (self.kind in ("label", "number")):
+            need = "exactly one of holds and subspace" if self.kind in ("label", "number") else "neither holds nor subspace"
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: give it {need}")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its cells are numbers."""
+        return self.kind in ("position", "number")
+
+    def read_from(self, layout: Residual) -> Subspace | None:
+        """Return the subspace of `layout` that it is read from; None if there is none of the right kind.
+
+        A layout without any claim, as weight files of the first version have, is read by the names of its subspaces.
+        """
+        found = layout.holding(self.holds) if self.holds else None
+        if found is None:
+            name = self.holds if self.subspace is None else self.subspace
+            found = layout.subspace(name) if name in layout else None
+            if found is not None and self.holds and found.holds:
+                return None
+        return found if found is not None and (found.labels is None) == (self.kind == "number") else None
+
+    def text(self, value: Any) -> str:
+        """Return a cell as it is written: ⊥ for nothing, a positive number with its sign if the column is signed."""
+        return shown(value, signed=self.signed)
+
+
+def shown(value: Any, *, signed: bool = False) -> str:
+    """Return a cell as it is written, see `Column.text`."""
+    if value is None:
+        return BOTTOM
+    return f"+{value}" if signed and value > 0 else str(value)

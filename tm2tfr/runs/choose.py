@@ -1,0 +1,88 @@
+"""Which engine runs the weights where ``auto`` is asked for: decided here, and nowhere else.
+
+Dense takes time that grows with the square of the positions; fast takes about a second to begin with (it compiles the
+weights), and then the same time for every position. Positions are what counts: the prompt's, BOS and one for every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tm2tfr.choices import AUTO
+from tm2tfr.engines import engine as engine_named
+from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.fast import MISSING, OTHERWISE, available
+from tm2tfr.errors import EngineError
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.trace.columns import is_turing
+from tm2tfr.transformer.weights import Decoder
+
+DENSE_POSITIONS = 1_024
+"""A run of at most this many positions is dense."""
+
+
+def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tuple[Engine, int | None]]:
+    """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
+
+    All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
+    `DENSE_POSITIONS`, and fast for others; where Numba is not installed, and under softmax, it is dense.
+
+    Args:
+        prompt: the length of the prompt, without BOS.
+
+    Raises:
+        EngineError: for an unknown engine or dtype, or one that cannot do what is asked.
+    """
+    if options.saved and not is_turing(decoder.layout):
+        what = "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have"
+        raise EngineError(f"{what}: omit the checkpoint")
+    engine, limit = options.engine, options.max_steps
+    if not isinstance(engine, str) or engine != AUTO:
+        found = engine_named(engine, options.dtype) if isinstance(engine, str) else engine
+        _check(found, options)
+        yield found, limit
+        return
+    small = engine_named("exact" if options.dtype == "rational" else "dense", options.dtype)
+    if decoder.soft or options.dtype not in (None, "float64") or not available():
+        _check(small, options)
+        yield small, limit
+        return
+    steps = DENSE_POSITIONS - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
+    if not options.recorded:
+        if limit is not None and limit <= steps:
+            yield small, limit
+            return
+        if steps > 0:
+            yield small, steps
+    yield engine_named("fast"), limit
+
+
+def for_many_runs(engine: str) -> str:
+    """Return the engine that ``auto`` stands for where one machine runs on many words: fast, which compiles it only once.
+
+    Raises:
+        EngineError: if fast is requested and Numba is not installed.
+    """
+    if engine == "fast" and not available():
+        raise EngineError(MISSING)
+    return ("fast" if available() else "dense") if engine == AUTO else engine
+
+
+def to_watch(engine: str | Engine, dtype: str | None = None) -> Engine:
+    """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the one asked for.
+
+    Raises:
+        EngineError: for an unknown engine or dtype.
+    """
+    if not isinstance(engine, str):
+        return engine
+    return engine_named("dense" if engine == AUTO else engine, dtype)
+
+
+def _check(engine: Engine, options: RunOptions) -> None:
+    """Raise EngineError if `engine` is not installed, or the run is to be saved and `engine` cannot do that."""
+    if not available() and (options.saved or engine.name == "fast"):
+        without = f"a checkpoint needs the fast engine, and {MISSING.removesuffix(OTHERWISE)}"
+        raise EngineError(without if options.saved else MISSING)
+    if options.saved and engine.name != "fast":
+        raise EngineError(f"a checkpoint needs the fast engine, not {engine.name}: use --engine fast")
