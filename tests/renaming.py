@@ -14,8 +14,8 @@ from tm2tfr.transformer.weights import Decoder, Head, Layer
 STYLES = ("foreign", "rotated", "shuffled", "alike")
 """``foreign``: each name is one letter of a script that occurs nowhere else, so that a text can be turned back.
 ``rotated``: the names that were there, given to others. ``shuffled``: the same in a random order, but heads are called by
-the claims of others. ``alike``: all heads, layers and units are called the same, and subspaces like heads; only the names of
-directions must be unique.
+the claims of others. ``alike``: all heads, layers and units are called the same, and subspaces like heads; only the
+names of directions must be unique.
 """
 _FIRST_LETTER = 0xAC00  # Hangul syllables
 
