@@ -13,8 +13,10 @@ from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 STYLES = ("foreign", "rotated", "shuffled", "alike")
 """``foreign``: each name is one letter of a script that occurs nowhere else, so that a text can be turned back.
-``rotated``, ``shuffled``: the names that were there, given to others. ``alike``: all heads, layers and units are called the
-same, and subspaces like heads; only directions must have names of their own."""
+``rotated``: the names that were there, given to others. ``shuffled``: the same in a random order, but heads are called by
+the claims of others. ``alike``: all heads, layers and units are called the same, and subspaces like heads; only the
+names of directions must be unique.
+"""
 _FIRST_LETTER = 0xAC00  # Hangul syllables
 
 
@@ -56,7 +58,9 @@ def renamed(decoder: Decoder, style: str, seed: int = 0) -> Renamed:
 
     spaces = decoder.layout.subspaces
     layout = tuple(replace(s, name=n) for s, n in zip(spaces, others([s.name for s in spaces], unique=True), strict=True))
-    heads = iter(others([head.name for layer in decoder.layers for head in layer.heads]))
+    claims = style == "shuffled"  # the keys of the specification, given to others
+    every = [head for layer in decoder.layers for head in layer.heads]
+    heads = iter(others([head.claim.attends if claims and head.claim else head.name for head in every]))
     units = iter(others([u for layer in decoder.layers if layer.feed_forward for u in layer.feed_forward.units]))
     names = iter(others([layer.name for layer in decoder.layers]))
 

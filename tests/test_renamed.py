@@ -160,6 +160,23 @@ def test_long_runs_that_go_wrong(style: str) -> None:
     assert plain(trace, found) == plain(right, original)
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_causes_under_softmax(style: str) -> None:
+    """Multiples of 1/(i+1) have to be exact there, everything else need not be."""
+    decoder, machine, word = compiled("chapter")
+    soft = tm2tfr.soften(decoder, temperature=2.0**-20)
+    path = "layers.2.heads.0.value"
+    matrix = matrices(soft)[path]
+    row, col, old = next(iter(matrix.entries()))
+    wrong = replaced(soft, {path: matrix.with_entry(row, col, 1.25 * old)})
+    found = renamed(wrong, style)
+    right, trace = (tm2tfr.check(d, word, machine=machine, engine="dense", max_steps=20) for d in (wrong, found.decoder))
+    assert right.divergence is not None
+    assert right.divergence.cause is not None
+    assert right.divergence.cause.subspace == "h/(i+1)"
+    assert plain(trace, found) == plain(right, renamed(wrong, "foreign"))
+
+
 # ── inside ──────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("case", CASES)
@@ -256,6 +273,8 @@ def test_certificates(case: str, style: str) -> None:
         assert [replace(b, where="") for b in other.bounds] == [replace(b, where="") for b in one.bounds]
         if style == "foreign":
             assert [found.restored(b.where) for b in other.bounds] == [b.where for b in one.bounds]
+            heads = {head.name for layer in found.decoder.layers for head in layer.heads}
+            assert {b.where for b in other.bounds if b.part == "attention"} <= heads
     assert [r.layer for r in proof.refusals] == [r.layer for r in right.refusals]
     if case != "as printed":
         assert not proof.refusals
@@ -275,6 +294,20 @@ def test_refusals(case: str) -> None:
         right_places = [(r.layer, r.part) for r in prove(wrong, machine).refusals]
         found = renamed(wrong, STYLES[1:][n % 3], n)
         assert [(r.layer, r.part) for r in prove(found.decoder, machine).refusals] == right_places
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_refusal_says_what_a_head_is_claimed_to_look_up(style: str) -> None:
+    """Neither its score nor what it carries is that of a lookup."""
+    decoder, machine, _ = compiled("chapter")
+    path = "layers.3.heads.1."
+    query, value = (matrices(decoder)[path + name] for name in ("query", "value"))
+    row, col, old = next(iter(value.entries()))
+    changed = {path + "query": query.with_entry(1, 0, 3.0), path + "value": value.with_entry(row, col, 2 * old)}
+    found = renamed(replaced(decoder, changed), style).decoder
+    said = [str(refusal) for refusal in prove(found, machine).refusals]
+    (name,) = {found.layers[2].heads[1].name}
+    assert any(f"head {name!r} is not a lookup of h_{{i-1}}, v·(2tj - j²) up to a factor" in text for text in said), said
 
 
 # ── other programs ──────────────────────────────────────────────────────────────────────────────────────────
