@@ -212,7 +212,7 @@ def test_a_temperature_without_claims_is_a_number(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_machine_is_not_proved_of_it(name: str) -> None:
     proof = tm2tfr.certify(HANDMADE[name][0](), machine="chapter")
-    assert str(proof.refusals[0]).startswith("layout: the construction has six layers")
+    assert str(proof.refusals[0]).startswith("layout: ")
     with pytest.raises(Tm2tfrError, match="cannot be compared with a Turing machine"):
         tm2tfr.measure_softness(HANDMADE[name][0](), "11", machine="chapter")
 
