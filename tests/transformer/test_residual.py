@@ -52,6 +52,7 @@ def test_subspaces_are_found_by_what_they_are_claimed_to_hold() -> None:
     assert layout.holder("h") is layout.holding("h") is layout.subspace("a")
     assert layout.holder("e_q").name == "h"
     assert layout.holding("b") is None
+    assert layout.holding("") is None
     with pytest.raises(ShapeError, match=r"^no subspace is claimed to hold 'b': compile the machine again$"):
         layout.holder("b")
 
