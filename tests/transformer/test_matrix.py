@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -94,6 +95,9 @@ def test_round_trips(array: np.ndarray) -> None:
     assert matrix.nonzero == np.count_nonzero(array)
     assert np.array_equal(matrix.transposed.dense(), array.T)
     assert matrix.transposed.transposed == matrix
+    thirds = [Fraction(n, 3) for n in range(array.shape[1])]
+    product = [sum((Fraction(v) * x for v, x in zip(row, thirds, strict=True)), Fraction(0)) for row in array.tolist()]
+    assert matrix.times(thirds) == {r: product[r] for r in sorted(set(matrix.rows.tolist()))}
     assert list(matrix.entries()) == [
         (r, c, v) for r, row in enumerate(array.tolist()) for c, v in enumerate(row) if v != 0
     ]

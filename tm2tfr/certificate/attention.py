@@ -218,7 +218,7 @@ class AttentionProof:
         return [(query, key) for query, key in pairs if query and key]
 
     def _forms(self, matrix: Matrix) -> list[ExactForm]:
-        return [{self._names[c]: rational(w) for c, w in row.items()} for row in matrix.by_row()]
+        return [{d: rational(w) for d, w in self._decoder.layout.named(row).items()} for row in matrix.by_row()]
 
     def _carried(self, head: Head) -> Carried:
         values, found = self._forms(head.value), Carried()

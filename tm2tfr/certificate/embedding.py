@@ -69,15 +69,15 @@ def _stays(token: str) -> bool:
 
 def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     """Yield what is wrong in the embeddings: token t must be e_x[t], each feature the direction of its name (Eq. 8.4)."""
-    names = decoder.layout.directions
+    layout = decoder.layout
     tokens, places = columns(decoder.token_embedding), columns(decoder.position_embedding)
     fed = frozenset(domain.tokens)
     for n, token in enumerate(decoder.vocabulary):
         wanted = {at("e_x", token): 1}
-        if token in fed and (found := _named(names, tokens.get(n, []))) != wanted:
+        if token in fed and (found := layout.named(dict(tokens.get(n, [])))) != wanted:
             yield _refuse(0, "embedding", f"token {token} is not embedded as {at('e_x', token)}", f"it is {_shown(found)}")
     for n, feature in enumerate(decoder.features):
-        found = _named(names, places.get(n, []))
+        found = layout.named(dict(places.get(n, [])))
         if found != {feature: 1}:
             yield _refuse(0, "embedding", f"feature {feature} is not embedded as itself", f"it is {_shown(found)}")
     if sorted(decoder.features) != sorted(FEATURES):
@@ -118,10 +118,6 @@ def spread(decoder: Decoder) -> Sums:
 
 def _biases(matrix: Matrix) -> dict[int, Rational]:
     return {row: rational(value) for row, _, value in matrix.entries()}
-
-
-def _named(names: tuple[str, ...], entries: list[tuple[int, Rational]]) -> dict[str, Rational]:
-    return {names[row]: weight for row, weight in entries}
 
 
 def _shown(form: dict[str, Rational]) -> str:

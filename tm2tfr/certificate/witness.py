@@ -9,7 +9,8 @@ from itertools import accumulate, product
 from tm2tfr.certificate.domain import HV, MV, Domain, V
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
-from tm2tfr.transformer.matrix import Matrix, Rational, rational
+from tm2tfr.transformer.attention import exact_scores
+from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -47,9 +48,8 @@ def latest_witness(decoder: Decoder, domain: Domain, head: Head) -> str | None:
 
 
 def _looked(names: Sequence[str], head: Head, run: Sequence[Stream], right: int) -> str | None:
-    query = _applied(head.query, names, run[-1])
-    keys = [_applied(head.key, names, stream) for stream in run]
-    scores = [sum((query.get(r, 0) * k for r, k in key.items()), Fraction(0)) for key in keys]
+    streams = [[stream.get(name, 0) for name in names] for stream in run]
+    scores = exact_scores(head, streams[-1], streams)
     wrong = next((j for j, score in enumerate(scores) if score >= scores[right] and j != right), None)
     if wrong is None:
         return None
@@ -63,13 +63,6 @@ def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:
     spec = Specification(domain.machine, "", ())
     held = (spec.holds(s.holds, layer - 2, "feed_forward") for s in decoder.layout.subspaces)
     return [d if h else "" for s, h in zip(decoder.layout.subspaces, held, strict=True) for d in s.directions]
-
-
-def _applied(matrix: Matrix, names: Sequence[str], stream: Stream) -> dict[int, Rational]:
-    total: dict[int, Rational] = {}
-    for row, column, value in matrix.entries():
-        total[row] = total.get(row, 0) + rational(value) * stream.get(names[column], 0)
-    return total
 
 
 def _runs(domain: Domain) -> Iterator[tuple[str, list[Stream]]]:

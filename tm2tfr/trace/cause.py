@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -17,8 +16,8 @@ from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import visible
 from tm2tfr.trace.rows import SOFT, Row, combination
 from tm2tfr.trace.specification import Specification, vector
-from tm2tfr.transformer.attention import softmax
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.attention import exact_scores, softmax
+from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -238,20 +237,10 @@ class _Finder:
             f"these are {apart:.3g} apart: use a wider dtype, or the exact engine"
         )
 
-    def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Fraction:
+    def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Rational:
         """Return the highest score of `places`, with this head's weights and the right values of the stream."""
         stream = partial(self.specification.stream, self.decoder.layout, layer=layer - 1, part="feed_forward")
-        query = _applied(head.query, stream(self.position))
-        keys = [_applied(head.key, stream(j)) for j in places]
-        return max(sum((query.get(r, Fraction(0)) * k for r, k in key.items()), Fraction(0)) for key in keys)
-
-
-def _applied(matrix: Matrix, x: Sequence[int | Fraction]) -> dict[int, Fraction]:
-    """Return matrix · x, exactly, by row."""
-    total: dict[int, Fraction] = {}
-    for row, column, value in matrix.entries():
-        total[row] = total.get(row, Fraction(0)) + Fraction(value) * x[column]
-    return total
+        return max(exact_scores(head, stream(self.position), map(stream, places)))
 
 
 def _first_wrong(

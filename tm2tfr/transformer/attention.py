@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tm2tfr.transformer.matrix import Rational
+from tm2tfr.transformer.weights import Head
 
 
 def average_hard(scores: NDArray[Any]) -> NDArray[np.int64]:
@@ -37,3 +41,14 @@ def softmax(scores: NDArray[Any]) -> NDArray[Any]:
     powers = np.exp(scores - scores.max())
     weights: NDArray[Any] = powers / np.add.accumulate(powers)[-1]
     return weights
+
+
+def exact_scores(head: Head, x: Sequence[Rational], streams: Iterable[Sequence[Rational]]) -> list[Rational]:
+    """Return the scores of a head without any rounding.
+
+    Args:
+        x: (width,) the stream where it looks from; streams: (n_key, width) those it looks at.
+    """
+    query = head.query.times(x)
+    keys = (head.key.times(stream) for stream in streams)
+    return [sum(query.get(component, 0) * k for component, k in key.items()) for key in keys]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -94,6 +94,13 @@ class Matrix:
         array = np.zeros(self.shape, dtype=dtype)
         array[self.rows, self.columns] = self.values
         return array
+
+    def times(self, x: Sequence[Rational]) -> dict[int, Rational]:
+        """Return the product with a vector, exactly: the rows that have entries; x: (columns,)."""
+        total: dict[int, Rational] = {}
+        for row, column, value in self.entries():
+            total[row] = total.get(row, 0) + rational(value) * x[column]
+        return total
 
     def entries(self) -> Iterator[tuple[int, int, float]]:
         """Yield ``(row, column, value)`` for each non-zero entry, by row and then column."""
