@@ -24,7 +24,9 @@ LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
 
 Weighting = Literal["average-hard", "softmax"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
-"""How scores become attention weights, see `tm2tfr.transformer.weights`."""
+"""How scores become attention weights. ``average-hard``: the weight is shared evenly by all positions of maximal score,
+Eq. 8.1. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
+`tm2tfr.transformer.soft`."""
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
