@@ -321,6 +321,24 @@ def test_exported_tensors(case: str, target: str, style: str) -> None:
     assert pins.tensors(renamed(decoder, style).decoder, target) == pins.tensors(decoder, target)
 
 
+@pytest.mark.parametrize("target", pins.TARGETS)
+def test_the_documents_of_an_export_differ_in_names_alone(target: str, tmp_path: Path) -> None:
+    if target == "onnx":
+        pytest.importorskip("onnx", reason="no ONNX here: pip install 'tm2tfr[onnx]'")
+    decoder, _, _ = compiled("two-way")
+    found = renamed(decoder, "foreign")
+    for name, each in (("old", decoder), ("new", found.decoder)):
+        tm2tfr.export_to(target, each, tmp_path / name, positions=64, verify=False)
+    files = sorted(path.name for path in (tmp_path / "old").iterdir() if path.suffix in (".json", ".md", ".py"))
+    assert "tm2tfr.json" in files
+    for file in files:
+        old, new = ((tmp_path / name / file).read_text(encoding="utf-8") for name in ("old", "new"))
+        assert found.restored(new) == old, file
+    assert (tmp_path / "new" / "tm2tfr.json").read_text(encoding="utf-8") != (tmp_path / "old" / "tm2tfr.json").read_text(
+        encoding="utf-8"
+    )
+
+
 NEEDS = {"torch": "torch", "gpt2": "transformers", "lens": "transformer_lens", "onnx": "onnxruntime"}
 
 
