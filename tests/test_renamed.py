@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -284,10 +285,15 @@ def test_certificates(case: str, style: str) -> None:
 @pytest.mark.parametrize("case", ["chapter", "palindromes", "two-way"])
 def test_refusals(case: str) -> None:
     refused = 0
+    mine = re.compile("[\uac00-\ud7a3]")
     for wrong, machine, _ in broken(case):
         right = [str(refusal) for refusal in prove(wrong, machine).refusals]
         found = renamed(wrong, "foreign")
-        assert [found.restored(str(refusal)) for refusal in prove(found.decoder, machine).refusals] == right
+        shown = [str(refusal) for refusal in prove(found.decoder, machine).refusals]
+        assert [found.restored(text) for text in shown] == right
+        # layer, head or unit, and direction: by the names that the weights have
+        assert all(mine.search(text) for text in shown)
+        assert not any(f"{name} is not what it should be" in text for name in wrong.layout.directions for text in shown)
         refused += bool(right)
     assert refused > 10
     for n, (wrong, machine, _) in enumerate(broken(case)):
