@@ -25,6 +25,7 @@ from tm2tfr.certificate import prove
 from tm2tfr.certificate.report import report
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
+from tm2tfr.softness.report import report as softness_report
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import Decoder, digest, matrices, replaced
@@ -199,6 +200,13 @@ def test_softness(case: str, style: str) -> None:
     assert right["uniform_tieless"]
     heads = {(n, head.name) for n, layer in enumerate(found.decoder.layers, start=1) for head in layer.heads}
     assert {(row["layer"], row["head"]) for row in measured["errors"] if row["head"]} == heads
+    told = [
+        softness_report(tm2tfr.measure_softness(d, word, machine=machine, max_steps=12)).splitlines()
+        for d in (decoder, found.decoder)
+    ]
+    assert len(told[0]) == len(told[1])
+    claims = [[line.split("  ")[-1].strip() for line in lines[2 : 2 + decoder.heads]] for lines in told]
+    assert claims[0] == claims[1]
     for each in (right, measured):
         each["errors"] = [{k: v for k, v in row.items() if k not in ("head", "name")} for row in each["errors"]]
     assert measured == right
