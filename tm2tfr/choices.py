@@ -32,5 +32,11 @@ TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", 
 """The formats of a table."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
+READABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "doty", "morphett", "jflap")
+"""The formats that machines are read from."""
+WRITABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "morphett", "jflap", "automata-lib")
+"""The formats that machines are written in, to be read by other programs."""
+PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
+"""The formats that machines are drawn or printed in."""
 TARGETS: tuple[str, ...] = ("gpt2", "lens", "torch", "onnx")
 """The programs that weights are exported to."""

@@ -7,7 +7,7 @@ the spelling of tokens. Directions are given by name; `feed_forward` supplies th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -50,16 +50,24 @@ class Question(NamedTuple):
 class Domain:
     """The machine and whether the stream has ``[h=0]``, the flag of the left-boundary repair.
 
+    Args:
+        called: direction -> the name that the weights have for it, where that is another one.
+
     Raises:
         ValueError: for a flag on a two-way tape, which has no left boundary.
     """
 
     machine: Machine
     flagged: bool
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.flagged and self.two_way:
             raise ValueError(f"{self.machine.name}: a two-way tape has no left boundary, so it cannot have a flag for it")
+
+    def shown(self, direction: str) -> str:
+        """Return the name that the weights have for a direction."""
+        return self.called.get(direction, direction)
 
     @property
     def two_way(self) -> bool:

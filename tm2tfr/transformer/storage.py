@@ -5,6 +5,9 @@ Every weight matrix is a float64 tensor named by its path, ``layers.3.heads.0.qu
 order of the rows and then the columns. Everything else is one JSON object, the entry ``tm2tfr`` of the file's
 metadata (a single entry, because safetensors writes several in any order).
 
+Version 2 states what is claimed: what each subspace holds and whether that is a share, a claim or null for each head, an
+equation for each layer. Files of version 1 have none of these; `tm2tfr.compiler.turing.version_1` knows what was meant.
+
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
 little-endian. It tells a damaged file from an intact one; it is not a signature.

@@ -125,7 +125,7 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoder:
-    """A whole decoder. `provenance` says where the weights come from; no engine reads it.
+    """A whole decoder.
 
     Args:
         layout: the named subspaces of the residual stream.
@@ -138,6 +138,7 @@ class Decoder:
         layers: in the order they are run.
         unembedding: (vocabulary, width), with unembedding_bias: (vocabulary, 1). The next token is the first
             one of maximal logit.
+        provenance: where the weights come from, see `tm2tfr.transformer.provenance`; no engine reads it.
 
     Raises:
         ShapeError: if any two parts do not fit.
