@@ -86,7 +86,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    mode = _mode(path)
+    mode = mode_of(path)
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if mode is not None and not stat.S_ISREG(mode):
@@ -111,7 +111,7 @@ def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         raise
 
 
-def _mode(path: Path) -> int | None:
+def mode_of(path: Path) -> int | None:
     """Return the mode of what is at `path`, following links; None if there is nothing."""
     try:
         return path.stat().st_mode

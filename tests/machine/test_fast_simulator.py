@@ -224,7 +224,7 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "tm2tfr.machine._fast_simulator_kernel", raising=False)
     with pytest.raises(
-        EngineError, match=r"compiled simulator needs Numba.*: install it with: pip install 'tm2tfr\[fast\]'"
+        EngineError, match=r"^machine: the compiled simulator needs Numba \(.*\): pip install 'tm2tfr\[fast\]'$"
     ):
         CompiledSimulation(SPIN)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import EngineError, visible
+from tm2tfr.extras import required
 from tm2tfr.machine.simulator import Result
 from tm2tfr.machine.spec import Machine
 
@@ -235,9 +236,5 @@ def _kernel(name: str) -> Any:
     Raises:
         EngineError: if Numba is missing or cannot be imported.
     """
-    try:
-        from tm2tfr.machine._fast_simulator_kernel import advance  # noqa: PLC0415  (Numba is optional, and slow to load)
-    except ImportError as error:
-        what = f"{name}: the compiled simulator needs Numba, which cannot be imported ({error})"
-        raise EngineError(f"{what}: install it with: pip install 'tm2tfr[fast]'") from error
-    return advance
+    need, module = f"{name}: the compiled simulator needs Numba", "tm2tfr.machine._fast_simulator_kernel"
+    return required(need, [module], "fast", error=EngineError)[0].advance

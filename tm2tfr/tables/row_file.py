@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from tm2tfr.errors import OutputError
-from tm2tfr.files import refusal
+from tm2tfr.files import mode_of, refusal
 from tm2tfr.tables.stream_text import Columns
 from tm2tfr.trace.rows import AnyRow
 
@@ -169,9 +169,8 @@ class RowWriter:
 
 def _mode(path: Path) -> int | None:
     """Return the mode of the file to be replaced, None if there is none."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
+    mode = mode_of(path)
+    if mode is None:
         return None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
