@@ -127,6 +127,16 @@ def test_the_error_of_a_job_is_raised_in_its_place(kind: str, error: type[Except
     assert multiprocessing.active_children() == []
 
 
+def masked(job: Job, _: None) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are masked on POSIX systems alone")
+def test_workers_do_not_hear_an_interrupt_and_their_parent_does() -> None:
+    assert list(Pool(3).map(masked, jobs(12), None)) == [True] * 12
+    assert masked(Job(0, ()), None) is False
+
+
 UNGUARDED = """
 from tests.dataset.test_processes import jobs, numbered
 from tm2tfr.dataset.pool import Pool

@@ -11,8 +11,8 @@ import signal
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from multiprocessing import get_context
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, cast
 
@@ -24,6 +24,8 @@ LIVES = 4
 
 _CONTEXT = get_context("spawn")
 """Every worker is a fresh interpreter: a fork of this one would inherit the locks that its threads hold."""
+
+_MASKS = hasattr(signal, "pthread_sigmask")
 
 _Task = Callable[[Job, Any], Any]
 """A function of a job and of what all jobs have in common, to be found by its name in every process."""
@@ -129,7 +131,8 @@ class _Worker:
     def __init__(self, task: _Task, how: Any) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_serve, args=(theirs, task, how), daemon=True)
-        self._process.start()
+        with _deaf():
+            self._process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
         self.ready = self.dead = False
         self.given = _Given(-1, Job(-1, ()))
@@ -158,9 +161,24 @@ class _Worker:
         self.pipe.close()
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Let the processes that are started here not hear Ctrl-C, which is for this one, from their first moment on."""
+    if not _MASKS:
+        yield
+        return
+    resource_tracker.ensure_running()  # otherwise it is started with the first of them, and lifts the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(pipe: Connection, task: _Task, how: Any) -> None:
     """Do the jobs that come, until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    if not _MASKS:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         pipe.send(None)
         while True:
