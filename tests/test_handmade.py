@@ -202,8 +202,9 @@ def test_what_needs_a_machine_says_so(name: str, function: str) -> None:
 @pytest.mark.parametrize("name", ["majority", "shifted", "clashing"])
 def test_a_temperature_without_claims_is_a_number(name: str) -> None:
     make, word, _ = HANDMADE[name]
-    with pytest.raises(CompileError, match="give the temperature as a number"):
-        tm2tfr.soften(make())
+    if name == "shifted":  # the others have heads that are uniform at any temperature
+        with pytest.raises(CompileError, match="the gap of head 'previous' is not known: give the temperature as a number"):
+            tm2tfr.soften(make())
     soft = tm2tfr.soften(make(), temperature=2.0**-10)
     assert soft.soft
     assert [row[-1] for row in tm2tfr.run(soft, word, max_steps=6).rows] == [row[-1] for row in traced(name).rows]
