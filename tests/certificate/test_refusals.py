@@ -404,17 +404,23 @@ def renamed(decoder: Decoder, old: str, new: Subspace) -> Decoder:
 
 
 def test_a_foreign_layout_or_vocabulary_is_refused() -> None:
-    found = refusals(renamed(ONE_WAY, "h^2", Subspace("g")), CHAPTER)
+    found = refusals(renamed(ONE_WAY, "h^2", Subspace("h^2", holds="g")), CHAPTER)
     assert found == [
         "layout: a subspace is missing: there is no h^2",
         "layout: a subspace is not part of the construction: found g",
     ]
     assert "layout: a subspace is not part of the construction: found [h=0]" in refusals(
-        renamed(TWO_WAY, "h-", Subspace("[h=0]")), BEAVER
+        renamed(TWO_WAY, "h-", Subspace("h-", holds="[h=0]")), BEAVER
     )
     labels = ONE_WAY.layout.subspace("e_a").labels or ()
-    found = refusals(renamed(ONE_WAY, "e_a", Subspace("e_a", ("z", *labels[1:]))), CHAPTER)
+    found = refusals(renamed(ONE_WAY, "e_a", Subspace("e_a", ("z", *labels[1:]), holds="e_a")), CHAPTER)
     assert found == [f"layout: e_a must have a direction for each label: there is no e_a[{labels[0]}]"]
+    said = "layout: every subspace must be claimed to hold something of its own: "
+    found = refusals(renamed(ONE_WAY, "h^2", Subspace("h^2")), CHAPTER)
+    assert found == [said + "nothing says what the subspace 'h^2' holds: compile the machine again"]
+    found = refusals(renamed(ONE_WAY, "h^2", Subspace("h^2", holds="h")), CHAPTER)
+    what = "by what its subspaces are claimed to hold, the residual stream has two directions or subspaces called 'h'"
+    assert found == [f"{said}{what}: compile the machine again"]
     other = ("ACC?", *ONE_WAY.vocabulary[1:])
     assert "layout: the vocabulary lacks a token that can occur: 1" in refusals(replace(ONE_WAY, vocabulary=other), CHAPTER)
 

@@ -12,7 +12,8 @@ import pytest
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tm2tfr.cli import completion
-from tm2tfr.machine.library import shelf, shipped
+from tm2tfr.machine.library import shipped
+from tm2tfr.shelf import SPECS, shelf
 
 
 def completed(line: str, cwd: Path) -> list[str]:
@@ -40,7 +41,7 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     everything = completed("tm2tfr check ", tmp_path)
     assert everything == [f"plain,{name}" for name in (*shipped(), "palace.yaml", "parts/")]
     assert completed("tm2tfr trace ./pa", tmp_path) == ["file,./pa"]
-    assert completed("tm2tfr sweep two", tmp_path) == [f"plain,{name}" for name in shelf("specs") if name.startswith("two")]
+    assert completed("tm2tfr sweep two", tmp_path) == [f"plain,{name}" for name in shelf(SPECS) if name.startswith("two")]
     assert completed("tm2tfr trace --engine f", tmp_path) == ["plain,fast"]
     assert completed("tm2tfr trace -o ro", tmp_path) == ["file,ro"]
     assert "plain,--temperature" in completed("tm2tfr table --t", tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -31,7 +32,7 @@ from tm2tfr.errors import DatasetError, EngineError, OutputError
 from tm2tfr.machine.library import load, shipped_text
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
-NO_DASK = "Dask is not installed: pip install 'tm2tfr[dataset]'"
+NO_DASK = "Dask is not installed: pip install 'tm2tfr[cluster]'"
 with_dask = pytest.mark.skipif(find_spec("distributed") is None, reason=NO_DASK)
 
 SPEC = """\
@@ -214,7 +215,6 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.slow
-@with_dask
 def test_two_workers_make_the_bytes_that_one_makes(words: Path, tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(PALINDROMES, encoding="utf-8")
     done = command("dataset", "spec.yaml", "-o", "data", "--workers", "2", cwd=tmp_path)
@@ -251,9 +251,26 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
 
 
 @pytest.mark.slow
+def test_a_worker_process_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill(done: int, shards: int, rows: int) -> None:
+        if done < 4:
+            child = multiprocessing.active_children()[0]
+            child.kill()
+            killed.append(done)
+
+    found = making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=2, progress=kill)
+    assert killed == [1, 2, 3]
+    assert (found.failure, found.shards) == (None, 5)
+    assert contents(tmp_path / "data") == contents(words)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.slow
 @with_dask
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> None:
+def test_a_worker_of_a_cluster_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> None:
     killed: list[int] = []
     with cluster(tmp_path, workers=2) as (address, processes):
         from distributed import Client
@@ -438,12 +455,10 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
     spec = read(PALINDROMES, file="spec.yaml")
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "distributed", None)
-        with pytest.raises(DatasetError, match=r"to use 2 cores needs Dask: .*'tm2tfr\[dataset\]', or use --workers 1"):
-            making.make(spec, tmp_path / "one", workers=2)
-        with pytest.raises(DatasetError, match="a cluster needs Dask"):
+        with pytest.raises(DatasetError, match=r"a cluster needs Dask \(.*\): .*'tm2tfr\[cluster\]', or omit --scheduler"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow: .*'tm2tfr\[dataset\]', or remove parquet"):
+    with pytest.raises(DatasetError, match=r"Parquet needs PyArrow \(.*\): .*'tm2tfr\[dataset\]', or remove parquet"):
         making.make(spec, tmp_path / "three", workers=1)
     plain = read(f"{PALINDROMES}formats: jsonl\n", file="spec.yaml")
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91

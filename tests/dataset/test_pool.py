@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.pool import AHEAD, Pool
+from tm2tfr.dataset.pool import AHEAD, Cluster, Pool
 from tm2tfr.errors import DatasetError
 
-distributed: Any = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'tm2tfr[dataset]'")
+distributed: Any = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'tm2tfr[cluster]'")
 JOBS = [Job(number, ()) for number in range(20)]
 
 
@@ -55,7 +55,8 @@ class Client:
 
 
 def mapped(client: Client | None) -> Iterator[int]:
-    return Pool(client, 2).map(lambda job, _: job.number, JOBS, "how")
+    pool = Pool() if client is None else Cluster(client, 2)
+    return pool.map(lambda job, _: job.number, JOBS, "how")
 
 
 def test_every_job_is_done_once_and_results_come_in_their_order() -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.dataset.golden import COMPLAINTS, said
 from tests.machine.formats.golden import Case, cases
 from tm2tfr.dataset.family import Family, Members
+from tm2tfr.dataset.library import load_spec, shipped_specs
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.shelf import load_spec, shipped_specs
 from tm2tfr.dataset.words import Inputs, Random
 from tm2tfr.errors import NotFoundError, ReadError
 
@@ -108,5 +108,9 @@ def test_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_spec("two-state")
     (tmp_path / "two-states").write_text("name: mine\nmachines: [chapter]\ninputs: [1]", encoding="utf-8")
     assert load_spec("two-states").name == "mine"
-    with pytest.raises(ReadError, match=r": cannot be read \(.*\): name another file$"):
+    with pytest.raises(ReadError, match=r": this is a folder: name a file in it$"):
         load_spec(tmp_path)
+    with pytest.raises(
+        NotFoundError, match=r"none/s\.yaml: there is no folder '.*none': name a file, or one of the shipped"
+    ):
+        load_spec(tmp_path / "none" / "s.yaml")

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,9 @@ from tests.cli.test_commands import ROOT, failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.dataset import runs
+from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.report import sweep_report
-from tm2tfr.dataset.shelf import load_spec
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError
@@ -97,7 +96,6 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     assert said[-1] == f"reproduce: {found.again}"
 
 
-@pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: pip install 'tm2tfr[dataset]'")
 def test_the_chapters_left_boundary_is_found_to_be_wrong_also_by_two_workers(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(ONE_WAY, encoding="utf-8")
     options = ("sweep", "spec.yaml", "--left-boundary", "chapter")

@@ -260,20 +260,15 @@ def test_without_dot_the_error_says_how_to_get_it() -> None:
 
 
 @posix
-def test_dot_fails(no_dot: Path) -> None:
-    pretend(no_dot, "echo 'no such font' >&2; exit 3")
-    with pytest.raises(
-        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(no such font\): fix its installation, or choose"
-    ):
-        to_svg(EVEN)
-
-
-@posix
-def test_dot_crashes(no_dot: Path) -> None:
-    pretend(no_dot, "kill -SEGV $$")
-    with pytest.raises(
-        OutputError, match=r"^drawing even: Graphviz's 'dot' failed \(exit status -11\): fix its installation, or"
-    ):
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("echo 'no such font' >&2; exit 3", "no such font"), ("kill -SEGV $$", "exit status -11")],
+    ids=["fails", "crashes"],
+)
+def test_dot_fails(script: str, said: str, no_dot: Path) -> None:
+    pretend(no_dot, script)
+    words = rf"^drawing even: Graphviz's 'dot' failed \({said}\): fix its installation, or choose"
+    with pytest.raises(OutputError, match=words):
         to_svg(EVEN)
 
 

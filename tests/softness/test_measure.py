@@ -97,7 +97,7 @@ def test_the_claims_are_those_of_the_construction() -> None:
         Claim(attends="all", gap=None),
         Claim(attends="h", gap=1, lookup=True),
         Claim(attends="h_{i-1}", gap=1, lookup=True),
-        Claim(attends="latest write", gap=0.5),
+        Claim(attends="j*", gap=0.5),
     ]
     assert claimed(tm2tfr.compile("busy-beaver-2").layers[2].heads[3]) == Claim(attends="h_{i-1}-", gap=1, lookup=True)
     assert smallest_gap(tm2tfr.compile("chapter"), 10) == 0.05

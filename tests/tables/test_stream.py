@@ -458,7 +458,7 @@ def test_another_extension(tmp_path: Path, name: str, kind: str) -> None:
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    message = r"Parquet needs PyArrow.*: install it with: pip install 'tm2tfr\[parquet\]', or use .csv or .jsonl$"
+    message = r"a\.parquet: Parquet needs PyArrow \(.*\): pip install 'tm2tfr\[parquet\]', or use .csv or .jsonl$"
     with pytest.raises(OutputError, match=message):
         open_rows(tmp_path / "a.parquet")
     assert os.listdir(tmp_path) == []

@@ -8,7 +8,6 @@ import os
 import re
 from dataclasses import replace
 from fractions import Fraction
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
+from tests.html import Cells
 from tests.strategies import machines_with_inputs
 from tests.tables.examples import CASES, GOLDEN, NASTY_SYMBOLS, SUFFIXES, broken, chapter, made, nasty, traced
 from tm2tfr.errors import OutputError
@@ -62,31 +62,6 @@ def test_text_of_the_chapter() -> None:
 
 
 # ── read back ───────────────────────────────────────────────────────────────────────────────────────────────
-class _Cells(HTMLParser):
-    """The cells of an HTML table, as text; `html.parser` takes the entities apart."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.inside = False
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-            self.inside = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag not in ("td", "th")
-
-    def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.rows[-1][-1] += data
-
-
 def _plain(trace: Trace) -> list[list[str]]:
     """Return the cells as they have to be read, from the rows alone."""
 
@@ -119,7 +94,7 @@ def test_html_and_markdown_read_back(name: str) -> None:
     in_html = table(replace(trace, blank="."), "html")
     in_markdown = MarkdownIt("commonmark").enable("table").render(table(replace(trace, blank="."), "markdown"))
     for text in (in_html, in_markdown):
-        header, *rows = _Cells(text).rows
+        header, *rows = Cells(text).rows
         assert header == HEADER
         assert [[row[0], *row[2:]] for row in rows] == want
     assert in_html.count("<u>") == in_markdown.count("<strong>") == sum(row.q is not None for row in trace.rows)

@@ -12,7 +12,7 @@ import pytest
 
 from tm2tfr.api.runs import certify
 from tm2tfr.dataset.jobs import jobs
-from tm2tfr.dataset.shelf import load_spec
+from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.sweep import sweep
 
 ROOT = Path(__file__).parents[2]

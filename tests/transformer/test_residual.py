@@ -47,6 +47,16 @@ def test_an_unknown_subspace_is_refused_with_the_nearest(ask: object) -> None:
         ask("unlike anything")  # type: ignore[operator]
 
 
+def test_subspaces_are_found_by_what_they_are_claimed_to_hold() -> None:
+    layout = Residual((Subspace("a", holds="h"), Subspace("h", ("x",), holds="e_q"), Subspace("b")))
+    assert layout.holder("h") is layout.holding("h") is layout.subspace("a")
+    assert layout.holder("e_q").name == "h"
+    assert layout.holding("b") is None
+    assert layout.holding("") is None
+    with pytest.raises(ShapeError, match=r"^no subspace is claimed to hold 'b': compile the machine again$"):
+        layout.holder("b")
+
+
 def test_an_unknown_direction_is_refused_with_the_nearest() -> None:
     words = r"^no direction is called 'e_q\[q2\]' \(did you mean 'e_q\[q.\]'\?\)$"
     with pytest.raises(ShapeError, match=words):

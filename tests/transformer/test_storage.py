@@ -190,7 +190,7 @@ def test_the_metadata_is_all_there_is_beside_the_weights() -> None:
         "equation": "h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
     }
     assert about["layers"][2]["heads"][0]["claim"] == {"attends": "h", "gap": 1.0, "lookup": True}
-    assert about["layers"][3]["heads"][0]["claim"] == {"attends": "latest write", "gap": 0.5, "lookup": False}
+    assert about["layers"][3]["heads"][0]["claim"] == {"attends": "j*", "gap": 0.5, "lookup": False}
 
 
 def test_the_digest_is_as_documented() -> None:

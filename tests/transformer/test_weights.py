@@ -14,7 +14,7 @@ from tm2tfr.transformer.attention import average_hard
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices, replaced
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, by_claims, digest, matrices, replaced
 
 
 def filled(rows: int, columns: int, start: int = 1) -> Matrix:
@@ -157,6 +157,49 @@ def test_provenance_takes_no_part_in_equality() -> None:
     assert other == DECODER
     assert hash(other) == hash(DECODER)
     assert other.provenance == {}
+
+
+def test_claims_take_part_in_equality_and_not_in_the_digest() -> None:
+    layer, claim = DECODER.layers[0], Claim(attends="all", gap=1)
+    head = dataclasses.replace(HEAD, claim=claim)
+    spaces = tuple(dataclasses.replace(s, holds="x") for s in DECODER.layout.subspaces)
+    for changed in (
+        {"layers": (dataclasses.replace(layer, heads=(head, *layer.heads[1:])), *DECODER.layers[1:])},
+        {"layers": (dataclasses.replace(layer, equation="y = x"), *DECODER.layers[1:])},
+        {"layout": Residual(spaces)},
+    ):
+        other = dataclasses.replace(DECODER, **changed)
+        assert other != DECODER
+        assert digest(other) == digest(DECODER)
+    assert (claim.gap, type(claim.gap)) == (1.0, float)
+
+
+@pytest.mark.parametrize(
+    ("gap", "lookup", "words"),
+    [
+        (None, True, "^a lookup has a gap: claim it, or claim no lookup$"),
+        (0, False, "^a claimed gap must be a positive number, not 0: claim none for uniform attention$"),
+        (-1.5, True, "a positive number, not -1.5"),
+        (float("inf"), False, "a positive number, not inf"),
+        (float("nan"), False, "a positive number, not nan"),
+    ],
+)
+def test_a_claim_checks_itself(gap: float | None, lookup: bool, words: str) -> None:
+    with pytest.raises(ShapeError, match=words):
+        Claim(attends="h", gap=gap, lookup=lookup)
+
+
+def test_subspaces_called_by_their_claims() -> None:
+    first, second = DECODER.layout.subspaces
+    claimed = Residual((dataclasses.replace(first, holds="1"), dataclasses.replace(second, holds="e")))
+    found = by_claims(dataclasses.replace(DECODER, layout=claimed))
+    assert found.layout.directions == ("1[a]", "1[b]", "1[c]", "e")
+    assert matrices(found) == matrices(DECODER)
+    with pytest.raises(ShapeError, match="^nothing says what the subspace 'e' holds: compile the machine again$"):
+        by_claims(DECODER)
+    same = Residual((dataclasses.replace(first, holds="x"), dataclasses.replace(second, holds="x[b]")))
+    with pytest.raises(ShapeError, match=r"^by what its subspaces are claimed to hold, the residual .*'x\[b"):
+        by_claims(dataclasses.replace(DECODER, layout=same))
 
 
 def test_a_decoder_is_frozen() -> None:

@@ -42,8 +42,8 @@ def make_dataset(
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec.
         OutputError: if the folder cannot be written, or is in use.
     """
+    from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.make import make
-    from tm2tfr.dataset.shelf import load_spec
 
     wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
     return make(wanted, folder, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress)
@@ -70,7 +70,7 @@ def sweep(
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
         CompileError: if `left_boundary` does not apply to a machine.
     """
-    from tm2tfr.dataset.shelf import load_spec
+    from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.sweep import sweep as swept
 
     wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.choices import AUTO
+from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import EVERY, MAX_STEPS, RunOptions, check_steps, path
 
 if TYPE_CHECKING:
@@ -179,10 +180,14 @@ def activations(
         EngineError: if the run ends before `position`; see also `run`.
     """
     from tm2tfr.runs.choose import to_watch
-    from tm2tfr.runs.options import check_engine
+    from tm2tfr.runs.options import check_engine, is_count
     from tm2tfr.trace.activations import activations as vectors
 
     check_engine(engine, dtype)
+    if not is_count(position):
+        raise EngineError(
+            f"a position is a whole number from 0 on, not {position!r}: use for example 0, the first of the prompt"
+        )
     found = Subject.of(subject)
     return vectors(found.decoder, found.word(word), position, engine=to_watch(engine, dtype))
 

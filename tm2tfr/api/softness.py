@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError
-from tm2tfr.runs.options import check_steps
+from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -51,7 +51,7 @@ def soften(
         raise CompileError(f"length only applies to temperature='auto', not to {temperature!r}: omit one of them")
     value = _number(temperature)
     covered = SOFT_LENGTH if length is None else length
-    if isinstance(covered, bool) or not isinstance(covered, int) or covered < 1:
+    if not is_count(covered, 1):
         raise CompileError(f"the length must be a positive number of positions, not {covered!r}: use 1 or more")
     decoder = recompiled(subject, left_boundary).decoder
     if value is None:

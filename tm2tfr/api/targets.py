@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tm2tfr.api.subject import Subject
 from tm2tfr.errors import CompileError, ExportError
+from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
+    from tm2tfr.targets.common.exported import Exported
     from tm2tfr.targets.common.verdict import Verdict
-    from tm2tfr.targets.gpt2.export import Exported as Gpt2Exported
-    from tm2tfr.targets.registry import Exported
+    from tm2tfr.targets.gpt2.export import Gpt2Exported
 
 
 def export_to(
@@ -47,6 +48,9 @@ def export_to(
     """
     from tm2tfr.targets.registry import needs_machine, target
 
+    for name, number, least in (("positions", positions, 1), ("max_head", max_head, 0)):
+        if number is not None and not is_count(number, least):
+            raise ExportError(f"{name} must be a whole number, not {number!r}: use {least} or more, or None")
     asked = {name: value for name, value in own.items() if value}  # an option that is off is none
     chosen = target(to, asked)
     found = Subject.of(subject)

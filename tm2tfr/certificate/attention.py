@@ -58,8 +58,11 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Lookups:
-    """What is proved about the heads of layer 3: the name of one that looks up h, and of one that looks up h_{i-1}."""
+    """What is proved about the heads of layers 2 and 3: the names of one that sums the moves, and of ones that look up h
+    and h_{i-1}.
+    """
 
+    moves: str
     here: str
     before: str
 
@@ -70,6 +73,7 @@ class AttentionProof:
     def __init__(self, decoder: Decoder, domain: Domain) -> None:
         self._decoder, self._domain = decoder, domain
         self._names = decoder.layout.directions
+        self._moves: str | None = None
         self.lookups: Lookups | None = None
         self.retrieval: Retrieval | None = None
         self.refusals: tuple[Refusal, ...] = tuple(self._layers())
@@ -118,6 +122,8 @@ class AttentionProof:
             yield from self._compared(n, f"head {head.name!r}", self._carried(head), {(HV, "m"): 1})
         if len(heads) != 1:
             yield self._refuse(n, "exactly one head must sum the moves", f"{counted(len(heads), 'head')} write something")
+        else:
+            self._moves = heads[0][1].name
 
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
     def targets(self) -> Mapping[str, tuple[Form, Carried]]:
@@ -145,7 +151,8 @@ class AttentionProof:
             sought = next((t for t, (form, _) in targets.items() if self._looks_up(head, form)), None)
             meant = next((t for t, (_, wanted) in targets.items() if carried == wanted), None)
             if sought is None:
-                aim = meant or next((t for t in targets if head.name.endswith(t)), next(iter(targets)))
+                said = head.claim.attends if head.claim is not None else ""
+                aim = meant or (said if said in targets else next(iter(targets)))
                 text = lookup_witness(self._decoder, self._domain, head, aim) or self._score(head)
                 yield self._refuse(n, f"head {head.name!r} is not a lookup of {aim}, v·(2tj - j²) up to a factor", text)
             elif meant != sought:
@@ -159,7 +166,8 @@ class AttentionProof:
                 (row, _), _ = next(iter(wanted.items()))
                 yield self._refuse(n, f"no head looks up {target}", f"{row} stays 0")
         here, before = ([served[t] for t in served if t.startswith("h_") == past] for past in (False, True))
-        self.lookups = Lookups(here[0], before[0]) if here and before else None
+        if self._moves is not None and here and before:
+            self.lookups = Lookups(self._moves, here[0], before[0])
 
     def _looks_up(self, head: Head, form: Form) -> bool:
         parts = self._components(head)

@@ -21,15 +21,15 @@ import numpy as np
 
 from tm2tfr.certificate.attention import AttentionProof, Lookups, Retrieval
 from tm2tfr.certificate.domain import Domain
-from tm2tfr.certificate.embedding import embedding_refusals, layout_refusals, spread, unembedding_refusals
+from tm2tfr.certificate.embedding import embedding_refusals, layout_refusals, spread, unclaimed, unembedding_refusals
 from tm2tfr.certificate.feed_forward import Sums, feed_forwards
 from tm2tfr.certificate.overflow import overflow
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.errors import EngineError, ShapeError, did_you_mean
 from tm2tfr.machine.spec import Machine
-from tm2tfr.transformer.weights import Decoder, digest, matrices
+from tm2tfr.transformer.weights import Decoder, by_claims, digest, matrices
 
 ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
 """Engine -> the dtypes for which there are certificates."""
@@ -200,7 +200,7 @@ class Proof:
         if found.kind != "latest":
             return False
         rows, place = head.key.by_row(), self.decoder.layout.index
-        one, square = place("h_{i-1}"), place("h_{i-1}^2")
+        one, square = (place(self.decoder.layout.holder(what).name) for what in ("h_{i-1}", "h_{i-1}^2"))
         return rows[found.key] in ({one: 1.0}, {one: -1.0}) and rows[found.key_square] == {square: 1.0}
 
     def _rounded_weights(self, dtype: str) -> tuple[Condition, ...]:
@@ -230,15 +230,22 @@ def checked(engine: str, dtype: str | None) -> str:
 
 
 def prove(decoder: Decoder, machine: Machine) -> Proof:
-    """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N."""
-    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in decoder.layout)
-    ends = tuple(layout_refusals(decoder, domain))
-    if ends:  # nothing more can be said by name
+    """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N.
+
+    The proof is about what subspaces are claimed to hold, and calls them that, whatever their names are.
+    """
+    try:
+        meant = by_claims(decoder)
+    except ShapeError as error:
+        return Proof(decoder, machine, (unclaimed(str(error)),), (), None, None)
+    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in meant.layout)
+    ends = tuple(layout_refusals(meant, domain))
+    if ends:  # nothing more can be said
         return Proof(decoder, machine, ends, (), None, None)
-    layers, heads = list(feed_forwards(decoder, domain)), AttentionProof(decoder, domain)
-    refusals = [*embedding_refusals(decoder, domain), *heads.refusals, *unembedding_refusals(decoder, domain)]
+    layers, heads = list(feed_forwards(meant, domain)), AttentionProof(meant, domain)
+    refusals = [*embedding_refusals(meant, domain), *heads.refusals, *unembedding_refusals(meant, domain)]
     refusals += [refusal for layer in layers for refusal in layer.refusals]
-    sums = (*(layer.sums for layer in layers if layer.sums is not None), spread(decoder))
+    sums = (*(layer.sums for layer in layers if layer.sums is not None), spread(meant))
     order = tuple(sorted(refusals, key=lambda r: (r.layer, r.part)))
     return Proof(decoder, machine, order, sums, heads.lookups, heads.retrieval)
 

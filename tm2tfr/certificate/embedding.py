@@ -15,7 +15,7 @@ from tm2tfr.certificate.domain import Domain
 from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.compiler.turing.layout import FEATURES
-from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS
+from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, parsed
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.transformer.matrix import Matrix, Number, rational
 from tm2tfr.transformer.residual import at
@@ -24,13 +24,18 @@ from tm2tfr.transformer.weights import Decoder
 LAYERS = 6
 
 
+def unclaimed(witness: str) -> Refusal:
+    """Return the refusal of weights of which it is not known what their subspaces hold."""
+    return _refuse(0, "layout", "every subspace must be claimed to hold something of its own", witness)
+
+
 def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     """Yield the reasons why the decoder cannot come from this construction at all."""
     if len(decoder.layers) != LAYERS:
         yield _refuse(0, "layout", "the construction has six layers", f"this decoder has {len(decoder.layers)}")
     layout = decoder.layout
     lacking = [t for t in dict.fromkeys((*domain.tokens, *domain.answers)) if t not in decoder.vocabulary]
-    if lacking and "[h=0]" not in layout and all(token.endswith(",0)") for token in lacking):
+    if lacking and "[h=0]" not in layout and all(map(_stays, lacking)):
         yield _refuse(
             0,
             "layout",
@@ -54,6 +59,12 @@ def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
             yield _refuse(0, "layout", "the vocabulary lacks a token that can occur", token)
         elif (token in VERDICTS.values()) != (token in decoder.stop):
             yield _refuse(0, "layout", "exactly the verdicts must stop a run", f"{token}, stop tokens {decoder.stop}")
+
+
+def _stays(token: str) -> bool:
+    """Return whether a token is a triple that does not move the head."""
+    triple = parsed(token)
+    return triple is not None and triple.move == 0
 
 
 def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:

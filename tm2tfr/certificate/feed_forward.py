@@ -140,8 +140,8 @@ class FeedForwardProof:
             return None
         spec, silent = Specification(self._domain.machine, "", ()), set[int]()
         for subspace in self._layout.subspaces:
-            allowed = subspace.name in self._domain.reads(self._layer)
-            if allowed or not spec.holds(subspace.name, self._layer - 1, "attention"):
+            allowed = subspace.holds in self._domain.reads(self._layer)
+            if allowed or not spec.holds(subspace.holds, self._layer - 1, "attention"):
                 place = self._layout[subspace.name]
                 silent |= set(range(place.start, place.stop))
         writing = set(self._ffn.output.columns.tolist())

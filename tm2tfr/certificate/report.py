@@ -9,6 +9,7 @@ from typing import Any
 
 from tm2tfr.certificate.certificate import ENGINES, Certificate, Proof, checked
 from tm2tfr.errors import counted, visible
+from tm2tfr.text.columns import aligned
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,4 @@ def _table(certificates: Sequence[Certificate]) -> list[str]:
         tight = c.bounds[0] if c.bounds else None
         binds = "-" if tight is None else f"{tight.where}: {tight.formula}"
         rows.append((c.engine, c.dtype, head, "no limit" if c.positions is None else f"{c.positions:,}", binds))
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    return [
-        f"{e:<{widths[0]}}  {d:<{widths[1]}}  {h:<{widths[2]}}  {n:>{widths[3]}}  {binds}" for e, d, h, n, binds in rows
-    ]
+    return aligned(rows, {3})

@@ -141,7 +141,7 @@ def _places(top: int, u: Fraction, lookups: Lookups, retrieval: Retrieval) -> It
         return u * ((h + 1) * (1 + u) + h)
 
     claim = "positions and the sum of the moves are exact"
-    yield Condition(2, "attention", "sum of moves", claim, f"N ≤ {top:,}", lambda n, _: Fraction(n, top))
+    yield Condition(2, "attention", lookups.moves, claim, f"N ≤ {top:,}", lambda n, _: Fraction(n, top))
     claim = "the score of position h is the highest after rounding"
     formula = "about 16·H²·u < 1"
     yield Condition(3, "attention", lookups.here, claim, formula, lambda _, h: lookup_use(h, u * h, u), strict=True)

@@ -61,7 +61,7 @@ def _looked(names: Sequence[str], head: Head, run: Sequence[Stream], right: int)
 def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:
     """Return the name of each direction, empty for those that are still 0 before `layer`."""
     spec = Specification(domain.machine, "", ())
-    held = (spec.holds(s.name, layer - 2, "feed_forward") for s in decoder.layout.subspaces)
+    held = (spec.holds(s.holds, layer - 2, "feed_forward") for s in decoder.layout.subspaces)
     return [d if h else "" for s, h in zip(decoder.layout.subspaces, held, strict=True) for d in s.directions]
 
 

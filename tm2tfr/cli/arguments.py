@@ -107,9 +107,9 @@ def _machines() -> Iterable[str]:
 
 
 def _specs() -> Iterable[str]:
-    from tm2tfr.machine.library import shelf
+    from tm2tfr.shelf import SPECS, shipped
 
-    return shelf("specs")
+    return shipped(SPECS)
 
 
 class OneOf(click.Choice[str]):

@@ -85,17 +85,18 @@ def _verdicts(machine: Machine) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _rules(argument: str, machine: Machine) -> Iterator[str]:
     """Yield δ as a table with one row per state that has rules, or if it is large, the command that shows it."""
     from tm2tfr.machine.spec import MOVE_LETTERS
+    from tm2tfr.text.columns import line, widths
 
     states = [q for q in machine.states if q not in machine.halting_states]
     rows = [["δ", *map(shown, machine.tape_alphabet)]]
     for q in states:
         found = [machine.transitions.get((q, a)) for a in machine.tape_alphabet]
         rows.append([shown(q), *(f"{shown(r.state)},{shown(r.write)},{MOVE_LETTERS[r.move]}" if r else "-" for r in found)])
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    if len(states) * len(machine.tape_alphabet) > MOST_RULES or sum(widths) + 2 * len(widths) > WIDEST:
+    wide = widths(rows)
+    if len(states) * len(machine.tape_alphabet) > MOST_RULES or sum(wide) + 2 * len(wide) > WIDEST:
         yield f"{counted(len(machine.transitions), 'rule')}: see {_command('convert', argument)}"
         return
-    yield from ("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+    yield from (line(row, wide) for row in rows)
 
 
 def _example(example: Example, width: int) -> str:

@@ -13,9 +13,7 @@ from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
 
 SPEC_HELP = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
-workers = options.count(
-    "--workers", least=1, panel=options.RUN, help="Use N processes. Default: one per core; one without Dask."
-)
+workers = options.count("--workers", least=1, panel=options.RUN, help="Use N processes. Default: one per core.")
 scheduler = options.option(
     "--scheduler", metavar="tcp://HOST:PORT", panel=options.RUN, help="Use this Dask cluster instead of this machine."
 )

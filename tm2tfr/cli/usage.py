@@ -50,11 +50,11 @@ def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> 
 
 def _verb_for(name: str) -> str | None:
     """Return the command that was probably meant to run on `name`."""
-    from tm2tfr.machine.library import shelf
+    from tm2tfr.shelf import SPECS, shipped
 
     if names_machine(name):
         return "trace"
-    return "sweep" if name in shelf("specs") else None
+    return "sweep" if name in shipped(SPECS) else None
 
 
 def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:

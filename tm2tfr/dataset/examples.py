@@ -10,7 +10,6 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +17,12 @@ import numpy as np
 from tm2tfr.dataset.runs import Codes, Run
 from tm2tfr.dataset.spec import Form
 from tm2tfr.errors import DatasetError
+from tm2tfr.extras import required
 
 COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
 """The columns: ``verdict`` and ``T`` are null if there is no verdict; ``tape`` is the final tape, trimmed."""
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
-MISSING = "Parquet needs PyArrow: install it with: pip install 'tm2tfr[dataset]', or remove parquet from the formats"
 
 
 class Example(NamedTuple):
@@ -143,9 +142,5 @@ def arrow_or_error() -> Any:
     Raises:
         DatasetError: if it is missing.
     """
-    try:
-        arrow = import_module("pyarrow")
-        import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise DatasetError(f"{MISSING} ({error})") from error
-    return arrow
+    modules, instead = ("pyarrow", "pyarrow.parquet"), "remove parquet from the formats"
+    return required("Parquet needs PyArrow", modules, "dataset", otherwise=instead, error=DatasetError)[0]

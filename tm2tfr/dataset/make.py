@@ -20,7 +20,7 @@ from tm2tfr.dataset.shard import Done, Making, made
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
-from tm2tfr.files import WHY, write_bytes, write_text
+from tm2tfr.files import refusal, write_bytes, write_text
 from tm2tfr.machine.formats import native
 from tm2tfr.runs.choose import for_many_runs
 
@@ -166,5 +166,4 @@ def _blamed(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
-        raise OutputError(f"{folder}: {what.format(folder=folder.parent)}: {remedy}") from error
+        raise refusal(folder, error, folder.parent) from error

@@ -12,26 +12,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any, TypeVar
 
 from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.processes import Processes
 from tm2tfr.errors import DatasetError
+from tm2tfr.extras import required
 
-HERE = "127.0.0.1"
-"""Workers on this machine can be reached only from this machine."""
 AHEAD = 4
 """The number of jobs that may be pending per worker: more would only fill the memory."""
 PATIENCE = 30.0
 """Seconds without an answer, or without any worker, after which we give up."""
-MISSING = "needs Dask: install it with: pip install 'tm2tfr[dataset]', or use --workers 1"
 TICK = 0.005
 """Seconds between two checks whether a job is done."""
-
-_DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run by each worker process first: Ctrl-C is for its parent."""
 
 _Done = TypeVar("_Done")
 _How = TypeVar("_How")
@@ -45,42 +39,30 @@ def cores() -> int:
 
 @contextmanager
 def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool]:
-    """Yield a pool for `jobs` jobs: `workers` processes here (by default one per core, or one without Dask), or a cluster.
+    """Yield a pool for `jobs` jobs: `workers` processes on this machine, by default one per core, or a Dask cluster.
 
     Raises:
         DatasetError: if Dask is missing where it is needed, or the cluster cannot be reached.
     """
-    workers = min(workers or (cores() if find_spec("distributed") else 1), max(1, jobs))
-    if scheduler is None and workers == 1:
-        yield Pool()
+    if scheduler is None:
+        yield Pool(min(workers or cores(), max(1, jobs)))
         return
-    try:
-        dask: Any = import_module("distributed")  # optional, and slow to load
-    except ImportError as error:
-        what = "a cluster" if scheduler else f"to use {workers} cores"
-        raise DatasetError(f"{what} {MISSING} ({error})") from error
+    dask: Any = _dask()
     with ExitStack() as stack:
         stack.enter_context(_quiet())
-        if scheduler is None:
-            options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
-            options |= {"host": HERE, "dashboard_address": None, "silence_logs": logging.CRITICAL}
-            options |= {"scheduler_kwargs": {"dashboard_address": f"{HERE}:0"}, "preload": [_DEAF]}
-            cluster: Any = stack.enter_context(dask.LocalCluster(**options))
-            yield Pool(stack.enter_context(dask.Client(cluster, set_as_default=False)), workers)
-            return
         try:
             client = stack.enter_context(dask.Client(scheduler, set_as_default=False, timeout=PATIENCE))
         except (OSError, ValueError) as error:
             what = f"{scheduler}: this scheduler cannot be reached ({error})"
             raise DatasetError(f"{what}: use the address that it prints, such as tcp://127.0.0.1:8786") from error
-        yield Pool(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
+        yield Cluster(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
 
 
 class Pool:
-    """Runs jobs; without a `client`, in this process."""
+    """Runs jobs on this machine: with one worker in this process, otherwise in as many others."""
 
-    def __init__(self, client: Any = None, workers: int = 1) -> None:
-        self._client, self._ahead = client, AHEAD * workers
+    def __init__(self, workers: int = 1) -> None:
+        self._workers = workers
 
     def map(self, task: Task[_How, _Done], jobs: Iterable[Job], how: _How) -> Iterator[_Done]:
         """Yield ``task(job, how)`` for each job, in their order; the caller may stop at a failure.
@@ -88,11 +70,24 @@ class Pool:
         Raises:
             DatasetError: if workers keep dying, if there are none, or if the cluster is lost.
         """
-        if self._client is None:
+        if self._workers == 1:
             yield from (task(job, how) for job in jobs)
             return
+        with Processes(task, how, self._workers, AHEAD * self._workers) as crew:
+            yield from crew.results(jobs)
+
+
+class Cluster(Pool):
+    """Runs jobs on the `workers` of a Dask cluster."""
+
+    def __init__(self, client: Any, workers: int) -> None:
+        super().__init__(workers)
+        self._client = client
+
+    def map(self, task: Task[_How, _Done], jobs: Iterable[Job], how: _How) -> Iterator[_Done]:
+        """Yield ``task(job, how)`` for each job, as every pool does."""
         coming = iter(jobs)
-        waiting = deque(self._submitted(task, job, how) for job in islice(coming, self._ahead))
+        waiting = deque(self._submitted(task, job, how) for job in islice(coming, AHEAD * self._workers))
         try:
             while waiting:
                 yield self._result(waiting[0])
@@ -105,7 +100,7 @@ class Pool:
         return self._client.submit(task, job, how, pure=False)
 
     def _result(self, future: Any) -> Any:
-        dask: Any = import_module("distributed")
+        dask: Any = _dask()
         try:
             self._wait(future)
             return future.result()
@@ -133,6 +128,10 @@ class Pool:
             elif now - seen > PATIENCE:
                 what = f"the cluster has had no worker for {PATIENCE:.0f} seconds"
                 raise DatasetError(f"{what}: start some with: dask worker ADDRESS")
+
+
+def _dask() -> Any:
+    return required("a cluster needs Dask", ["distributed"], "cluster", otherwise="omit --scheduler", error=DatasetError)[0]
 
 
 @contextmanager

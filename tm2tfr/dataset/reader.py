@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
-from tm2tfr.dataset.fields import Section
 from tm2tfr.dataset.spec import FORMATS, FORMS, SPLIT_BY, UNFINISHED, Spec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
 from tm2tfr.errors import Tm2tfrError, visible
 from tm2tfr.machine.formats.bbchallenge import is_argument
-from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.loaded import stem
 from tm2tfr.machine.library import load_with_warnings, shipped
 from tm2tfr.machine.spec import MOVES, TAPES, Machine
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.text.reading import Reading
+from tm2tfr.text.section import Section
 from tm2tfr.text.source import Log, decoded
 
 KEYS = (
@@ -53,19 +53,19 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec:
         SpecError: with every error of the document, in the order of the text.
     """
     source = decoded(text, file=file)
-    draft = Draft(Log(source))
+    reading = Reading(Log(source))
     root = compose(source)
     if not isinstance(root, Map):
         empty = root is None or (isinstance(root, Scalar) and root.null)
         what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
-        draft.error(None if empty else root, what, "a spec has at least the keys 'machines' and 'inputs'")
-        raise draft.log.failure()
-    return _Reader(draft, Section.of(draft, "a spec", root, KEYS), folder).spec(source.text, stem(file))
+        reading.error(None if empty else root, what, "a spec has at least the keys 'machines' and 'inputs'")
+        raise reading.log.failure()
+    return _Reader(reading, Section.of(reading, "a spec", root, KEYS), folder).spec(source.text, stem(file))
 
 
 @dataclass
 class _Reader:
-    draft: Draft
+    reading: Reading
     top: Section
     folder: Path | None
     listed: dict[str, Scalar] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class _Reader:
         top = self.top
         for key in ("machines", "inputs"):
             if key not in top:
-                self.draft.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
+                self.reading.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
         named, families = self.machines() if "machines" in top else ((), ())
         top.text("description", "")
         values: dict[str, Any] = {
@@ -99,7 +99,7 @@ class _Reader:
             values["splits"] = self.splits()
         spec = Spec(**values)
         self.check_words(spec)
-        self.draft.log.conclude()
+        self.reading.log.conclude()
         return spec
 
     @property
@@ -113,9 +113,9 @@ class _Reader:
         value = self.top.found["machines"][1]
         if not isinstance(value, Map):
             return self.named(value), ()
-        within = Section.of(self.draft, "'machines'", value, ("named", "all", "random"))
+        within = Section.of(self.reading, "'machines'", value, ("named", "all", "random"))
         if not within.found:
-            self.draft.error(self.top.found["machines"][0], "there are no machines", "add 'named', 'all' or 'random'")
+            self.reading.error(self.top.found["machines"][0], "there are no machines", "add 'named', 'all' or 'random'")
         families = [self.whole(s) for s in within.sections("all", FAMILY_KEYS, "{states: 2, symbols: 2}")]
         sources = within.sections("random", (*FAMILY_KEYS, "count", "seed"), "{states: 3, symbols: 2, count: 100}")
         families += [self.some(s, place) for place, s in enumerate(sources)]
@@ -125,24 +125,24 @@ class _Reader:
     def named(self, node: Node) -> tuple[tuple[str, Machine], ...]:
         """Return the machines of a list of names and files, each with the argument that names it."""
         found: dict[str, tuple[str, Machine]] = {}
-        items = self.draft.scalars(node, "the name of a machine or of its file")
+        items = self.reading.scalars(node, "the name of a machine or of its file")
         if items is not None and (not items or items[0].empty):
-            self.draft.error(node, "no machine is named", "write names of machines or files, as in [chapter, mine.yaml]")
+            self.reading.error(node, "no machine is named", "write names of machines or files, as in [chapter, mine.yaml]")
             return ()
         for item in items or ():
             if item.text == "-":
-                self.draft.error(item, "a machine cannot come from standard input here", "name a file")
+                self.reading.error(item, "a machine cannot come from standard input here", "name a file")
                 continue
             argument = self.argument(item.text)
             try:
                 machine = load_with_warnings(argument).machine
             except Tm2tfrError as error:
                 said = str(error).splitlines()[0]
-                self.draft.error(item, f"this machine cannot be loaded ({said})", "fix it, or remove it")
+                self.reading.error(item, f"this machine cannot be loaded ({said})", "fix it, or remove it")
                 continue
             if machine.name in found:
                 what = f"a second machine is named {machine.name!r}"
-                self.draft.error(item, what, "remove one of the two, or change the 'name' in its file")
+                self.reading.error(item, what, "remove one of the two, or change the 'name' in its file")
             found.setdefault(machine.name, (argument, machine))
         return tuple(found.values())
 
@@ -170,7 +170,7 @@ class _Reader:
         family = self.family(section)
         if family.size > MOST_MACHINES:
             what = f"there are {_shown(family.size)} such machines"
-            self.draft.error(section.node, what, "use 'random' with a 'count' to draw some of them")
+            self.reading.error(section.node, what, "use 'random' with a 'count' to draw some of them")
             return None
         return Members(family, range(family.size))
 
@@ -181,7 +181,7 @@ class _Reader:
         seed = section.number("seed", self.seed, least=0)
         if count > family.size // 2:
             remedy = f"ask for at most {family.size // 2:,}, or use 'all' for all of them"
-            self.draft.error(section.node, f"there are only {family.size:,} such machines", remedy)
+            self.reading.error(section.node, f"there are only {family.size:,} such machines", remedy)
             return None
         return drawn(family, count, f"machines {place}, seed {seed}")
 
@@ -191,9 +191,9 @@ class _Reader:
         value = self.top.found["inputs"][1]
         if not isinstance(value, Map):
             return Inputs(self.words(value))
-        within = Section.of(self.draft, "'inputs'", value, ("words", "up to", "random"))
+        within = Section.of(self.reading, "'inputs'", value, ("words", "up to", "random"))
         if not within.found:
-            self.draft.error(self.top.found["inputs"][0], "there are no inputs", "add 'words', 'up to' or 'random'")
+            self.reading.error(self.top.found["inputs"][0], "there are no inputs", "add 'words', 'up to' or 'random'")
         sources = within.sections("random", ("count", "length", "seed"), "{count: 100, length: 1 to 10}")
         drawn = [r for place, s in enumerate(sources) if (r := self.random(s, place)) is not None]
         words = self.words(within.found["words"][1]) if "words" in within else ()
@@ -201,11 +201,11 @@ class _Reader:
 
     def words(self, node: Node) -> tuple[str, ...]:
         """Return listed words."""
-        items = self.draft.scalars(node, "a word") or []
+        items = self.reading.scalars(node, "a word") or []
         for item in items:
             self.listed.setdefault(item.text, item)
             if item.empty:
-                self.draft.error(item, "the word is missing", "write '' for the empty word")
+                self.reading.error(item, "the word is missing", "write '' for the empty word")
         return tuple(item.text for item in items)
 
     def random(self, section: Section, place: int) -> Random | None:
@@ -219,7 +219,7 @@ class _Reader:
         lengths = _LENGTHS.fullmatch(shown)
         shortest, longest = (int(lengths[1]), int(lengths[2] or lengths[1])) if lengths else (1, 0)
         if shortest > longest:
-            self.draft.error(
+            self.reading.error(
                 section.place("length"), f"the length is {shown!r}", "write a number, or a range such as '1 to 10'"
             )
             return None
@@ -239,17 +239,17 @@ class _Reader:
                 if wrong is not None:
                     what = f"{word[wrong]!r} is not in the input alphabet of {visible(name)}"
                     remedy = f"use only {', '.join(map(visible, alphabet))}" if alphabet else "its only input is ''"
-                    self.draft.log.add(self.draft.span(node, wrong), what, remedy)
+                    self.reading.log.add(self.reading.span(node, wrong), what, remedy)
             for source in spec.inputs.random:
                 most = number_of(len(alphabet), source.shortest, source.longest)
                 if source.count > most:
                     what = (
                         f"{source.count:,} different inputs are requested, but {visible(name)} has {most:,} of that length"
                     )
-                    self.draft.error(self.sources[source], what, f"ask for at most {most:,}, or use 'up to'")
+                    self.reading.error(self.sources[source], what, f"ask for at most {most:,}, or use 'up to'")
             if spec.inputs.number(len(alphabet)) > MOST_WORDS:
                 place = self.top.place("inputs")
-                self.draft.error(place, f"these are more than {MOST_WORDS:,} inputs for {visible(name)}", "ask for fewer")
+                self.reading.error(place, f"these are more than {MOST_WORDS:,} inputs for {visible(name)}", "ask for fewer")
 
     # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────
     def splits(self) -> tuple[tuple[str, float], ...]:
@@ -257,20 +257,20 @@ class _Reader:
         value, found = self.top.found["splits"][1], dict[str, float]()
         example = "{train: 0.9, test: 0.1}"
         if not isinstance(value, Map) or not value.pairs:
-            self.draft.error(self.top.place("splits"), "there are no splits", f"write for example {example}")
+            self.reading.error(self.top.place("splits"), "there are no splits", f"write for example {example}")
             return ()
-        for name, share in self.draft.entries(value, "split"):
+        for name, share in self.reading.entries(value, "split"):
             if not _SPLIT.fullmatch(name.text):
-                self.draft.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
+                self.reading.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
             if not isinstance(share, Scalar) or not _SHARE.fullmatch(share.text):
-                self.draft.error(
+                self.reading.error(
                     share, f"the share of {name.text!r} is not a number from 0 to 1", f"write for example {example}"
                 )
             else:
                 found[name.text] = float(share.text)
         if len(found) == len(value.pairs) and not isclose(sum(found.values()), 1.0, abs_tol=1e-9):
             what = f"the shares add up to {sum(found.values()):g}"
-            self.draft.error(value, what, f"they must add up to 1, as in {example}")
+            self.reading.error(value, what, f"they must add up to 1, as in {example}")
         return tuple(found.items())
 
 

@@ -102,11 +102,12 @@ def record(
     """
     recorder = _Recorder(decoder)
     watched: Any = _Watched(engine, recorder)
-    options: dict[str, Any] = {"engine": watched, "max_steps": max_steps, "keep_rows": True, "progress": progress}
     if machine is None:
-        trace = checking.run(decoder, word, **options)
+        trace = checking.run(decoder, word, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
     else:
-        trace = checking.check(decoder, word, machine=machine, **options)
+        trace = checking.check(
+            decoder, word, machine=machine, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress
+        )
     return recorder.recording(decoder, trace)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tm2tfr.transformer.listing import form
 from tm2tfr.transformer.residual import Residual
@@ -12,7 +12,7 @@ from tm2tfr.transformer.weights import Head
 def score(layout: Residual, head: Head) -> str:
     """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
     pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
-    terms = [_product(form(layout, q), form(layout, k)) for q, k in pairs if q and k]
+    terms = [_product(layout, q, k) for q, k in pairs if q and k]
     return " + ".join(terms).replace("+ −", "− ") or "0"
 
 
@@ -26,8 +26,11 @@ def moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
             yield form(layout, read), form(layout, write)
 
 
-def _product(here: str, there: str) -> str:
-    sign, here = ("−", here[1:]) if here.startswith("-") and " " not in here else ("", here)
-    if here in ("1", "1.0"):
+def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, float]) -> str:
+    """Return one component's share of a score; a query that is just the constant 1 is left out."""
+    one, there = layout.holding("1"), form(layout, key)
+    negative = len(query) == 1 and min(query.values()) < 0
+    sign, positive = ("−", {column: -value for column, value in query.items()}) if negative else ("", dict(query))
+    if one is not None and positive == {layout[one.name].start: 1.0}:
         return f"{sign}⟨{there}⟩_j"
-    return f"{sign}⟨{here}⟩_i·⟨{there}⟩_j"
+    return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"

@@ -30,7 +30,7 @@ def convert(machine: Machine, format: str) -> Written:
     if format in _PICTURES:
         return Written(_PICTURES[format][0](machine))
     if format not in TARGETS:
-        what = f"machines cannot be written as {format!r}{did_you_mean(format, TARGETS)}"
+        what = f"machines cannot be written as {format!r}{did_you_mean(str(format), TARGETS)}"
         raise ConversionError(f"{what}: use one of {', '.join(TARGETS)}")
     return registry.write(machine, format)
 

@@ -76,8 +76,9 @@ class LongRun:
         self._reference: ReferenceBlocks | None = None
         if machine is not None:
             given = None if saved is None else _part(saved, "simulation.")
-            options: dict[str, Any] = {"max_steps": max_steps, "nominal": self._nominal, "saved": given}
-            self._reference = ReferenceBlocks(decoder, machine, machine.check_input(word), **options)
+            self._reference = ReferenceBlocks(
+                decoder, machine, machine.check_input(word), max_steps=max_steps, nominal=self._nominal, saved=given
+            )
             if given is not None:
                 self._reference.resumed(given)
         self._session = _session(decoder, word)

@@ -87,9 +87,14 @@ def check_engine(engine: object, dtype: object) -> None:
 
 def check_steps(max_steps: object) -> None:
     """Raise EngineError unless `max_steps` is a limit on the steps of a run, or None."""
-    if max_steps is None or (isinstance(max_steps, int) and not isinstance(max_steps, bool) and max_steps >= 0):
+    if max_steps is None or is_count(max_steps):
         return
     raise EngineError(f"max_steps must be a whole number of steps, not {max_steps!r}: use for example 10_000, or None")
+
+
+def is_count(number: object, least: int = 0) -> bool:
+    """Return whether `number` is a whole number from `least` on."""
+    return isinstance(number, int) and not isinstance(number, bool) and number >= least
 
 
 def path(name: object, what: str) -> Path | None:

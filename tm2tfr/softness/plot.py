@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tm2tfr.errors import OutputError, visible
+from tm2tfr.extras import required
 from tm2tfr.files import write_whole
 from tm2tfr.softness.measure import HeadError
 from tm2tfr.softness.run import SoftRun
@@ -25,11 +25,12 @@ def checked(path: Path) -> Path:
     """
     if path.suffix not in FORMATS:
         raise OutputError(f"{path}: a plot is written as {', '.join(FORMATS)}: use for example {path.stem}.svg")
-    try:
-        import_module("matplotlib.figure")
-    except ImportError as error:
-        raise OutputError(f"{path}: a plot needs matplotlib: install it with: pip install 'tm2tfr[plot]'") from error
+    _figures(path)
     return path
+
+
+def _figures(path: Path) -> Any:
+    return required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
 
 
 def plot(run: SoftRun, path: str | Path) -> None:
@@ -39,7 +40,7 @@ def plot(run: SoftRun, path: str | Path) -> None:
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
     """
     path = checked(Path(path))
-    figure: Any = import_module("matplotlib.figure").Figure(figsize=(12, 8.5), layout="constrained")
+    figure: Any = _figures(path).Figure(figsize=(12, 8.5), layout="constrained")
     (read, latest), (layers, growth) = figure.subplots(2, 2)
     title = f"{visible(run.machine)} on {run.input!r}, softmax at temperature {run.softness.temperature:.4g}"
     figure.suptitle(title.replace("$", r"\$"))

@@ -12,6 +12,7 @@ from tm2tfr.errors import visible
 from tm2tfr.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.softness.run import SoftRun
 from tm2tfr.softness.warmest import Warmest, exponent
+from tm2tfr.text.columns import aligned
 
 SHOWN = 12
 """How many positions a table shows, unless all are requested."""
@@ -36,9 +37,8 @@ def _head(run: SoftRun) -> Iterable[str]:
     holds = "holds" if measured.uniform_tieless else "does NOT hold"
     yield f"uniform-tieless, checked with average-hard attention at every position: {holds}"
     names = list(dict.fromkeys(head.head for head in measured.heads))
-    width = max(map(len, names), default=0)
-    for name in names:
-        yield f"  {name:<{width}}  {_property([head for head in measured.heads if head.head == name])}"
+    heads = [(name, _property([head for head in measured.heads if head.head == name])) for name in names]
+    yield from (f"  {line}" for line in aligned(heads))
     wrong = measured.first_wrong
     tokens = "every token is right" if wrong is None else f"the first wrong token is at position {wrong}"
     yield f"softmax at temperature {_temperature(measured.temperature)}: {tokens}"
@@ -124,12 +124,7 @@ def _chosen(n: int, most: int) -> list[int]:
 
 
 def _aligned(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterable[str]:
-    table = [titles, *cells]
-    widths = [max(len(row[k]) for row in table) for k in range(len(titles))]
-    for row in table:
-        left = [k == 1 and titles[1] == "worst head" for k in range(len(row))]
-        padded = [f"{c:<{w}}" if to_left else f"{c:>{w}}" for c, w, to_left in zip(row, widths, left, strict=True)]
-        yield "  ".join(padded).rstrip()
+    return aligned([titles, *cells], {n for n, title in enumerate(titles) if title != "worst head"})
 
 
 def _number(value: float | None) -> str:

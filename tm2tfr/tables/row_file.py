@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from tm2tfr.errors import OutputError
-from tm2tfr.files import WHY
+from tm2tfr.files import refusal
 from tm2tfr.tables.stream_text import Columns
 from tm2tfr.trace.rows import AnyRow
 
@@ -155,10 +155,7 @@ class RowWriter:
             what = f"{sign!r} (U+{ord(sign):04X}) is half a character and cannot be written as UTF-8"
             raise OutputError(f"{self.path}: {what}{self._left()}: remove it") from error
         except OSError as error:
-            why = WHY.get(error.errno or 0)
-            what, remedy = why or (error.strerror or str(error), "choose another place")
-            what = what.format(folder=self._target.parent)
-            raise OutputError(f"{self.path}: {what}{self._left()}: {remedy}") from error
+            raise refusal(self.path, error, self._target.parent, left=self._left()) from error
         except ValueError as error:  # a NUL in the name
             if "null" not in str(error):
                 raise

@@ -10,12 +10,12 @@ import errno
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tm2tfr.contract import Column
 from tm2tfr.errors import OutputError, ShapeError
+from tm2tfr.extras import required
 from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.trace.columns import TURING
@@ -32,12 +32,8 @@ class ParquetWriter(RowWriter):
     """Writes Parquet, one row group at a time. A file whose writer is killed, not aborted, cannot be read."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...] = TURING) -> None:
-        try:
-            pyarrow: Any = import_module("pyarrow")  # optional, and slow to load
-            import_module("pyarrow.parquet")
-        except ImportError as error:
-            what = f"{path}: Parquet needs PyArrow, which cannot be imported ({error})"
-            raise OutputError(f"{what}: install it with: pip install 'tm2tfr[parquet]', or use .csv or .jsonl") from error
+        need, modules = f"{path}: Parquet needs PyArrow", ("pyarrow", "pyarrow.parquet")
+        pyarrow: Any = required(need, modules, "parquet", otherwise="use .csv or .jsonl", error=OutputError)[0]
         super().__init__(path)
         self._arrow: Any = pyarrow
         text, numbers = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.float64()

@@ -20,6 +20,7 @@ from tm2tfr.errors import OutputError, did_you_mean, visible
 from tm2tfr.tables.html import html
 from tm2tfr.tables.latex import latex
 from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, title
+from tm2tfr.text.columns import line, widths
 from tm2tfr.text.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
 
@@ -38,8 +39,6 @@ _EXTENSIONS = {
     ".html": "html",
     ".htm": "html",
 }
-_NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣")
-"""Signs that take one column: those of ASCII, and those of the table itself."""
 
 
 def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
@@ -120,31 +119,14 @@ def _jsonable(value: Any) -> Any:
 def _text(sheet: Sheet, caption: str | None) -> str:
     """Return columns aligned by the width of each character on a terminal."""
     found = list(sheet.lines)
-    room = any(isinstance(line, Line) and line.tape and line.tape.cut for line in found)
-    table = [line if isinstance(line, Gap) else _text_cells(sheet, line, room=room) for line in found]
+    room = any(isinstance(each, Line) and each.tape and each.tape.cut for each in found)
+    table = [each if isinstance(each, Gap) else _text_cells(sheet, each, room=room) for each in found]
     rows = [sheet.header, *(row for row in table if not isinstance(row, Gap))]
-    widths = [max(map(_width, cells)) for cells in zip(*rows, strict=True)]
-    right = sheet.with_tape([c.numeric for c in sheet.columns], False)
-
-    def aligned(row: list[str]) -> str:
-        padded = (
-            " " * (width - _width(cell)) + cell if number else cell + " " * (width - _width(cell))
-            for cell, width, number in zip(row, widths, right, strict=True)
-        )
-        return "  ".join(padded).rstrip()
-
-    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-    body = (f"  {row}" if isinstance(row, Gap) else aligned(row) for row in table)
-    return "\n".join([*([caption] if caption else []), aligned(rows[0]), rule, *body, ""])
-
-
-def _width(text: str) -> int:
-    """Return how many columns of a terminal `text` takes."""
-    if _NARROW.issuperset(text):
-        return len(text)
-    from rich.cells import cell_len  # noqa: PLC0415  (a short run is over sooner than this is imported)
-
-    return cell_len(text)
+    wide, numeric = widths(rows), sheet.with_tape([c.numeric for c in sheet.columns], False)
+    right = {n for n, number in enumerate(numeric) if number}
+    rule = "─" * (sum(wide) + 2 * (len(wide) - 1))
+    body = (f"  {row}" if isinstance(row, Gap) else line(row, wide, right) for row in table)
+    return "\n".join([*([caption] if caption else []), line(rows[0], wide, right), rule, *body, ""])
 
 
 def _text_cells(sheet: Sheet, line: Line, *, room: bool) -> list[str]:

@@ -11,16 +11,9 @@ from typing import Any, Protocol, cast
 from tm2tfr.errors import ExportError, did_you_mean
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.directory import document
+from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.verdict import Verdict
 from tm2tfr.transformer.weights import Decoder
-
-
-class Exported(Protocol):
-    """A finished export: the command prints its ``str``, whose last line is ``wrote FOLDER``."""
-
-    @property
-    def folder(self) -> Path:
-        """The directory."""
 
 
 class Exporter(Protocol):
@@ -86,7 +79,7 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
         ExportError: if there is no such target, or it does not take one of `options`.
     """
     if name not in TARGETS:
-        raise ExportError(f"there is no export to {name!r}{did_you_mean(name, TARGETS)}: use {' or '.join(TARGETS)}")
+        raise ExportError(f"there is no export to {name!r}{did_you_mean(str(name), TARGETS)}: use {' or '.join(TARGETS)}")
     for option in options:
         if option not in TARGETS[name].options:
             takers = " or ".join(t.name for t in TARGETS.values() if option in t.options) or "no target"

@@ -2,6 +2,9 @@ r"""Any text for pdfLaTeX: in a paragraph, and as a name in a formula.
 
 It compiles whatever characters it contains: those that pdfLaTeX's default fonts lack are written with LaTeX's own commands,
 or by number, ``U+25B6``.
+
+Why not pylatexenc: of 4,066 characters tried, 101 do not compile with those fonts (``\cyrzh``); ``--``, ``?`{}`` and ``|``
+come out as other signs; ``▷``, ``★`` and ``♠`` have no command there.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Specification:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         if where == "all":
             return range(i + 1)
-        if where == "latest write":
+        if where == "j*":
             return (self.latest_write(i),)
         h, before = int(self.rows[i].h), self._before[i]
         of = {"h": h, "h+": h, "h-": -h, "h_{i-1}": before, "h_{i-1}+": before, "h_{i-1}-": -before}

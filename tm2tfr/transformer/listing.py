@@ -7,6 +7,7 @@ from fractions import Fraction
 from html import escape
 
 from tm2tfr.errors import ShapeError, did_you_mean, visible
+from tm2tfr.text.columns import aligned
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
@@ -46,7 +47,7 @@ def summary(decoder: Decoder) -> str:
     for n, part in enumerate(decoder.layers, start=1):
         told = _sourced(": ".join(text for text in (part.name, part.meaning) if text), part.source)
         body += [visible(f"{n}  {told}".rstrip()), f"   {_sizes(part) or 'nothing'}"]
-    counts = {
+    counts: dict[str, int] = {
         "layers": len(decoder.layers),
         "attention heads": decoder.heads,
         "hidden units": decoder.hidden,
@@ -55,9 +56,8 @@ def summary(decoder: Decoder) -> str:
         "parameters": decoder.parameters,
         "non-zero": decoder.nonzero,
     }
-    width = max(map(len, counts))
-    table = [f"{name:<{width}}  {value:>12,}" for name, value in counts.items()]
-    return "\n".join([*body, "", *table, f"{'largest weight':<{width}}  {coefficient(decoder.largest):>12}"]) + "\n"
+    table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
+    return "\n".join([*body, "", *aligned(table, {1})]) + "\n"
 
 
 def html_summary(decoder: Decoder) -> str:

@@ -103,7 +103,7 @@ class Residual:
 
     def holding(self, what: str) -> Subspace | None:
         """Return the subspace that is claimed to hold `what`, None if there is none."""
-        return next((s for s in self.subspaces if s.holds == what), None)
+        return next((s for s in self.subspaces if s.holds and s.holds == what), None)
 
     def holder(self, what: str) -> Subspace:
         """Return the subspace that is claimed to hold `what`.

@@ -282,6 +282,22 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
     return whole
 
 
+def by_claims(decoder: Decoder) -> Decoder:
+    """Return the same weights with every subspace called what it is claimed to hold: proofs are about claims, not names.
+
+    Raises:
+        ShapeError: if nothing is claimed about a subspace, or the same about two.
+    """
+    nameless = next((s.name for s in decoder.layout.subspaces if not s.holds), None)
+    if nameless is not None:
+        raise ShapeError(f"nothing says what the subspace {nameless!r} holds: compile the machine again")
+    try:
+        meant = Residual(tuple(dataclasses.replace(s, name=s.holds) for s in decoder.layout.subspaces))
+    except ShapeError as error:
+        raise ShapeError(f"by what its subspaces are claimed to hold, {error}: compile the machine again") from error
+    return dataclasses.replace(decoder, layout=meant)
+
+
 def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
     """Yield each matrix with its required shape."""
     width, vocabulary = decoder.layout.width, len(decoder.vocabulary)

@@ -10,7 +10,7 @@ from tests.targets.common.scripted import CHAPTER, DECODER
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.rounding import Condition
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.common.fitting import fitting, proved, statement
+from tm2tfr.targets.common.fitting import Recipe, fitting, proved
 from tm2tfr.transformer.weights import matrices, replaced
 
 LENGTH = Condition(2, "attention", "sum", "", "N ≤ 5,000", lambda n, _: Fraction(n, 5000))
@@ -86,6 +86,8 @@ def test_one_wrong_weight_is_refused_where_all_attention_is_right() -> None:
 
 def test_what_is_stated() -> None:
     run, rest = "for every input and every run with at most", "greedy generation in float32 gives exactly the machine's run"
-    assert statement(1, 0, "float32") == f"{run} 1 position, {rest}"
-    assert statement(1024, 1023, "float32") == f"{run} 1,024 positions, {rest}"
-    assert statement(1024, 1022, "float32") == f"{run} 1,024 positions and |h| ≤ 1,022, {rest}"
+    assert Recipe(positions=1, max_head=0, dtype="float32").statement == f"{run} 1 position, {rest}"
+    assert Recipe(positions=1024, max_head=1023, dtype="float32").statement == f"{run} 1,024 positions, {rest}"
+    assert (
+        Recipe(positions=1024, max_head=1022, dtype="float32").statement == f"{run} 1,024 positions and |h| ≤ 1,022, {rest}"
+    )

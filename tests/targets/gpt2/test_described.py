@@ -6,11 +6,11 @@ import pytest
 
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.machine.library import load
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import translated
 from tm2tfr.targets.gpt2.verify import described
 
-GPT2 = translated(compile_machine(load("chapter")), Recipe(positions=32, max_head=31))
+GPT2 = translated(compile_machine(load("chapter")), Gpt2Recipe(positions=32, max_head=31))
 H = GPT2.directions.index("h")
 D, HALF, SIZE = 192, 96, 64
 LAST = len(GPT2.directions) - 1

@@ -20,7 +20,7 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.gpt2.directory import exported, load
 from tm2tfr.targets.gpt2.documents import introduction
 from tm2tfr.targets.gpt2.export import export
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import translated
 
 NAMES = [
@@ -33,7 +33,7 @@ NAMES = [
     "tokenizer_config.json",
 ]
 MACHINE = machine_called("chapter")
-GPT2 = translated(compile_machine(MACHINE), Recipe(positions=32, max_head=31))
+GPT2 = translated(compile_machine(MACHINE), Gpt2Recipe(positions=32, max_head=31))
 
 
 def read(folder: Path, name: str) -> Any:
@@ -68,7 +68,7 @@ def test_the_configuration(tmp_path: Path) -> None:
     assert (generation["do_sample"], generation["max_length"], generation["eos_token_id"]) == (False, 33, [2, 3])
     settings = read(folder, "tokenizer_config.json")
     assert (settings["padding_side"], settings["model_max_length"], settings["pad_token"]) == ("left", 32, "[PAD]")
-    stock = translated(GPT2.decoder, Recipe(positions=32, max_head=31, stock=True))
+    stock = translated(GPT2.decoder, Gpt2Recipe(positions=32, max_head=31, stock=True))
     config = read(exported(stock, MACHINE, tmp_path / "y"), "config.json")
     assert (config["activation_function"], config["layer_norm_epsilon"]) == ("gelu_new", 1e-5)
 
@@ -116,7 +116,7 @@ def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: P
 )
 def test_the_model_card_says_how_a_word_is_given(symbols: str, words: str) -> None:
     machine = Machine(transitions={("s", a): ("s", a, 1) for a in symbols}, start="s", blank="_", name="odd")
-    gpt2 = translated(compile_machine(machine), Recipe(positions=9, max_head=8))
+    gpt2 = translated(compile_machine(machine), Gpt2Recipe(positions=9, max_head=8))
     assert introduction(gpt2, machine).endswith(f" The tokenizer puts `BOS`, which starts the run, {words}")
 
 
@@ -124,7 +124,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     folder.mkdir()
     exported(GPT2, MACHINE, folder)
-    exported(translated(GPT2.decoder, Recipe(positions=16, max_head=15)), MACHINE, folder)
+    exported(translated(GPT2.decoder, Gpt2Recipe(positions=16, max_head=15)), MACHINE, folder)
     assert load(folder).recipe.positions == 16
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind; it contains 'notes.txt'"):

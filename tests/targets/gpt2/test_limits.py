@@ -13,7 +13,7 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.targets.gpt2.limits import Errors, conditions, fitted
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Compared, carried, compared, fetched, sharpened
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -95,7 +95,7 @@ def test_what_does_not_fit_is_refused_with_what_would() -> None:
 def test_without_a_wish_it_is_1024_or_what_fits() -> None:
     machine = load("chapter")
     decoder = compile_machine(machine)
-    assert fitted(decoder, machine) == Recipe(positions=1024, max_head=1023)
+    assert fitted(decoder, machine) == Gpt2Recipe(positions=1024, max_head=1023)
     assert fitted(decoder, machine, dtype="float32", stock=True).positions == 128
 
 
@@ -110,7 +110,7 @@ def test_weights_that_are_not_proved_right_are_refused() -> None:
 @pytest.mark.parametrize(("n", "h"), [(2048, 2047), (3696, 1400), (4096, 1000), (5318, 100)])
 def test_scores_of_lookups_at_the_limit_are_as_far_apart_as_claimed(n: int, h: int) -> None:
     """In float32, with the vertex off by the whole of e, in both directions."""
-    recipe = Recipe(positions=n, max_head=h, dtype="float32")
+    recipe = Gpt2Recipe(positions=n, max_head=h, dtype="float32")
     c, one = recipe.centre, np.float32
     off = float(Errors(compile_machine(load("chapter")), "float32", stock=False).vertex(n, h))
     k = np.arange(n) - c

@@ -17,7 +17,7 @@ from tm2tfr.errors import ExportError
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.gpt2.limits import fitted
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2, translated
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
@@ -125,7 +125,7 @@ def test_weights_that_gpt2_has_no_place_for_are_refused() -> None:
     decoder = compile_machine(load("chapter"))
     bias = Matrix.from_entries(decoder.unembedding_bias.shape, {(0, 0): 1.0})
     with pytest.raises(ExportError, match="unembedding bias, which GPT-2 does not have: remove it"):
-        translated(replaced(decoder, {"unembedding_bias": bias}), Recipe(positions=9, max_head=8))
+        translated(replaced(decoder, {"unembedding_bias": bias}), Gpt2Recipe(positions=9, max_head=8))
     assert "unembedding_bias" in matrices(decoder)
 
 
@@ -134,14 +134,14 @@ def test_a_token_that_the_export_adds_may_not_be_there(token: str) -> None:
     decoder = compile_machine(load("chapter"))
     clash = replace(decoder, vocabulary=(*decoder.vocabulary[:-1], token))
     with pytest.raises(ExportError, match=r"has a token '\[.*\]', which the export adds: rename the state or symbol"):
-        translated(clash, Recipe(positions=9, max_head=8))
+        translated(clash, Gpt2Recipe(positions=9, max_head=8))
 
 
 def test_biases_that_the_compiler_leaves_0_are_written_to_both_copies() -> None:
     decoder, path = compile_machine(load("chapter")), "layers.4.feed_forward.output_bias"
     h = decoder.layout.index("h")
     changed = replaced(decoder, {path: matrices(decoder)[path].with_entry(h, 0, 8.0)})
-    gpt2 = translated(changed, Recipe(positions=32, max_head=31))
+    gpt2 = translated(changed, Gpt2Recipe(positions=32, max_head=31))
     bias = gpt2.tensors()["transformer.h.3.mlp.c_proj.bias"]
     assert {int(n): bias[n] for n in np.flatnonzero(bias)} == {h: 8 / 32, h + gpt2.mirror: -8 / 32}
 
@@ -149,13 +149,13 @@ def test_biases_that_the_compiler_leaves_0_are_written_to_both_copies() -> None:
 def test_the_root_of_a_head_is_a_power_of_two() -> None:
     rules = {("s", chr(0x4E00 + n)): ("s", "x", 1) for n in range(70)}
     machine = Machine(transitions=rules, start="s", blank="_", name="many symbols")
-    gpt2 = translated(compile_machine(machine), Recipe(positions=9, max_head=8))
+    gpt2 = translated(compile_machine(machine), Gpt2Recipe(positions=9, max_head=8))
     assert gpt2.head_size == 256
     assert wrong(gpt2, machine, "\u4e00\u4e01\u4e02") == []
 
 
 def test_the_constants_of_a_recipe() -> None:
-    recipes = [Recipe(positions=n, max_head=n - 1, stock=True) for n in (1, 2, 1024, 1025, 5000)]
+    recipes = [Gpt2Recipe(positions=n, max_head=n - 1, stock=True) for n in (1, 2, 1024, 1025, 5000)]
     assert [recipe.span for recipe in recipes] == [1, 2, 1024, 2048, 8192]
     assert [recipe.gain for recipe in recipes] == [2.0**16, 2.0**16, 2.0**16, 2.0**17, 2.0**19]
     assert [recipe.temperature for recipe in recipes] == [2.0**14 * recipe.span for recipe in recipes]
@@ -166,9 +166,9 @@ def test_a_machine_that_is_too_large_is_refused() -> None:
     with pytest.raises(
         ExportError, match=r"dimensions and [\d,.]+ GiB of weights, but at most 2 GiB are allowed: export fewer"
     ):
-        translated(compile_machine(large(200)), Recipe(positions=9, max_head=8))
+        translated(compile_machine(large(200)), Gpt2Recipe(positions=9, max_head=8))
     with pytest.raises(ExportError, match="export fewer positions, or a smaller machine"):
-        translated(compile_machine(load("chapter")), Recipe(positions=10**7, max_head=8))
+        translated(compile_machine(load("chapter")), Gpt2Recipe(positions=10**7, max_head=8))
 
 
 @pytest.mark.parametrize(
@@ -181,5 +181,5 @@ def test_a_machine_that_is_too_large_is_refused() -> None:
 )
 def test_a_recipe_checks_itself(options: dict[str, object], words: str) -> None:
     with pytest.raises(ExportError) as caught:
-        Recipe(**options)  # type: ignore[arg-type]
+        Gpt2Recipe(**options)  # type: ignore[arg-type]
     assert words in str(caught.value)

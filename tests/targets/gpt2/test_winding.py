@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.winding import Winding
 
 Point = tuple[int, int]
@@ -54,7 +54,7 @@ def test_a_bound_below_0_is_refused() -> None:
 @pytest.mark.parametrize(("n", "h"), [(2048, 2047), (4096, 1350), (1024, 1023), (5318, 100)])
 def test_scores_in_float32_are_whole_numbers_in_every_order(n: int, h: int) -> None:
     """At the limits of what is granted: four terms in all 24 orders, one after the other and in pairs."""
-    recipe, chance = Recipe(positions=n, max_head=h, dtype="float32"), np.random.default_rng(n)
+    recipe, chance = Gpt2Recipe(positions=n, max_head=h, dtype="float32"), np.random.default_rng(n)
     path, s = recipe.winding, recipe.span
     cells = np.array([0, 1, -1, h, -h, h - 1, 1 - h, *chance.integers(-h, h + 1, 200)])
     here, there = (np.array([path.point(int(cell)) for cell in chance.permutation(cells)]) for _ in range(2))

@@ -22,7 +22,7 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.library import load
 from tm2tfr.targets.common.comparison import compared
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import translated
 from tm2tfr.targets.lens import running, target
 from tm2tfr.targets.lens.native import Native
@@ -68,7 +68,7 @@ def test_what_is_written(folder: Path) -> None:
 
 
 def test_the_stream_holds_the_values_themselves() -> None:
-    gpt2 = translated(compile_machine(load("busy-beaver-2")), Recipe(positions=32, max_head=31))
+    gpt2 = translated(compile_machine(load("busy-beaver-2")), Gpt2Recipe(positions=32, max_head=31))
     tensors, at = Native(gpt2).tensors(), {name: n for n, name in enumerate(gpt2.directions)}
     assert tensors["pos_embed.weight"][[0, 1, 5, 31], at["i"]].tolist() == [0, 1, 5, 31]
     assert tensors["pos_embed.weight"][[0, 1, 5, 31], at["i^2"]].tolist() == [0, 1, 25, 961]
@@ -81,7 +81,7 @@ def test_the_stream_holds_the_values_themselves() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_all_tensors_are_of_the_dtype_that_is_asked_for(dtype: str) -> None:
-    gpt2 = translated(compile_machine(load("busy-beaver-2")), Recipe(positions=16, max_head=15, dtype=dtype))
+    gpt2 = translated(compile_machine(load("busy-beaver-2")), Gpt2Recipe(positions=16, max_head=15, dtype=dtype))
     assert {str(tensor.dtype) for tensor in Native(gpt2).tensors().values()} == {dtype}
 
 
@@ -94,7 +94,7 @@ def test_as_many_positions_as_masks_may_be_made_for(tmp_path: Path, monkeypatch:
 
 def test_every_weight_is_one_of_the_gpt2s() -> None:
     """Each is named as the weight of the GPT-2 that is not 0 where it is not 0."""
-    gpt2 = translated(compile_machine(load("busy-beaver-2")), Recipe(positions=16, max_head=15))
+    gpt2 = translated(compile_machine(load("busy-beaver-2")), Gpt2Recipe(positions=16, max_head=15))
     native, theirs = Native(gpt2), gpt2.tensors()
     for name, tensor in native.tensors().items():
         if name == "unembed.bias":
@@ -133,7 +133,7 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_path: Path) -> None:
     machine = load(name)
     done = export_to("lens", name, tmp_path / "x", positions=1024, dtype=dtype, verify=False)
-    assert isinstance(done, target.Exported)
+    assert isinstance(done, target.LensExported)
     model = Running(tmp_path / "x")
     model.longest_generated = len(word) + 12  # from the end of the prompt: each token is a pass over all
     run = compared(model, done.native.gpt2.vocabulary, machine, word, 1024)
@@ -144,7 +144,7 @@ def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_pa
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     done = export_to("lens", machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
-    assert isinstance(done, target.Exported)
+    assert isinstance(done, target.LensExported)
     model = Running(tmp_path / "x")
     model.longest_generated = 0
     assert compared(model, done.native.gpt2.vocabulary, machine, "1" * 699, 1600).difference is None
@@ -155,7 +155,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 def test_exports_are_verified(name: str, tmp_path: Path) -> None:
     done = export_to("lens", name, tmp_path / "x", positions=120)
-    assert isinstance(done, target.Exported)
+    assert isinstance(done, target.LensExported)
     assert all(run.generated and run.difference is None for run in done.runs)
     assert re.search(r"verified: loaded and run in TransformerLens 4\.\S+, torch \S+: \d+ runs?, ", str(done))
 

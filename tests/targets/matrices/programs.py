@@ -16,9 +16,9 @@ from tm2tfr.machine.library import load
 from tm2tfr.machine.simulator import Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.comparison import Model
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.documents import names
 from tm2tfr.targets.matrices.export import Program
-from tm2tfr.targets.matrices.recipe import Recipe
 from tm2tfr.targets.matrices.tensors import tensors
 from tm2tfr.trace.truth import reference_rows
 from tm2tfr.transformer.weights import Decoder

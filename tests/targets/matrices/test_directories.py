@@ -25,8 +25,9 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, OutputError
 from tm2tfr.machine.library import load
 from tm2tfr.targets.common import comparison
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import METADATA
-from tm2tfr.targets.matrices.recipe import Recipe, fitted
+from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
 from tm2tfr.transformer.soft import softened
 
@@ -408,6 +409,16 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="2", recipe={}))
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
         verify_checkpoint(folder, word="1")
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = copied(folders[name], tmp_path / "x")
+    said = {"construction": "turing", "left_boundary": "repaired", "machine": "x", "name": "x", "tm2tfr": "0.1.0"}
+    rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", provenance=said))
+    for machine in (None, "chapter"):
+        with pytest.raises(ExportError, match="x: an earlier version of tm2tfr made this export: export it again"):
+            verify_checkpoint(folder, machine=machine, word="1")
 
 
 @needs_torch

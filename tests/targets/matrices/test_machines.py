@@ -19,8 +19,8 @@ from tm2tfr.engines.dense import Dense, Float
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.comparison import compared
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.documents import as_json, names
-from tm2tfr.targets.matrices.recipe import Recipe
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -23,7 +23,7 @@ def read_tape(layout: Residual, machine: Machine) -> Layer:
         wanted="h",
         key=("h_{i-1}", "h_{i-1}^2"),
         carries=[({"h_{i-1}": 1.0}, {"h_{j*-1}": 1.0}), *symbols],
-        attends="latest write",
+        attends="j*",
     )
     return Layer(
         name="read tape",

@@ -20,7 +20,7 @@ _CELLS = ("h", "h_{i-1}", "h+", "h-", "h_{i-1}+", "h_{i-1}-")
 _CLAIMS: Mapping[str, Claim] = {
     "sum of moves": Claim(attends="all", gap=None),
     **{f"cell {cell}": Claim(attends=cell, gap=1.0, lookup=True) for cell in _CELLS},
-    "latest write": Claim(attends="latest write", gap=0.5),
+    "latest write": Claim(attends="j*", gap=0.5),
 }
 """The name of a head -> the claim about it."""
 

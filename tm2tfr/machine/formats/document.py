@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tm2tfr.machine.formats.draft import Draft, Fields
+from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.machine.formats.rules import Table
 from tm2tfr.machine.spec import OUTCOMES, Example
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
+from tm2tfr.text.reading import Fields
 
 TEXTS: Mapping[str, str] = {
     "name": "name",

@@ -83,7 +83,7 @@ def by_extension(file: str) -> tuple[str, ...]:
 
 def _named(name: str, known: tuple[str, ...], done: str) -> Format:
     if name not in known:
-        what = f"machines cannot be {done} {name!r}{did_you_mean(name, known)}"
+        what = f"machines cannot be {done} {name!r}{did_you_mean(str(name), known)}"
         raise ConversionError(f"{what}: use one of {', '.join(known)}")
     return FORMATS[name]
 

@@ -12,7 +12,7 @@ from typing import Any
 from tm2tfr import leftovers
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
-from tm2tfr.files import WHY
+from tm2tfr.files import refusal
 from tm2tfr.machine.formats import native
 from tm2tfr.targets.common.reading import mapping, texts, why
 from tm2tfr.targets.common.settings import shown
@@ -57,8 +57,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
             shutil.rmtree(beside, ignore_errors=True)
             raise
     except OSError as error:
-        what, remedy = WHY.get(error.errno or 0, (error.strerror or str(error), "choose another place"))
-        raise OutputError(f"{folder}: {what.format(folder=target.parent)}: {remedy}") from error
+        raise refusal(folder, error, target.parent) from error
     return folder
 
 

@@ -3,29 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import index
 
 from tm2tfr.certificate import Proof
 from tm2tfr.certificate.attention import Lookups, Retrieval
 from tm2tfr.certificate.rounding import DIGITS, Condition, largest
+from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError, counted, visible
 
 USUAL = 1024
 """The default number of positions of an export, if they fit."""
 
 
-def check_bounds(positions: int, max_head: int) -> None:
-    """Check that an export can be for N positions with |h| ≤ H.
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The choices for an export.
+
+    Args:
+        positions: N, the longest run.
+        max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
+        dtype: ``float64`` or ``float32``.
 
     Raises:
+        ExportError: for an unknown dtype, numbers that are too small, or a bound that no run of that length needs.
         TypeError: for numbers that are not whole.
-        ExportError: for numbers that are too small, or a bound that no run of that many positions needs.
     """
-    for number in (positions, max_head):
-        index(number)
-    if positions < 1 or not 0 <= max_head < positions:
-        what = f"{positions} positions with |h| ≤ {max_head}"
-        raise ExportError(f"{what}: use at least 1 position, and a bound on |h| from 0 to one less")
+
+    positions: int
+    max_head: int
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        check_dtype(self.dtype)
+        for number in (self.positions, self.max_head):
+            index(number)
+        if self.positions < 1 or not 0 <= self.max_head < self.positions:
+            what = f"{self.positions} positions with |h| ≤ {self.max_head}"
+            raise ExportError(f"{what}: use at least 1 position, and a bound on |h| from 0 to one less")
+
+    @property
+    def certified(self) -> bool:
+        """Whether there are bounds on rounding."""
+        return True
+
+    @property
+    def statement(self) -> str:
+        """What the bounds on rounding guarantee, in words."""
+        head = "" if self.max_head >= self.positions - 1 else f" and |h| ≤ {self.max_head:,}"
+        what = f"for every input and every run with at most {counted(self.positions, 'position')}{head}"
+        return f"{what}, greedy generation in {self.dtype} gives exactly the machine's run"
+
+
+def check_dtype(dtype: str) -> None:
+    """Check that exports can have numbers of this type.
+
+    Raises:
+        ExportError: if they cannot.
+    """
+    if dtype not in DTYPES:
+        raise ExportError(f"weights are exported in {' or '.join(DTYPES)}, not in {dtype!r}: use one of them")
 
 
 def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
@@ -75,13 +112,6 @@ def fitting(
     options += ["--dtype float64"] if dtype == "float32" else []
     remedy = ", or ".join([*options, *ways]) or "another machine"
     raise ExportError(f"{what} (layer {tight.layer}, {tight.where}: {tight.formula}): use {remedy}")
-
-
-def statement(positions: int, max_head: int, dtype: str) -> str:
-    """Return what the bounds on rounding guarantee for an export, in words."""
-    head = "" if max_head >= positions - 1 else f" and |h| ≤ {max_head:,}"
-    what = f"for every input and every run with at most {counted(positions, 'position')}{head}"
-    return f"{what}, greedy generation in {dtype} gives exactly the machine's run"
 
 
 def _largest_head(found: Sequence[Condition], positions: int, top: int) -> int | None:

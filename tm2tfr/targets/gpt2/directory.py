@@ -12,11 +12,10 @@ from safetensors import numpy as safetensors
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.directory import KEY, Look, written
-from tm2tfr.targets.common.fitting import statement as said
 from tm2tfr.targets.common.reading import METADATA, mapping, texts, whole, why
 from tm2tfr.targets.common.reading import tensors as stored
 from tm2tfr.targets.gpt2.documents import FORMAT, VERSION, documents
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import Gpt2
 
 TENSORS = "model.safetensors"
@@ -28,13 +27,8 @@ def exported(gpt2: Gpt2, machine: Machine, folder: str | Path, *, look: Look | N
     Raises:
         OutputError: see there.
     """
-    files = documents(gpt2, machine, statement(gpt2.recipe))
+    files = documents(gpt2, machine, gpt2.recipe.statement)
     return written(folder, {**files, TENSORS: safetensors.save(gpt2.tensors(), METADATA)}, look=look)
-
-
-def statement(recipe: Recipe) -> str:
-    """Return what the bounds of `limits` guarantee for an export."""
-    return said(recipe.positions, recipe.max_head, recipe.dtype)
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -47,7 +41,7 @@ class Checkpoint:
 
     folder: Path
     settings: dict[str, Any]
-    recipe: Recipe
+    recipe: Gpt2Recipe
     provenance: dict[str, str]
     tensors: dict[str, NDArray[Any]]
     metadata: dict[str, str]
@@ -75,7 +69,7 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
             raise ExportError(
                 f"{folder}: this export has version {document['version']!r}, not {VERSION!r}: export it again"
             )
-        recipe = Recipe(**document["recipe"])
+        recipe = Gpt2Recipe(**document["recipe"])
         whole(document["recipe"], "positions", "max_head")
         provenance = texts(document, "provenance")
         tensors, metadata = stored(folder / TENSORS)

@@ -66,11 +66,10 @@ from fractions import Fraction
 from tm2tfr.certificate import Proof, prove
 from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.rounding import DIGITS, Condition
-from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.fitting import fitting, proved
-from tm2tfr.targets.gpt2.recipe import SINK, Recipe, centre, span
+from tm2tfr.targets.common.fitting import check_dtype, fitting, proved
+from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
 from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.weights import Decoder
@@ -87,8 +86,7 @@ class Errors:
     """
 
     def __init__(self, decoder: Decoder, dtype: str, *, stock: bool) -> None:
-        if dtype not in DTYPES:
-            raise ExportError(f"a GPT-2 is exported in {' or '.join(DTYPES)}, not in {dtype!r}: use one of them")
+        check_dtype(dtype)
         self.digits, self.stock = DIGITS[dtype], stock
         self.u = Fraction(1, 2**self.digits)
         beside = len(decoder.layout.subspaces) + 2 + len((*POINT, POINT_SQUARE, *_compared(decoder).directions()))
@@ -152,7 +150,7 @@ def _writers(decoder: Decoder) -> int:
     """Return F: the number of hidden units of the last layer that can add something to a logit at once."""
     layer, layout = decoder.layers[-1].feed_forward, decoder.layout
     rows = layer.output.by_row() if layer is not None else []
-    known = sum(layout.subspace(name).width for name in ("e_q", "e_a"))
+    known = sum(layout.holder(what).width for what in ("e_q", "e_a"))
     return min(max((len(row) for row in rows), default=0), 2 * known + 4)
 
 
@@ -169,7 +167,7 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
         found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
 
-    demand(2, "sum of moves", "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
+    demand(2, lookups.moves, "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
     text = "2·e(N, H) + about 2·H²·u < 15/16"
     demand(3, lookups.here, "rivals of position h get no weight at all", text, errors.lookup)
     demand(4, retrieval.name, "squares of head positions are exact", f"H² < {top:,}", lambda _, h: Fraction(h * h, top))
@@ -204,7 +202,7 @@ def fitted(
     max_head: int | None = None,
     dtype: str = "float64",
     stock: bool = False,
-) -> Recipe:
+) -> Gpt2Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
@@ -213,4 +211,4 @@ def fitted(
     found = conditions(prove(decoder, machine), dtype, stock=stock)
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
     wanted, head = fitting(found, machine.name, positions, max_head, dtype, kind=kind, ways=ways)
-    return Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)
+    return Gpt2Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)

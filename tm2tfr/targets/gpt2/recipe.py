@@ -6,36 +6,19 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from tm2tfr.choices import DTYPES
-from tm2tfr.errors import ExportError
-from tm2tfr.targets.common.fitting import check_bounds
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.gpt2.winding import Winding
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How a decoder becomes a GPT-2.
+class Gpt2Recipe(Recipe):
+    """How a decoder becomes a GPT-2; `positions` are the rows of the position table.
 
     Args:
-        positions: N, the rows of the position table.
-        max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
-        dtype: ``float64`` or ``float32``.
         stock: use GPT-2's own epsilon and GELU; otherwise a layer norm that is the identity, and ReLU.
-
-    Raises:
-        ExportError: for an unknown dtype, or numbers that are too small.
-        TypeError: for numbers that are not whole.
     """
 
-    positions: int
-    max_head: int
-    dtype: str = "float64"
     stock: bool = False
-
-    def __post_init__(self) -> None:
-        if self.dtype not in DTYPES:
-            raise ExportError(f"a GPT-2 is exported in {' or '.join(DTYPES)}, not in {self.dtype!r}: use one of them")
-        check_bounds(self.positions, self.max_head)
 
     @property
     def span(self) -> int:

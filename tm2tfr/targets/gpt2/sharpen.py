@@ -75,9 +75,9 @@ def point_square(name: str) -> str:
 
 def compared(decoder: Decoder) -> Compared | None:
     """Return what the latest write compares; None where there is no such head, or something but lookups writes it."""
-    layout, features = decoder.layout, _features(decoder)
+    layout, features, squares = decoder.layout, _features(decoder), _squares(decoder)
     heads = [head for layer in decoder.layers for head in layer.heads]
-    found = [c for head in heads if (c := _latest(_parts(head, layout), features, layout))]
+    found = [c for head in heads if (c := _latest(_parts(head, layout), features, squares))]
     if len(found) != 1:
         return None
     for layer in decoder.layers:
@@ -93,7 +93,7 @@ def sharpened(decoder: Decoder, head: Head, centre: int, span: int) -> Scores:
     """Return the scores of `head`, rewritten where it is a lookup or a latest write, else as they are."""
     layout, features = decoder.layout, _features(decoder)
     parts = _parts(head, layout)
-    pair = _latest(parts, features, layout)
+    pair = _latest(parts, features, _squares(decoder))
     if pair is not None and pair == compared(decoder):
         return _on_the_path(pair, features["1"], features["i"], span)
     return _lookup(parts, features, centre) or Scores(tuple(parts))
@@ -146,8 +146,8 @@ def _lookup(parts: Sequence[tuple[Form, Form]], features: dict[str, str], centre
     return Scores(((_nonzero(moved), {CENTRED: 1.0}), (curve, {CENTRED_SQUARE: 1.0})), unit)
 
 
-def _latest(parts: Sequence[tuple[Form, Form]], features: dict[str, str], layout: Residual) -> Compared | None:
-    """Return what is compared if `parts` are B·(2hk - k²) + T·v·j, 0 < T ≤ B."""
+def _latest(parts: Sequence[tuple[Form, Form]], features: dict[str, str], squares: dict[str, str]) -> Compared | None:
+    """Return what is compared if `parts` are B·(2hk - k²) + T·v·j, 0 < T ≤ B; `squares`: see `_squares`."""
     if len(parts) != 3 or any(len(key) != 1 for _, key in parts) or not {"1", "i", "1/(i+1)"} <= set(features):
         return None
     tie, (last, weight) = parts[2][0], next(iter(parts[2][1].items()))
@@ -156,10 +156,12 @@ def _latest(parts: Sequence[tuple[Form, Form]], features: dict[str, str], layout
     most = tie[features["1/(i+1)"]] * weight
     queries = {name: {d: w * weight for d, w in query.items()} for query, key in parts[:2] for name, weight in key.items()}
     for key, wanted in queries.items():
-        gap = -queries.get(f"{key}^2", {}).get(features["1"], 0.0)
+        if key not in squares:
+            continue
+        gap = -queries.get(squares[key], {}).get(features["1"], 0.0)
         for name in wanted:
-            right = {key: {name: 2 * gap}, f"{key}^2": {features["1"]: -gap}}
-            if 0 < most <= gap and queries == right and f"{name}^2" in layout.directions:
+            right = {key: {name: 2 * gap}, squares[key]: {features["1"]: -gap}}
+            if 0 < most <= gap and queries == right and name in squares:
                 return Compared(name, key)
     return None
 
@@ -172,6 +174,12 @@ def _on_the_path(pair: Compared, one: str, place: str, span: int) -> Scores:
 def _features(decoder: Decoder) -> dict[str, str]:
     """Return feature -> direction for each direction that is just a position feature."""
     return {feature: name for name, feature in _plain_features(decoder)}
+
+
+def _squares(decoder: Decoder) -> dict[str, str]:
+    """Return direction -> the direction of its square, for each number that is claimed to have one in the stream."""
+    held = {s.holds: s.name for s in decoder.layout.subspaces if s.labels is None}
+    return {name: held[f"{what}^2"] for what, name in held.items() if what and f"{what}^2" in held}
 
 
 def _plain_features(decoder: Decoder) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ Nothing rests on the order in which a kernel adds up the components of a score: 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.gpt2.recipe import Recipe
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
     CENTRED,
     CENTRED_SQUARE,
@@ -58,7 +59,7 @@ class Gpt2:
     """
 
     decoder: Decoder
-    recipe: Recipe
+    recipe: Gpt2Recipe
 
     def __post_init__(self) -> None:
         if self.decoder.unembedding_bias.nonzero:
@@ -66,6 +67,9 @@ class Gpt2:
         for name in (PAD, UNK):
             if name in self.decoder.vocabulary:
                 raise ExportError(f"the vocabulary has a token {name!r}, which the export adds: rename the state or symbol")
+        if len(set(self.directions)) < len(self.directions):
+            twice = next(name for name, count in Counter(self.directions).items() if count > 1)
+            raise ExportError(f"the weights have a direction {twice!r}, which the export adds: rename the subspace")
         if self.bytes > LARGEST:
             what = f"this GPT-2 would have {self.width:,} dimensions and {self.bytes / 2**30:,.1f} GiB of weights"
             raise ExportError(
@@ -271,7 +275,7 @@ class Gpt2:
         }
 
 
-def translated(decoder: Decoder, recipe: Recipe) -> Gpt2:
+def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:
     """Return `decoder` as a GPT-2 by `recipe`.
 
     Raises:

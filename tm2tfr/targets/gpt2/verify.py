@@ -19,7 +19,7 @@ from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, stran
 from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
-from tm2tfr.targets.gpt2.directory import TENSORS, Checkpoint, load, statement
+from tm2tfr.targets.gpt2.directory import TENSORS, Checkpoint, load
 from tm2tfr.targets.gpt2.documents import documents
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.reference import Reference
@@ -42,7 +42,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     except ExportError as error:
         return refused(machine.name, "config.json", error)
     gpt2 = translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe)
-    right = written_by(checkpoint, documents(gpt2, machine, statement(gpt2.recipe)), "config.json")
+    right = written_by(checkpoint, documents(gpt2, machine, gpt2.recipe.statement), "config.json")
     strange = list(strangers(checkpoint.folder, {*right, README, TENSORS}))
     reference = Reference({name: json.dumps(value) for name, value in right.items() if name != NAMES})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tm2tfr.machine.spec import Machine
@@ -95,7 +96,7 @@ print(model.to_str_tokens(run[0]))
 value itself. `{NAMES}` names the directions, the attention heads and the hidden units:
 
 ```python
-{reading()}
+{reading(gpt2.decoder.layout.holder("h").name)}
 ```
 
 {assurance(gpt2, machine, statement, "a longer run or prompt is an error")}
@@ -122,9 +123,10 @@ model.load_state_dict(load_file("model.safetensors"))
 model.cfg.eos_token_id = config["eos_token_id"]  # generate stops at the verdict"""
 
 
-def reading() -> str:
-    """Return the Python that reads a named direction; it uses ``model`` and ``run``."""
+def reading(head: str) -> str:
+    """Return the Python that reads the direction `head`, the head position; it uses ``model`` and ``run``."""
+    told = json.dumps(head, ensure_ascii=False)  # which is also how Python writes it
     return f"""names = json.loads(Path("{NAMES}").read_bytes())
 where = {{direction["name"]: direction["index"] for direction in names["directions"]}}
 _, cache = model.run_with_cache(run)
-print(cache["resid_post", 2][0, :, where["h"]])  # after layer 3: the head position h at each position"""
+print(cache["resid_post", 2][0, :, where[{told}]])  # after layer 3: the head position h at each position"""

@@ -12,12 +12,13 @@ from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.comparison import WITHOUT, Run, told, tried
+from tm2tfr.targets.common.comparison import WITHOUT, Model, Run
 from tm2tfr.targets.common.directory import README, inherited, strangers, written
+from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
-from tm2tfr.targets.gpt2.directory import TENSORS, load, statement
+from tm2tfr.targets.gpt2.directory import TENSORS, load
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import LOCAL
@@ -32,22 +33,19 @@ MASKS = 2**31
 """The largest size in bytes of the causal masks that TransformerLens makes: one byte per pair of positions and layer."""
 
 
-@dataclass(frozen=True)
-class Exported:
-    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
+@dataclass(frozen=True, kw_only=True)
+class LensExported(Exported):
+    """A finished export to TransformerLens."""
 
-    folder: Path
     native: Native
-    runs: tuple[Run, ...]
-    versions: str
 
-    def __str__(self) -> str:
-        """Return it in a few lines."""
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The size of the model, and what is guaranteed, in words."""
         native, recipe = self.native, self.native.gpt2.recipe
         size = f"{len(native.gpt2.decoder.layers)} layers, {native.heads} heads, width {native.width}, {recipe.dtype}"
-        lines = [f"TransformerLens: {size}, {native.parameters / 1e6:,.2f} million parameters"]
-        lines += [f"by bounds on rounding: {statement(recipe)}", told(self.runs, self.versions)]
-        return "\n".join([*lines, f"wrote {self.folder}"])
+        parameters = f"TransformerLens: {size}, {native.parameters / 1e6:,.2f} million parameters"
+        return parameters, f"by bounds on rounding: {recipe.statement}"
 
 
 def export(
@@ -59,7 +57,7 @@ def export(
     max_head: int | None = None,
     dtype: str = "float64",
     verify: bool = True,
-) -> Exported:
+) -> LensExported:
     """Write `decoder` as a native model of TransformerLens; see `tm2tfr.export_to`.
 
     It is made from the GPT-2 and has the same limits. Before it gets its name, its runs are compared with the
@@ -72,21 +70,18 @@ def export(
         required(WITHOUT)
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
     _refuse_masks(decoder, machine, recipe.positions)
-    native, runs, versions = Native(translated(decoder, recipe)), list[Run](), list[str]()
+    native = Native(translated(decoder, recipe))
 
-    def look(made: Path) -> None:
-        running = Running(made)
-        runs.extend(tried(running, native.gpt2.vocabulary, machine, recipe.positions))
-        versions.append(running.versions)
-        for run in runs:
-            wrong = cause(running, decoder, run, native.read)
-            if wrong:
-                raise ExportError(f"on {run.word!r} in {running.versions} {wrong}: nothing was written")
+    def closer(model: Model, run: Run) -> None:
+        wrong = cause(model, decoder, run, native.read)
+        if wrong:
+            raise ExportError(f"on {run.word!r} in {model.versions} {wrong}: nothing was written")
 
-    texts = documents(native, machine, statement(recipe))
+    look = Rehearsal(Running, native.gpt2.vocabulary, machine, recipe.positions, closer)
+    texts = documents(native, machine, recipe.statement)
     tensors = safetensors.save(native.tensors(), METADATA)
     place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
-    return Exported(place, native, tuple(runs), "".join(versions))
+    return LensExported(folder=place, runs=look.runs, versions=look.versions, native=native)
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
@@ -105,7 +100,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
         return refused(machine.name, CONFIGURATION, error)
     native = Native(translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe))
     gpt2 = native.gpt2
-    right = written_by(checkpoint, documents(native, machine, statement(checkpoint.recipe)), CONFIGURATION)
+    right = written_by(checkpoint, documents(native, machine, checkpoint.recipe.statement), CONFIGURATION)
     beside = [
         *strangers(checkpoint.folder, {*right, README, TENSORS}),
         *inherited(CONFIGURATION, checkpoint.provenance, decoder),

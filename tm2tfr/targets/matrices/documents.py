@@ -10,7 +10,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import checking, introduction, name_of
 from tm2tfr.targets.common.directory import NAMES
-from tm2tfr.targets.matrices.recipe import Recipe
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
@@ -26,7 +26,11 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
         "format": format,
         "version": VERSION,
         "tm2tfr": __version__,
-        "recipe": {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype},
+        "recipe": {
+            "positions": recipe.positions,
+            "max_head": recipe.max_head if recipe.certified else None,
+            "dtype": recipe.dtype,
+        },
         "certified": recipe.statement,
         "provenance": dict(decoder.provenance),
         "read": "value = x[index], x the residual stream before layer 1 or after a layer",

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import name_of
-from tm2tfr.targets.common.comparison import WITHOUT, Model, Run, Truth, compared, told, tried, words
+from tm2tfr.targets.common.comparison import WITHOUT, Model, Truth, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written
+from tm2tfr.targets.common.exported import Exported, Rehearsal
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import whole
 from tm2tfr.targets.common.settings import differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.matrices.documents import VERSION, as_json, names
 from tm2tfr.targets.matrices.rebuilt import DIGEST, rebuilt, sealed
-from tm2tfr.targets.matrices.recipe import Recipe, fitted
+from tm2tfr.targets.matrices.recipe import Uncertified, fitted
 from tm2tfr.targets.matrices.tensors import described, tensors
 from tm2tfr.transformer.weights import Decoder
 
@@ -53,24 +55,21 @@ class Program:
     unlike: Callable[[Any, Mapping[str, NDArray[Any]]], Iterable[str]] = lambda _model, _found: ()
 
 
-@dataclass(frozen=True)
-class Exported:
-    """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
+@dataclass(frozen=True, kw_only=True)
+class MatricesExported(Exported):
+    """A finished export with the decoder's own matrices."""
 
-    folder: Path
     title: str
     decoder: Decoder
     recipe: Recipe
-    runs: tuple[Run, ...]
-    versions: str
 
-    def __str__(self) -> str:
-        """Return it in a few lines."""
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The size of the model, and what is guaranteed, in words."""
         decoder = self.decoder
         heads = f"{len(decoder.layers)} layers, {decoder.heads} heads in all, width {decoder.layout.width}"
-        lines = [f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"]
-        lines.append(f"certified: {self.recipe.statement}" if self.recipe.certified else self.recipe.statement)
-        return "\n".join([*lines, told(self.runs, self.versions), f"wrote {self.folder}"])
+        weights = f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"
+        return weights, f"certified: {self.recipe.statement}" if self.recipe.certified else self.recipe.statement
 
 
 def export(
@@ -83,7 +82,7 @@ def export(
     max_head: int | None = None,
     dtype: str = "float64",
     verify: bool = True,
-) -> Exported:
+) -> MatricesExported:
     """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a machine, the dense engine says what is right.
 
     Raises:
@@ -96,15 +95,10 @@ def export(
     if not recipe.certified:
         named = sealed(named, tensors(decoder, dtype))
     files = {**program.files(decoder, machine, recipe, named), NAMES: as_json(named)}
-    runs, versions = list[Run](), list[str]()
-
-    def look(made: Path) -> None:
-        model = program.load(made)
-        runs.extend(tried(model, decoder.vocabulary, machine or decoder, recipe.positions))
-        versions.append(model.versions)
-
+    look = Rehearsal(program.load, decoder.vocabulary, machine or decoder, recipe.positions)
     place = written(folder, files, look=look if verify else None)
-    return Exported(place, program.title, decoder, recipe, tuple(runs), "".join(versions))
+    ran: dict[str, Any] = {"folder": place, "runs": look.runs, "versions": look.versions}
+    return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
 
 
 def verified(program: Program, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
@@ -128,7 +122,7 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: M
         sealing = _unsealed(said, found)
     name = name_of(machine or whole) + ("" if decoder is not None else " as it was exported")
     try:
-        fitted(whole, machine, **asdict(recipe))
+        fitted(whole, machine, **(asdict(recipe) | ({} if recipe.certified else {"max_head": None})))
     except ExportError as error:
         return refused(name, NAMES, error)
     told = _told(whole, recipe, program.format, said)
@@ -200,8 +194,13 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
     if said.get("version") != VERSION:
         raise ExportError(f"{folder}: this export has version {said.get('version')!r}, not {VERSION!r}: export it again")
     try:
-        recipe = Recipe(**said["recipe"])
-        whole(said["recipe"], "positions", *(["max_head"] if recipe.certified else []))
+        given = dict(said["recipe"])
+        if given["max_head"] is None:
+            del given["max_head"]
+            whole(given, "positions")
+            return Uncertified(**given)
+        recipe = Recipe(**given)
+        whole(given, "positions", "max_head")
     except (KeyError, TypeError) as error:
         raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): export it again") from error
     return recipe

@@ -13,11 +13,11 @@ from tm2tfr.errors import ExportError, first_line
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import example
 from tm2tfr.targets.common.directory import KEY, NAMES, README
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import MOST_TENSORS, content, parsed_text
 from tm2tfr.targets.common.settings import same
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
-from tm2tfr.targets.matrices.recipe import Recipe
 from tm2tfr.targets.onnx import graph
 from tm2tfr.targets.onnx.running import FILE, Running, required
 from tm2tfr.transformer.weights import Decoder

@@ -14,13 +14,13 @@ from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import argument, example
 from tm2tfr.targets.common.directory import NAMES, README
+from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import METADATA, content
 from tm2tfr.targets.common.reading import tensors as stored
 from tm2tfr.targets.common.settings import configured
 from tm2tfr.targets.common.verdict import unloaded
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
-from tm2tfr.targets.matrices.recipe import Recipe
 from tm2tfr.targets.matrices.tensors import tensors
 from tm2tfr.targets.torch.running import Running, required
 from tm2tfr.transformer.weights import Decoder

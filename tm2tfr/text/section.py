@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from tm2tfr.machine.formats.draft import Draft
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
+from tm2tfr.text.reading import Fields, Reading
 
 MOST = 10**15 - 1
 """Numbers have at most 15 digits."""
@@ -18,16 +18,16 @@ MOST = 10**15 - 1
 class Section:
     """The keys and values of a mapping; complaints call it `noun`."""
 
-    draft: Draft
+    reading: Reading
     noun: str
     node: Map
-    found: Mapping[str, tuple[Scalar, Node]]
+    found: Fields
 
     @classmethod
-    def of(cls, draft: Draft, noun: str, node: Map, known: Collection[str]) -> Section:
+    def of(cls, reading: Reading, noun: str, node: Map, known: Collection[str]) -> Section:
         """Read the keys of a mapping; keys that are not `known` are reported."""
         meant = {k.replace(" ", sign): k for k in known if " " in k for sign in "_-"}
-        return cls(draft, noun, node, draft.fields(node, noun, known, f"use the keys {', '.join(known)}", meant))
+        return cls(reading, noun, node, reading.fields(node, noun, known, f"use the keys {', '.join(known)}", meant))
 
     def __contains__(self, key: str) -> bool:
         return key in self.found
@@ -40,7 +40,7 @@ class Section:
     def needs(self, key: str, example: str) -> None:
         """Report a missing key."""
         if key not in self.found:
-            self.draft.error(self.node, f"{self.noun} has no {key}", f"add for example '{key}: {example}'")
+            self.reading.error(self.node, f"{self.noun} has no {key}", f"add for example '{key}: {example}'")
 
     def text(self, key: str, default: str) -> str:
         """Return a text."""
@@ -48,7 +48,7 @@ class Section:
             return default
         value = self.found[key][1]
         if not isinstance(value, Scalar):
-            self.draft.error(value, f"{key} is {kind(value)}, not text", "write it as text, in quotes if necessary")
+            self.reading.error(value, f"{key} is {kind(value)}, not text", "write it as text, in quotes if necessary")
             return default
         return value.text
 
@@ -61,7 +61,7 @@ class Section:
         if not isinstance(value, Scalar) or not re.fullmatch("[0-9]{1,15}", shown) or not least <= int(shown) <= most:
             bounds = f"of at least {least}" if most == MOST and not shown.isdigit() else f"from {least} to {most:,}"
             what = f"{key} is {shown!r}, not a number {bounds}"
-            self.draft.error(self.place(key), what, f"write a whole number {bounds}, without signs")
+            self.reading.error(self.place(key), what, f"write a whole number {bounds}, without signs")
             return default
         return int(shown)
 
@@ -70,7 +70,7 @@ class Section:
         if key not in self.found:
             return known[0]
         if isinstance(self.found[key][1], List):
-            self.draft.error(self.found[key][1], f"{key} is a list", f"write {', '.join(known[:-1])} or {known[-1]}")
+            self.reading.error(self.found[key][1], f"{key} is a list", f"write {', '.join(known[:-1])} or {known[-1]}")
             return known[0]
         return str(self.choices(key, known)[0])
 
@@ -79,12 +79,12 @@ class Section:
         if key not in self.found:
             return known
         remedy = f"choose from {', '.join(known)}"
-        items = self.draft.scalars(self.found[key][1], f"one of {', '.join(known)}")
+        items = self.reading.scalars(self.found[key][1], f"one of {', '.join(known)}")
         if items is not None and (not items or items[0].empty):
-            self.draft.error(self.found[key][0], f"nothing follows {key!r}", remedy)
+            self.reading.error(self.found[key][0], f"nothing follows {key!r}", remedy)
         for item in items or ():
             if item.text not in known and not item.empty:
-                self.draft.error(item, f"unknown {key} {item.text!r}{self.draft.nearest(item.text, known, {})}", remedy)
+                self.reading.error(item, f"unknown {key} {item.text!r}{self.reading.nearest(item.text, known, {})}", remedy)
         chosen = {item.text for item in items or ()}
         return tuple(k for k in known if k in chosen) or known
 
@@ -102,7 +102,7 @@ class Section:
 
     def _section(self, node: Node, key: str, known: Collection[str], example: str) -> Section | None:
         if isinstance(node, Map):
-            return Section.of(self.draft, repr(key), node, known)
+            return Section.of(self.reading, repr(key), node, known)
         place = self.found[key][0] if isinstance(node, Scalar) and node.empty else node
-        self.draft.error(place, f"{key!r} has {kind(node)}, not a mapping", f"write for example {example}")
+        self.reading.error(place, f"{key!r} has {kind(node)}, not a mapping", f"write for example {example}")
         return None

@@ -1,0 +1,34 @@
+"""The page on the architecture: its picture is what the code imports, and it names every part of the package."""
+
+from __future__ import annotations
+
+import re
+
+import networkx as nx
+
+from tests.architecture import BOTTOM, FILE, HIDDEN, drawn, parts, places, rows
+from tests.test_imports import MAY_IMPORT, PARTS
+
+PAGE = FILE.with_name("architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_picture_is_drawn_from_the_imports() -> None:
+    assert FILE.read_text(encoding="utf-8") == drawn(), "draw it anew: python -m tests.architecture"
+
+
+def test_every_part_is_in_the_picture_and_on_the_page() -> None:
+    shown = PARTS - HIDDEN
+    assert set(places(parts())) == shown
+    assert {name for row in re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)} == shown
+
+
+def test_arrows_point_down_and_say_what_the_walls_say() -> None:
+    graph = parts()
+    level = {part: n for n, row in enumerate(rows(graph)) for part in row}
+    assert all(level[user] < level[used] for user, used in graph.edges)
+    assert nx.is_directed_acyclic_graph(graph)
+    assert all(used in MAY_IMPORT[user] for user, used in graph.edges)
+
+
+def test_what_is_below_the_line_imports_nothing_above_it() -> None:
+    assert all(MAY_IMPORT[part] <= {*BOTTOM, "_version"} for part in BOTTOM)

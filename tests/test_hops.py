@@ -1,0 +1,63 @@
+"""A parameter of a run is followed by its name to the engine: at most three hops, none through a dictionary."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tm2tfr.cli import app
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.run import carried_out
+from tm2tfr.trace.check import check
+
+ROOT = Path(tm2tfr.__file__).parent
+PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
+OWN = {
+    ("cli/options.py", "others"): "the other options of a command, which go to the command as they came",
+    ("cli/__init__.py", "about"): "what an option of the command line is declared with",
+    ("api/targets.py", "asked"): "the options that only one target has",
+    ("explorer/record.py", "lists"): "columns, cut to the same length",
+    ("runs/saved.py", "every"): "the arrays of a file",
+    ("softness/measure.py", "named"): "what all errors of a head have in common",
+}
+"""Where a dictionary is unpacked in a call -> the reason."""
+
+
+def unpacked(source: str) -> Iterator[str]:
+    """Yield the names that are unpacked in calls, but for what is handed on to another library's class: ``**kwargs``."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            names = [k.value.id for k in node.keywords if k.arg is None and isinstance(k.value, ast.Name)]
+            yield from (name for name in names if name not in ("kwargs", "extra"))
+
+
+def test_no_dictionary_of_options_is_unpacked() -> None:
+    found = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for part in PARTS
+        for path in (ROOT / part).rglob("*.py")
+        for name in unpacked(path.read_text(encoding="utf-8"))
+    }
+    assert found == set(OWN)
+
+
+@pytest.mark.parametrize("source", ["f(x, **options)", "g(y)(**options)", "class A:\n    def f(self): return h(**options)"])
+def test_the_reader_sees_what_is_unpacked(source: str) -> None:
+    assert list(unpacked(source)) == ["options"]
+
+
+def test_the_command_line_the_library_and_the_run_have_the_same_parameters() -> None:
+    """First hop: the command's options become `RunOptions`; second: `carried_out` takes it; third: the engine is called."""
+    known = {field.name for field in fields(RunOptions)}
+    library = set(inspect.signature(tm2tfr.check).parameters)
+    command = {param.name for param in app.commands["trace"].params} | {"out", "keep_rows", "progress", "stop"}
+    assert known - library == {"stop"}
+    assert known <= command
+    assert inspect.signature(carried_out).parameters["options"].annotation == "RunOptions"
+    assert {"engine", "max_steps", "keep_rows", "progress"} <= set(inspect.signature(check).parameters)

@@ -1,0 +1,425 @@
+"""Every function and every command takes every form of a subject, with one meaning, and ignores nothing."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tm2tfr
+from tests.targets.matrices.programs import needs_torch
+from tm2tfr.cli import app
+from tm2tfr.cli.guarded import guarded
+from tm2tfr.engines import engine
+from tm2tfr.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
+from tm2tfr.runs.options import RunOptions
+
+MACHINE = tm2tfr.load("chapter")
+TEXT = MACHINE.yaml or ""
+
+TEXTS = ("name", "path", "text path", "weight file", "weight path", "standard input")
+OBJECTS = ("machine", "decoder", "subject", "subject of weights")
+FORMS = (*TEXTS, *OBJECTS)
+
+
+class Forms:
+    """The forms of one subject."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self.machine, self.weights = folder / "mine.yaml", folder / "mine.safetensors"
+        self.machine.write_text(TEXT, encoding="utf-8")
+        tm2tfr.save_weights(MACHINE, self.weights)
+
+    def __getitem__(self, form: str) -> Any:
+        if form == "standard input":
+            stdin = io.TextIOWrapper(io.BytesIO(TEXT.encode()), encoding="utf-8")
+            self._monkeypatch.setattr(sys, "stdin", stdin)
+        return {
+            "name": "chapter",
+            "path": str(self.machine),
+            "text path": self.machine,
+            "weight file": str(self.weights),
+            "weight path": self.weights,
+            "standard input": "-",
+            "machine": MACHINE,
+            "decoder": tm2tfr.compile(MACHINE),
+            "subject": tm2tfr.Subject.of(MACHINE),
+            "subject of weights": tm2tfr.Subject.of(tm2tfr.compile(MACHINE)),
+        }[form]
+
+
+@pytest.fixture
+def forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forms:
+    return Forms(tmp_path, monkeypatch)
+
+
+def saved(subject: Any, folder: Path) -> bytes:
+    tm2tfr.save_weights(subject, folder / "again.safetensors")
+    return (folder / "again.safetensors").read_bytes()
+
+
+def exported(subject: Any, folder: Path) -> dict[str, bytes]:
+    tm2tfr.export_to("torch", subject, folder / "out", positions=20, verify=False)
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+
+FUNCTIONS: dict[str, Callable[[Any, Path], Any]] = {
+    "activations": lambda s, _: tm2tfr.activations(s, "11", 3),
+    "certify": lambda s, _: str(tm2tfr.certify(s)),
+    "check": lambda s, _: tm2tfr.check(s, "11"),
+    "compile": lambda s, _: tm2tfr.compile(s),
+    "convert": lambda s, _: tm2tfr.convert(s, "morphett"),
+    "default_input": lambda s, _: tm2tfr.default_input(s),
+    "explore": lambda s, _: tm2tfr.explore(s, "11").html,
+    "export_gpt2": lambda s, f: tm2tfr.export_gpt2(s, f / "gpt2", positions=20, verify=False).gpt2.decoder,
+    "export_to": exported,
+    "listing": lambda s, _: tm2tfr.listing(s, "3"),
+    "load": lambda s, _: tm2tfr.load(s),
+    "machine_of": lambda s, _: tm2tfr.machine_of(s),
+    "measure_softness": lambda s, _: tm2tfr.measure_softness(s, "1", temperature=0.01).softness,
+    "run": lambda s, _: tm2tfr.run(s, "11"),
+    "save_weights": saved,
+    "simulate": lambda s, _: tm2tfr.simulate(s, "11"),
+    "soften": lambda s, _: tm2tfr.soften(s, length=50),
+    "summary": lambda s, _: tm2tfr.summary(s),
+    "to_graph": lambda s, _: sorted(tm2tfr.to_graph(s).edges(keys=True)),
+}
+"""The functions that are about a subject -> a call whose result can be compared."""
+AGAINST: dict[str, Callable[[Any], Any]] = {
+    "certify": lambda m: str(tm2tfr.certify(tm2tfr.compile(MACHINE), machine=m)),
+    "check": lambda m: tm2tfr.check(tm2tfr.compile(MACHINE), "11", machine=m),
+    "explore": lambda m: tm2tfr.explore(tm2tfr.compile(MACHINE), "11", machine=m).html,
+    "measure_softness": lambda m: tm2tfr.measure_softness("chapter", "1", machine=m, temperature=0.01).softness,
+}
+"""The functions that compare with a machine."""
+
+
+def test_every_public_function_is_tried() -> None:
+    """One that takes no subject is named here, with what it takes instead."""
+    others = {
+        "load_weights": "a weight file",
+        "shipped": "nothing",
+        "table": "a trace",
+        "make_dataset": "a spec",
+        "sweep": "a spec",
+        "verify_checkpoint": "an export",
+    }
+    public = {name for name in tm2tfr.__all__ if inspect.isfunction(getattr(tm2tfr, name))}
+    assert public == {*FUNCTIONS, *others}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_takes_every_form_with_the_same_meaning(name: str, forms: Forms, tmp_path: Path) -> None:
+    right = FUNCTIONS[name](MACHINE, tmp_path)
+    assert right not in (None, "")
+    for form in FORMS:
+        assert FUNCTIONS[name](forms[form], tmp_path) == right, form
+
+
+@pytest.mark.parametrize("name", AGAINST)
+def test_what_is_compared_with_is_given_in_every_form(name: str, forms: Forms) -> None:
+    right = AGAINST[name](MACHINE)
+    for form in FORMS:
+        assert AGAINST[name](forms[form]) == right, form
+
+
+def test_another_machine_to_compare_with_is_heard_in_every_form(forms: Forms) -> None:
+    """It was ignored where the subject was a machine itself."""
+    for form in FORMS:
+        trace = tm2tfr.check(forms[form], "11", machine="copy")
+        assert trace.divergence is not None, form
+        assert trace.machine == "copy"
+        assert tm2tfr.certify(forms[form], machine="copy").refusals, form
+
+
+@needs_torch
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_is_compared_with_any_form(form: str, forms: Forms, tmp_path: Path) -> None:
+    tm2tfr.export_to("torch", "chapter", tmp_path / "out", positions=20, verify=False)
+    assert tm2tfr.verify_checkpoint(tmp_path / "out", machine=forms[form], word="11").same
+
+
+@pytest.mark.parametrize(
+    ("ending", "format", "name"),
+    [("jff", "jflap", "palindromes"), ("txt", "morphett", "busy-beaver-3"), ("yaml", "turingmachine.io", "busy-beaver-3")],
+)
+def test_machines_in_other_formats_are_subjects(ending: str, format: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"other.{ending}"
+    path.write_text(tm2tfr.convert(name, format), encoding="utf-8")
+    word = "aba" if name == "palindromes" else ""
+    found, right = tm2tfr.check(path, word), tm2tfr.check(name, word)
+    assert (found.agrees, found.compared, found.result) == (True, right.compared, right.result)
+
+
+def test_bbchallenge_text_is_a_subject() -> None:
+    assert tm2tfr.check("1RB1LB_1LA1RZ").agrees
+    assert tm2tfr.default_input("1RB1LB_1LA1RZ") == ""
+    assert tm2tfr.machine_of("1RB1LB_1LA1RZ") == tm2tfr.load("1RB1LB_1LA1RZ")
+
+
+# ── nothing is ignored, and nothing but our own errors ──────────────────────────────────────────────────────
+NONSENSE: tuple[Any, ...] = (
+    None,
+    3,
+    3.5,
+    b"chapter",
+    ["chapter"],
+    object(),
+    "",
+    "no such machine",
+    "no-such-file.yaml",
+    "no-such-file.safetensors",
+    Path("no-such-folder/x.jff"),
+    "\0",
+    "1RB1LB_1LA",
+)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("what", NONSENSE)
+def test_what_is_no_subject_is_refused(name: str, what: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Tm2tfrError, match=": "):
+        FUNCTIONS[name](what, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["check", "soften", "measure_softness", "certify", "explore", "compile"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_option_of_the_construction_is_never_ignored(name: str, form: str, forms: Forms) -> None:
+    function = getattr(tm2tfr, name)
+    with pytest.raises(CompileError, match="omit the left-boundary option|unknown left boundary 'nonsense'"):
+        function(forms[form], left_boundary="nonsense")
+    compiled = "weight" in form or form in ("decoder", "subject of weights")
+    if compiled:
+        with pytest.raises(CompileError, match="these weights are already compiled: omit the left-boundary option"):
+            function(forms[form], left_boundary="repaired")
+
+
+@pytest.mark.parametrize("name", ["check", "soften", "measure_softness", "certify", "explore"])
+def test_an_option_of_the_construction_beside_a_function_is_deprecated(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=r"pass tm2tfr.compile\(machine, left_boundary=...\) instead") as caught:
+        getattr(tm2tfr, name)("chapter", left_boundary="repaired")
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_the_old_keyword_means_what_compiling_means() -> None:
+    with pytest.warns(DeprecationWarning, match="left_boundary is an option of compiling"):
+        old = tm2tfr.check("left-edge", "11", left_boundary="chapter", engine="dense")
+    assert old == tm2tfr.check(tm2tfr.compile("left-edge", left_boundary="chapter"), "11", engine="dense")
+    assert old.divergence is not None
+
+
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "engine": ("nonsense", 3, None, b"dense", []),
+    "dtype": ("float16", 3, "rational!", b"float64"),
+    "max_steps": ("10", 1.5, -1, True, [], float("nan")),
+    "checkpoint_every": ("60", -1.0, float("nan"), None, True),
+    "checkpoint": (3, b"x.npz", ["x.npz"]),
+    "resume": (3, "no-such-checkpoint.npz"),
+    "out": (3, "rows.nonsense", b"rows.csv"),
+    "word": (11, b"11", ["1", "1"], "nonsense"),
+    "machine": NONSENSE[1:],
+    "temperature": ("hot", -1.0, 0.0, float("nan"), True, b"auto"),
+    "length": (0, -3, "10", 1.5, True),
+    "position": (99, -1, "1", 1.5, True),
+    "format": ("nonsense", 3),
+    "layer": ("nonsense", 99),
+    "compare": ("nonsense", 3),
+    "positions": (0, -1, "10", 1.5),
+    "max_head": (-1, "10"),
+    "to": ("nonsense", 3),
+    "folder": (3, b"x"),
+    "path": (3, b"x"),
+}
+"""Option -> what it cannot be."""
+
+
+def calls() -> Iterator[tuple[str, str, Any]]:
+    """Each function with each of its options, and something that the option cannot be."""
+    for name in FUNCTIONS:
+        function = getattr(tm2tfr, name)
+        for option in inspect.signature(function).parameters:
+            yield from ((name, option, value) for value in OPTIONS.get(option, ()))
+
+
+@pytest.mark.parametrize(("name", "option", "value"), list(calls()))
+def test_an_option_that_makes_no_sense_is_refused(
+    name: str, option: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    function = getattr(tm2tfr, name)
+    needed = {"position": 3, "to": "torch", "folder": tmp_path / "x", "path": tmp_path / "x.safetensors", "format": "jflap"}
+    parameters = inspect.signature(function).parameters
+    asked = {key: value for key, value in needed.items() if key in parameters and parameters[key].default is inspect._empty}
+    if "verify" in parameters:
+        asked["verify"] = False
+    if name == "activations":
+        asked["word"] = "11"
+    if option == "length":
+        asked["temperature"] = "auto"
+    asked |= {option: value}
+    with pytest.raises(Tm2tfrError):
+        function(subject="chapter", **asked) if "subject" in parameters else function("chapter", **asked)
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+def test_a_dtype_beside_an_engine_object_is_refused() -> None:
+    dense = engine("dense", "float32")
+    for function in (tm2tfr.run, tm2tfr.check):
+        with pytest.raises(EngineError, match="the engine dense already computes in float32: omit dtype"):
+            function("chapter", "11", engine=dense, dtype="float64")
+    with pytest.raises(EngineError, match="omit dtype"):
+        tm2tfr.activations("chapter", "11", 2, engine=dense, dtype="float64")
+
+
+def test_a_length_beside_a_temperature_is_refused() -> None:
+    with pytest.raises(CompileError, match="length only applies to temperature='auto'"):
+        tm2tfr.soften("chapter", temperature=0.01, length=10)
+
+
+def test_errors_say_what_to_do() -> None:
+    with pytest.raises(
+        NotFoundError, match=r"3 \(int\) is neither a machine nor a decoder, nor the name of one: use a Machine"
+    ):
+        tm2tfr.check(3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="an input word must be text, not 11: write for example '11'"):
+        tm2tfr.check("chapter", 11)  # type: ignore[arg-type]
+    with pytest.raises(
+        EngineError, match="max_steps must be a whole number of steps, not '10': use for example 10_000, or None"
+    ):
+        tm2tfr.check("chapter", "11", max_steps="10")  # type: ignore[arg-type]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_function_with_any_form_and_any_nonsense(data: st.DataObject, forms: Forms, tmp_path: Path) -> None:
+    """Whatever is combined, it is the right answer or one of our own errors."""
+    fresh = Path(tempfile.mkdtemp(dir=tmp_path))
+    name = data.draw(st.sampled_from(sorted(FUNCTIONS)))
+    what = data.draw(st.one_of(st.sampled_from(FORMS).map(lambda form: (form, forms)), st.sampled_from(NONSENSE)))
+    subject = what[1][what[0]] if isinstance(what, tuple) else what
+    parameters = [
+        p for p in inspect.signature(getattr(tm2tfr, name)).parameters if p in OPTIONS and p not in ("out", "resume")
+    ]
+    chosen = data.draw(st.lists(st.sampled_from(parameters), unique=True, max_size=2)) if parameters else []
+    asked = {option: data.draw(st.sampled_from(OPTIONS[option])) for option in chosen}
+    needed = {"position": 3, "to": "torch", "folder": fresh / "x", "path": fresh / "x.safetensors", "format": "jflap"}
+    signature = inspect.signature(getattr(tm2tfr, name)).parameters
+    for key, value in needed.items():
+        if key in signature and signature[key].default is inspect._empty:
+            asked.setdefault(key, value)
+    if name == "activations":
+        asked.setdefault("word", "1")
+    if "verify" in signature:
+        asked["verify"] = False
+    try:
+        getattr(tm2tfr, name)(subject=subject, **asked)
+    except Tm2tfrError:
+        assert chosen or not isinstance(what, tuple)
+    else:
+        assert not chosen
+        assert isinstance(what, tuple)
+
+
+# ── commands ────────────────────────────────────────────────────────────────────────────────────────────────
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "trace": ("--input", "11"),
+    "table": ("--input", "11", "--format", "csv"),
+    "check": ("--input", "11"),
+    "compile": (),
+    "certify": (),
+    "soften": ("--input", "1"),
+    "graph": (),
+    "convert": ("--to", "morphett"),
+    "machines": ("--format", "json"),
+    "explore": ("--input", "11", "-o", "run.html"),
+    "export": ("--to", "torch", "--no-verify", "--positions", "20", "-o", "out"),
+}
+
+
+def said(form: Any, command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = guarded(app, [command, str(form), *COMMANDS[command]])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_every_command_about_a_machine_is_tried() -> None:
+    about = {
+        name
+        for name, command in app.commands.items()
+        if any(p.name == "machine" and p.opts == ["machine"] for p in command.params)
+    }
+    assert about == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_every_form_with_the_same_meaning(
+    command: str, forms: Forms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = right = said("chapter", command, capsys)
+    assert (code, bool(out)) == (0, True)
+    for form in TEXTS:
+        subject = forms[form]
+        found = said(subject, command, capsys)
+        assert (found[0], found[1].replace(str(subject), "chapter") if form != "standard input" else found[1]) == (
+            right[0],
+            right[1] if form != "standard input" else right[1].replace(" chapter --", " - --"),
+        ), form
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS if "--left-boundary" in str([p.opts for p in app.commands[c].params])]
+)
+def test_a_command_refuses_an_option_of_the_construction_beside_weights(
+    command: str, forms: Forms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = guarded(app, [command, str(forms.weights), *COMMANDS[command], "--left-boundary", "chapter"])
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err == f"{forms.weights}: these weights are already compiled: omit the left-boundary option\n"
+
+
+# ── the options of a run, and "auto" ────────────────────────────────────────────────────────────────────────
+def test_the_options_of_a_run_are_frozen_and_check_themselves() -> None:
+    asked = RunOptions(out="rows.csv")  # type: ignore[arg-type]
+    assert asked.out == Path("rows.csv")
+    assert replace(asked, max_steps=3).max_steps == 3
+    with pytest.raises(AttributeError):
+        asked.max_steps = 3  # type: ignore[misc]
+    with pytest.raises(EngineError, match="max_steps"):
+        replace(asked, max_steps=-1)
+
+
+def test_auto_goes_by_positions_and_the_prompt_counts() -> None:
+    pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
+    from tm2tfr.runs.choose import DENSE_POSITIONS, engines
+
+    decoder = tm2tfr.compile("parity")
+
+    def tried(prompt: int, **asked: Any) -> list[tuple[str, int | None]]:
+        return [(found.name, limit) for found, limit in engines(decoder, prompt, RunOptions(**asked))]
+
+    most = DENSE_POSITIONS - 2
+    assert tried(0, max_steps=most) == [("dense", most)]
+    assert tried(0, max_steps=most + 1) == [("dense", most), ("fast", most + 1)]
+    assert tried(most - 10, max_steps=10) == [("dense", 10)]
+    assert tried(most - 10, max_steps=11) == [("dense", 10), ("fast", 11)]
+    assert tried(100_000, max_steps=300) == [("fast", 300)]
+    assert tried(100_000, max_steps=None) == [("fast", None)]
+    assert tried(5, max_steps=9, out="rows.csv") == [("fast", 9)]
+    assert tried(5, dtype="float32", max_steps=10**6) == [("dense", 10**6)]
+    assert tm2tfr.check("parity", "1" * 2000, max_steps=5, keep_rows=False).engine == "fast"
