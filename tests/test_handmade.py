@@ -235,6 +235,12 @@ def test_the_command_describes_it(weights: Path, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out == tm2tfr.listing(majority())
 
 
+def test_a_spreadsheet_takes_names_for_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tm2tfr.save_weights(HANDMADE["bigrams"][0](), tmp_path / "w.safetensors")
+    assert command("table", tmp_path / "w.safetensors", "--format", "csv") == 0
+    assert "warning: a spreadsheet takes a name for a formula ('=b'): import the columns" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["check"], ["certify"], ["soften"], ["graph"]])
 def test_the_commands_about_machines_refuse_it(
     weights: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]

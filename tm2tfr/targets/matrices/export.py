@@ -195,7 +195,7 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
         raise ExportError(f"{folder}: this export has version {said.get('version')!r}, not {VERSION!r}: export it again")
     try:
         given = dict(said["recipe"])
-        if given["max_head"] is None:
+        if given.get("max_head", 0) is None:
             del given["max_head"]
             whole(given, "positions")
             return Uncertified(**given)
