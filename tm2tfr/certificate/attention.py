@@ -33,13 +33,13 @@ from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.witness import latest_witness, lookup_witness
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import counted
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 
-Form = dict[str, Number]
+ExactForm = dict[str, Rational]
 """A linear form by the names of directions."""
-Carried = dict[tuple[str, str], Number]
+Carried = dict[tuple[str, str], Rational]
 """(direction written, direction read) -> weight."""
 
 
@@ -126,7 +126,7 @@ class AttentionProof:
             self._moves = heads[0][1].name
 
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def targets(self) -> Mapping[str, tuple[Form, Carried]]:
+    def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
         """Return the lookups: t -> (t/(i+1) as a linear form, what is carried from position t)."""
         sigma = self._domain.sigma
         if not self._domain.two_way:
@@ -169,7 +169,7 @@ class AttentionProof:
         if self._moves is not None and here and before:
             self.lookups = Lookups(self._moves, here[0], before[0])
 
-    def _looks_up(self, head: Head, form: Form) -> bool:
+    def _looks_up(self, head: Head, form: ExactForm) -> bool:
         parts = self._components(head)
         if len(parts) != 2 or not _powers(parts):
             return False
@@ -212,12 +212,12 @@ class AttentionProof:
         return ratio if score == right and 0 < ratio <= 1 else None
 
     # ── matrices by name ────────────────────────────────────────────────────────────────────────────────────
-    def _components(self, head: Head) -> list[tuple[Form, Form]]:
+    def _components(self, head: Head) -> list[tuple[ExactForm, ExactForm]]:
         """Return (query, key) as linear forms for each component that both have, in order."""
         pairs = zip(self._forms(head.query), self._forms(head.key), strict=True)
         return [(query, key) for query, key in pairs if query and key]
 
-    def _forms(self, matrix: Matrix) -> list[Form]:
+    def _forms(self, matrix: Matrix) -> list[ExactForm]:
         return [{self._names[c]: rational(w) for c, w in row.items()} for row in matrix.by_row()]
 
     def _carried(self, head: Head) -> Carried:
@@ -235,7 +235,7 @@ class AttentionProof:
         terms = " + ".join(f"({self._shown(query)})·({self._shown(key)})" for query, key in self._components(head))
         return f"its score is {terms or '0'}, which does not have the form that this proof covers"
 
-    def _shown(self, form: Form) -> str:
+    def _shown(self, form: ExactForm) -> str:
         return " + ".join(f"{nearest(w):g}·{self._domain.shown(name)}" for name, w in form.items())
 
     # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -253,6 +253,6 @@ class AttentionProof:
         return Refusal(layer=n, layer_name=name, part="attention", what=what, witness=witness)
 
 
-def _powers(parts: list[tuple[Form, Form]]) -> bool:
+def _powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:
     """Return whether every weight is a power of two: products with it are exact."""
     return all(power_of_two(w) for pair in parts for form in pair for w in form.values())

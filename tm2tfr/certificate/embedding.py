@@ -17,7 +17,7 @@ from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.compiler.turing.layout import FEATURES
 from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, parsed
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -117,15 +117,15 @@ def spread(decoder: Decoder) -> Sums:
     return Sums(len(decoder.layers) + 1, "unembedding", int(total * unit), 0, "logits")
 
 
-def _biases(matrix: Matrix) -> dict[int, Number]:
+def _biases(matrix: Matrix) -> dict[int, Rational]:
     return {row: rational(value) for row, _, value in matrix.entries()}
 
 
-def _named(names: tuple[str, ...], entries: list[tuple[int, Number]]) -> dict[str, Number]:
+def _named(names: tuple[str, ...], entries: list[tuple[int, Rational]]) -> dict[str, Rational]:
     return {names[row]: weight for row, weight in entries}
 
 
-def _shown(form: dict[str, Number], domain: Domain) -> str:
+def _shown(form: dict[str, Rational], domain: Domain) -> str:
     return " + ".join(f"{nearest(w):g}·{domain.shown(name)}" for name, w in form.items()) or "0"
 
 

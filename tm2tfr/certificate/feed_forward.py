@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tm2tfr.certificate.cases import Case, Miss, Neurons, Woken
-from tm2tfr.certificate.domain import HV, MV, Domain, Line, Named, Question, V
+from tm2tfr.certificate.domain import HV, MV, Coordinates, Domain, Question, Ray, V
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
-from tm2tfr.transformer.matrix import Number, rational
+from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
@@ -50,7 +50,7 @@ class Sums:
             raise ValueError(f"layer {self.layer}: a bound on absolute values cannot be negative")
 
 
-def power_of_two(value: Number) -> bool:
+def power_of_two(value: Rational) -> bool:
     """Return whether multiplying by `value` is exact in binary floats: ±2^k with |k| ≤ 16."""
     top, bottom = abs(Fraction(value)).as_integer_ratio()
     return top > 0 and (top & (top - 1)) == 0 and bottom & (bottom - 1) == 0 and max(top, bottom) <= 2**16
@@ -91,11 +91,11 @@ class FeedForwardProof:
                 return found
         return None
 
-    def _case(self, line: Line) -> Case:
+    def _case(self, line: Ray) -> Case:
         at_, wanted, along, wanted_along = map(self._sparse, (line.at, line.wanted, line.along, line.wanted_along))
         return Case(line.label, at_, wanted, along, wanted_along, line.low, line.high, line.integers, line.variable)
 
-    def _sparse(self, named: Named) -> dict[int, Number]:
+    def _sparse(self, named: Coordinates) -> dict[int, Rational]:
         return {self._index[name]: value for name, value in named.items() if value}
 
     def _questions(self) -> Refusal | None:
@@ -116,12 +116,12 @@ class FeedForwardProof:
                     return self._missed(missed)
         return None
 
-    def _seen(self) -> dict[_Kind, list[tuple[str, dict[int, Number]]]]:
+    def _seen(self) -> dict[_Kind, list[tuple[str, dict[int, Rational]]]]:
         """Return, for each token or state, the different inputs that this layer can see for it, each with a token."""
-        found: dict[_Kind, dict[tuple[int, ...], tuple[str, dict[int, Number]]]] = {}
+        found: dict[_Kind, dict[tuple[int, ...], tuple[str, dict[int, Rational]]]] = {}
         readers = self._neurons.readers
 
-        def see(kind: _Kind, token: str, named: Named) -> None:
+        def see(kind: _Kind, token: str, named: Coordinates) -> None:
             stream = {n: value for n, value in self._sparse(named).items() if n in readers}
             key = tuple(sorted((*stream, *(-n for n, value in stream.items() if value < 0))))
             found.setdefault(kind, {}).setdefault(key, (token, stream))
@@ -196,7 +196,7 @@ class FeedForwardProof:
                 return self._refuse(what, text)
         return None
 
-    def _carried(self, case: Case, lines: Mapping[int, list[Number]]) -> Refusal | None:
+    def _carried(self, case: Case, lines: Mapping[int, list[Rational]]) -> Refusal | None:
         """Layer 1 in floats: the rounded 1/(i+1) must arrive unchanged.
 
         A unit that reads b/(i+1) and has one more term w (an input or its bias) computes fl(w + fl(b·v)). Where

@@ -18,9 +18,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, Session
+from tm2tfr.engines.dense import Vector
 from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.soft import (
@@ -34,8 +34,6 @@ from tm2tfr.transformer.soft import (
     softened,
 )
 from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
-
-Vector = NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.choices import Weighting
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
@@ -25,9 +26,6 @@ from tm2tfr.transformer.residual import Residual
 
 Mask = Literal["future"]
 """``future``: position i attends to the positions j ≤ i."""
-Weighting = Literal["average-hard", "softmax"]
-"""``average-hard``: the weight is shared evenly by all positions of maximal score, Eq. 8.1. ``softmax``: position j has
-the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see `tm2tfr.transformer.soft`."""
 
 
 @dataclass(frozen=True, kw_only=True)

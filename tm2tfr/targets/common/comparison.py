@@ -56,7 +56,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Run:
+class ComparedRun:
     """A run of an export, compared with the simulator's.
 
     Args:
@@ -81,7 +81,7 @@ class Run:
         return f"teacher-forced, and generated to position {self.generated:,}" if self.generated else "teacher-forced"
 
 
-def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: str, positions: int) -> Run:
+def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: str, positions: int) -> ComparedRun:
     """Run an export on `word`, given the simulator's tokens and on its own, for at most `positions` positions.
 
     Raises:
@@ -106,7 +106,7 @@ def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: st
         ended = generated == len(tokens) < positions
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
-    return Run(word, tuple(tokens), tuple(answers), generated, difference, cut)
+    return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut)
 
 
 def first_difference(
@@ -126,7 +126,7 @@ def words(machine: Machine, positions: int) -> list[str]:
     return [word for word in found if len(word) < positions] or [""]
 
 
-def tried(model: Model, vocabulary: Sequence[str], machine: Machine, positions: int) -> tuple[Run, ...]:
+def tried(model: Model, vocabulary: Sequence[str], machine: Machine, positions: int) -> tuple[ComparedRun, ...]:
     """Compare a model with the simulator on the machine's words.
 
     Raises:
@@ -140,7 +140,7 @@ def tried(model: Model, vocabulary: Sequence[str], machine: Machine, positions: 
     return runs
 
 
-def told(runs: Sequence[Run], versions: str) -> str:
+def told(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return one line that says how an export was verified, or that it was not."""
     if not runs:
         return "not verified: see tm2tfr verify-checkpoint"
