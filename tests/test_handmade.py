@@ -178,8 +178,9 @@ def test_what_needs_a_machine_says_so(name: str, function: str) -> None:
 @pytest.mark.parametrize("name", ["majority", "shifted", "clashing"])
 def test_a_temperature_without_claims_is_a_number(name: str) -> None:
     make, word, _ = HANDMADE[name]
-    with pytest.raises(CompileError, match="give the temperature as a number"):
-        tm2tfr.soften(make())
+    if name == "shifted":  # the others have heads that are uniform at any temperature
+        with pytest.raises(CompileError, match="the gap of head 'previous' is not known: give the temperature as a number"):
+            tm2tfr.soften(make())
     soft = tm2tfr.soften(make(), temperature=2.0**-10)
     assert soft.soft
     assert [row[-1] for row in tm2tfr.run(soft, word, max_steps=6).rows] == [row[-1] for row in traced(name).rows]
@@ -232,6 +233,12 @@ def test_the_command_describes_it(weights: Path, tmp_path: Path, capsys: pytest.
     assert tm2tfr.load_weights(tmp_path / "again.safetensors") == majority()
     assert command("compile", weights, "--explain") == 0
     assert capsys.readouterr().out == tm2tfr.listing(majority())
+
+
+def test_a_spreadsheet_takes_names_for_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tm2tfr.save_weights(HANDMADE["bigrams"][0](), tmp_path / "w.safetensors")
+    assert command("table", tmp_path / "w.safetensors", "--format", "csv") == 0
+    assert "warning: a spreadsheet takes a name for a formula ('=b'): import the columns" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["certify"], ["soften"], ["graph"]])

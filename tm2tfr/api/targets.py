@@ -38,24 +38,26 @@ def export_to(
         max_head: the largest |h| of a run; by default any.
         dtype: ``float64`` or ``float32``.
         verify: before the directory gets its name, load the model in that program and compare its runs with the
-            simulator's.
+            simulator's; without a machine, with the dense engine's on prompts made from the vocabulary.
         own: options of a single target, such as `stock` of ``gpt2``.
 
     Raises:
-        ExportError: if there is no such target or option; if the model does not fit, cannot be run, or is not right.
+        ExportError: if there is no such target or option; if the model does not fit, cannot be run, or is not right; if
+            no machine is stored with a decoder, none is given, and the target is made for machines alone.
         OutputError: if the directory cannot be written.
-        CompileError: if no machine is stored with a decoder and none is given.
     """
-    from tm2tfr.targets.registry import target
+    from tm2tfr.targets.registry import needs_machine, target
 
     for name, number, least in (("positions", positions, 1), ("max_head", max_head, 0)):
         if number is not None and not is_count(number, least):
             raise ExportError(f"{name} must be a whole number, not {number!r}: use {least} or more, or None")
     asked = {name: value for name, value in own.items() if value}  # an option that is off is none
-    exporter = target(to, asked).exporter
+    chosen = target(to, asked)
     found = Subject.of(subject)
-    right = found.right if machine is None else Subject.of(machine).right
-    return exporter.export(
+    right = found.machine if machine is None else Subject.of(machine).right
+    if right is None and not chosen.any_weights:
+        raise needs_machine(to)
+    return chosen.exporter.export(
         found.decoder,
         right,
         _folder(folder),
@@ -100,10 +102,14 @@ def export_gpt2(
 def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:
     """Return whether an export is still its machine: in its weights, and when it is run on `word`.
 
+    An export of weights without a machine is compared with the digest that was written with it, and its run with that of
+    the dense engine.
+
     Args:
         folder: the directory of an export.
-        machine: what to compare with, in any form of a subject; by default the machine stored with the export.
-        word: the input; by default the machine's own.
+        machine: what to compare with, in any form of a subject; by default the machine stored with the export. Weights
+            without a machine are compared as they are, and run by the dense engine.
+        word: the input; by default the machine's own, or a prompt made from the vocabulary.
 
     Raises:
         ExportError: if `folder` is not an export, or cannot be run.
@@ -115,15 +121,18 @@ def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word:
     from tm2tfr.targets.registry import target_of
     from tm2tfr.transformer import provenance
 
-    exporter = target_of(_folder(folder)).exporter
-    if machine is None:
+    chosen, found = target_of(_folder(folder)), None if machine is None else Subject.of(machine)
+    if found is None:
         said = document(folder)["provenance"]
         text = provenance.source(said)
-        if text is None:
+        if text is None and not chosen.any_weights:
             raise CompileError(f"{folder}: no machine is stored with this checkpoint: name one with --machine")
-        machine = Machine.from_yaml(text, file=provenance.name(said, "<provenance>"))
-    found = Subject.of(Subject.of(machine).right)  # compiled anew: the weights are what is in question
-    return exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
+        if text is not None:
+            found = Subject.of(Machine.from_yaml(text, file=provenance.name(said, "<provenance>")))
+    if found is None or (found.machine is None and chosen.any_weights):
+        return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
+    again = Subject.of(found.right)  # compiled anew: the weights are what is in question
+    return chosen.exporter.verified(Path(folder), again.decoder, again.right, again.word(word))
 
 
 def _folder(folder: object) -> Path:

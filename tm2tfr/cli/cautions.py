@@ -41,13 +41,21 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
 
 
 def warn_of_formulas(subject: Subject, format: str | None) -> None:
-    """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula."""
+    """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula, or another's label."""
     from tm2tfr.tables.table import formulas
+    from tm2tfr.trace.columns import columns_of, is_turing
 
-    states = subject.decoder.layout.holding("e_q")
-    found = formulas(states.labels or ()) if states and format == "csv" else []
+    if format != "csv":
+        return
+    decoder, layout = subject.decoder, subject.decoder.layout
+    turing = is_turing(layout)  # whose symbols are single signs, and harmless, and whose tokens begin with a bracket
+    read = [c.read_from(layout) for c in columns_of(layout) if not turing or c.holds == "e_q"]
+    names = [label for subspace in read if subspace for label in subspace.labels or ()]
+    names += [] if turing else [*decoder.vocabulary, *(c.name for c in columns_of(layout))]
+    found = formulas(dict.fromkeys(names))
     if found:
-        what = f"warning: a spreadsheet takes a state's name for a formula ({listing(found, most=3)})"
+        whose = "a state's name" if turing else "a name"
+        what = f"warning: a spreadsheet takes {whose} for a formula ({listing(found, most=3)})"
         warn_once(f"{what}: import the columns of the CSV file as text, or write JSON")
 
 

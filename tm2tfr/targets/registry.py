@@ -22,7 +22,7 @@ class Exporter(Protocol):
     def export(
         self,
         decoder: Decoder,
-        machine: Machine,
+        machine: Machine | None,
         folder: str | Path,
         *,
         positions: int | None,
@@ -33,7 +33,7 @@ class Exporter(Protocol):
     ) -> Exported:
         """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given."""
 
-    def verified(self, folder: Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+    def verified(self, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
         """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
 
 
@@ -45,12 +45,14 @@ class Target:
         format: the ``format`` in `tm2tfr.json` of an export.
         module: the module with `export` and `verified`; it imports the program itself only when that is run.
         options: the options that it takes in addition to those that all take.
+        any_weights: whether it takes weights without a machine; otherwise it is only given machines.
     """
 
     name: str
     format: str
     module: str
     options: frozenset[str] = frozenset()
+    any_weights: bool = False
 
     @property
     def exporter(self) -> Exporter:
@@ -63,8 +65,8 @@ TARGETS: dict[str, Target] = {
     for target in (
         Target("gpt2", "tm2tfr-gpt2", "tm2tfr.targets.gpt2.target", frozenset({"stock"})),
         Target("lens", "tm2tfr-lens", "tm2tfr.targets.lens.target"),
-        Target("torch", "tm2tfr-torch", "tm2tfr.targets.torch.target"),
-        Target("onnx", "tm2tfr-onnx", "tm2tfr.targets.onnx.target"),
+        Target("torch", "tm2tfr-torch", "tm2tfr.targets.torch.target", any_weights=True),
+        Target("onnx", "tm2tfr-onnx", "tm2tfr.targets.onnx.target", any_weights=True),
     )
 }
 """Name, as in ``--to NAME``, -> target."""
@@ -84,6 +86,13 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
             what = f"--to {name} does not take --{option.replace('_', '-')}, which only applies to --to {takers}"
             raise ExportError(f"{what}: omit it")
     return TARGETS[name]
+
+
+def needs_machine(name: str) -> ExportError:
+    """Return the error for weights without a machine, which the target called `name` does not take."""
+    others = " or ".join(f"--to {t.name}" for t in TARGETS.values() if t.any_weights)
+    what = f"--to {name} has bounds for the construction of a Turing machine alone"
+    return ExportError(f"{what}, and no machine is stored with these weights: name the machine, or use {others}")
 
 
 def target_of(folder: str | Path) -> Target:

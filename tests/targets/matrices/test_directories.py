@@ -101,7 +101,7 @@ def test_named_directions_are_where_a_probe_looks_for_them(name: str, folders: d
     [
         ("11 --attention softmax --temperature 1", None),
         ("", "BOS (q0,_,0) REJ\n"),
-        ("12", "'2' is not a symbol: use the tokens before BOS in the vocabulary"),
+        ("12", "'2' is not in the vocabulary: use its tokens of one sign"),
     ],
 )
 def test_model_py_prints_the_run(

@@ -6,12 +6,27 @@ from collections.abc import Collection
 
 from tm2tfr._version import __version__
 from tm2tfr.machine.spec import Machine
+from tm2tfr.targets.common.comparison import Truth, words
 from tm2tfr.text.markdown import code, escaped, quoted
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
 
-def introduction(decoder: Decoder, machine: Machine, given: str) -> str:
+def name_of(truth: Truth, otherwise: str = "the decoder") -> str:
+    """Return the name of a machine, or of weights without one, which may have none."""
+    return truth.name if isinstance(truth, Machine) else provenance.name(truth.provenance, otherwise)
+
+
+def introduction(decoder: Decoder, machine: Machine | None, given: str) -> str:
     """Return the paragraphs that say what the model is; `given`: what it is given."""
+    if machine is None:
+        end = (
+            f"until it answers with {' or '.join(map(code, decoder.stop))}" if decoder.stop else "and never ends by itself"
+        )
+        return f"""A transformer decoder.
+
+Its weights were exported by tm2tfr {__version__}. No machine is stored with them. Given {given}
+it generates one token after the other, {end}."""
     return f"""{escaped(machine.description) or "A Turing machine."}
 
 This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given {given}
@@ -19,18 +34,24 @@ it generates the machine's run, one token `(state,symbol written,move)` per step
 ({", ".join(decoder.stop)})."""
 
 
-def checking(machine: Machine) -> str:
+def checking(truth: Truth) -> str:
     """Return the paragraph that says how to check the model."""
-    command = f"tm2tfr verify-checkpoint . --input {quoted(example(machine))}"
+    command = f"tm2tfr verify-checkpoint . --input {quoted(example(truth))}"
+    if not isinstance(truth, Machine):
+        return f"""**How to check it.** {code(command)} compares the weights with the digest that was written
+with them, runs them, and compares every token with that of tm2tfr's dense engine. With `--machine FILE.safetensors` they
+are compared with the weights in that file."""
     return f"""**How to check it.** {code(command)} compares the weights with the machine's,
 runs them, and compares every token with the simulator's."""
 
 
-def example(machine: Machine) -> str:
-    """Return the word that a model card shows: the machine's own, its first example's, or the empty word."""
-    if machine.input is not None:
-        return machine.input
-    return machine.examples[0].input if machine.examples else ""
+def example(truth: Truth) -> str:
+    """Return the word that a model card shows: the machine's own, its first example's, or the empty word; or a prompt."""
+    if not isinstance(truth, Machine):
+        return words(truth, len(truth.vocabulary) + 1)[0]
+    if truth.input is not None:
+        return truth.input
+    return truth.examples[0].input if truth.examples else ""
 
 
 def argument(word: str) -> str:

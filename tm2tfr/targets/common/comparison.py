@@ -1,7 +1,11 @@
-"""A model in another program, compared with the simulator: given the simulator's tokens, and on its own."""
+"""A model in another program, compared with the simulator: given the simulator's tokens, and on its own.
+
+Where no machine is stored with weights, the dense engine's run of the same weights takes the place of the simulator's.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,13 +14,25 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.engines.decode import generate
+from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, counted
 from tm2tfr.machine.simulator import Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.trace.truth import reference_rows
+from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
 """What to do if the program that `export` is for is missing; a checkpoint cannot be verified without it."""
+
+
+Truth = Machine | Decoder
+"""What says which tokens are right: a machine, by its simulator; or weights without one, by the dense engine."""
+SIMULATOR, DENSE = "the simulator's", "the dense engine's"
+LONGEST = 1_024
+"""Without a machine, a run is compared up to this position: nothing says whether it ever ends."""
+PROMPTS = (8, 32)
+"""The lengths of the prompts that are drawn from a vocabulary."""
 
 
 class Model(Protocol):
@@ -44,7 +60,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Difference:
-    """The first position at which a run is not the simulator's; `how`: teacher-forced, or generated."""
+    """The first position at which a run is not the right one; `how`: teacher-forced, or generated."""
 
     position: int
     expected: str
@@ -57,13 +73,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run of an export, compared with the simulator's.
+    """A run of an export, compared with the right one.
 
     Args:
-        tokens: the simulator's tokens, one per position; `answers`: what follows each.
+        tokens: the right tokens, one per position; `answers`: what follows each.
         generated: the number of positions that were generated as well.
         difference: the first difference; None if there is none.
-        cut: whether the machine runs on beyond these positions.
+        cut: whether the run continues beyond these positions.
+        whose: who says what is right.
     """
 
     word: str
@@ -72,6 +89,7 @@ class ComparedRun:
     generated: int
     difference: Difference | None
     cut: bool
+    whose: str = SIMULATOR
 
     @property
     def how(self) -> str:
@@ -81,20 +99,24 @@ class ComparedRun:
         return f"teacher-forced, and generated to position {self.generated:,}" if self.generated else "teacher-forced"
 
 
-def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: str, positions: int) -> ComparedRun:
-    """Run an export on `word`, given the simulator's tokens and on its own, for at most `positions` positions.
+def compared(model: Model, vocabulary: Sequence[str], truth: Truth, word: str, positions: int) -> ComparedRun:
+    """Run an export on `word`, given the right tokens and on its own, for at most `positions` positions.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
+        EngineError: without a machine, if `word` has symbols that are not in the vocabulary.
         ExportError: if the prompt alone has more than `positions` positions.
     """
-    machine.check_input(word)
+    if isinstance(truth, Machine):
+        truth.check_input(word)
+    else:
+        positions = min(positions, max(LONGEST, len(word) + 1))
     if len(word) >= positions:
         what = f"the word has {len(word):,} symbols, which with BOS is more than {positions:,} positions"
         raise ExportError(f"{what}: use a shorter one, or export with --positions {len(word) + 1} or more")
-    rows = list(islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions + 1))
-    cut, rows = len(rows) > positions, rows[:positions]
-    tokens, answers = [str(row.x) for row in rows], [row.y for row in rows]
+    pairs = _right(truth, word, positions + 1)
+    cut, pairs = len(pairs) > positions, pairs[:positions]
+    tokens, answers = [token for token, _ in pairs], [answer for _, answer in pairs]
     number = {token: n for n, token in enumerate(vocabulary)}
     difference = first_difference(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
     prompt = model.prompt(word)
@@ -106,7 +128,16 @@ def compared(model: Model, vocabulary: Sequence[str], machine: Machine, word: st
         ended = generated == len(tokens) < positions
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
-    return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut)
+    whose = SIMULATOR if isinstance(truth, Machine) else DENSE
+    return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
+
+
+def _right(truth: Truth, word: str, most: int) -> list[tuple[str, str]]:
+    """Return the token at each of the first `most` positions, and the token that is the right answer there."""
+    if isinstance(truth, Machine):
+        rows = islice(reference_rows(truth, word, Simulation(truth, word, max_steps=most - 1)), most)
+        return [(str(row.x), row.y) for row in rows]
+    return [(step.token, step.output) for step in generate(truth, word, engine=Dense(), max_positions=most)]
 
 
 def first_difference(
@@ -119,20 +150,35 @@ def first_difference(
     return next((Difference(i, want, got, how) for i, (want, got) in pairs if want != got), None)
 
 
-def words(machine: Machine, positions: int) -> list[str]:
-    """Return the words that an export is tried on: the machine's own and its examples', if they fit."""
-    own = [] if machine.input is None else [machine.input]
-    found = dict.fromkeys([*own, *(example.input for example in machine.examples)])
+def words(truth: Truth, positions: int) -> list[str]:
+    """Return the words that an export is tried on, if they fit: the machine's own and its examples', or `prompts`."""
+    if isinstance(truth, Machine):
+        own = [] if truth.input is None else [truth.input]
+        found = dict.fromkeys([*own, *(example.input for example in truth.examples)])
+    else:
+        found = dict.fromkeys(prompts(truth))
     return [word for word in found if len(word) < positions] or [""]
 
 
-def tried(model: Model, vocabulary: Sequence[str], machine: Machine, positions: int) -> tuple[ComparedRun, ...]:
-    """Compare a model with the simulator on the machine's words.
+def prompts(decoder: Decoder) -> list[str]:
+    """Return prompts for weights without a machine, made from the signs in their vocabulary and always the same.
+
+    All signs once, up to 32 of them; as many as `PROMPTS` says, drawn with a fixed seed; and none.
+    """
+    signs = [t for t in decoder.vocabulary if len(t) == 1 and t != decoder.bos and t not in decoder.stop]
+    if not signs:
+        return [""]
+    draw = random.Random(0)
+    return ["".join(signs[: PROMPTS[-1]]), *("".join(draw.choices(signs, k=n)) for n in PROMPTS), ""]
+
+
+def tried(model: Model, vocabulary: Sequence[str], truth: Truth, positions: int) -> tuple[ComparedRun, ...]:
+    """Compare a model with the simulator on the machine's words, or with the dense engine on prompts.
 
     Raises:
-        ExportError: if a run is not the simulator's.
+        ExportError: if a run is not the right one.
     """
-    runs = tuple(compared(model, vocabulary, machine, word, positions) for word in words(machine, positions))
+    runs = tuple(compared(model, vocabulary, truth, word, positions) for word in words(truth, positions))
     for run in runs:
         if run.difference is not None:
             what = f"the exported model is not right on {run.word!r} in {model.versions}: {run.difference}"
@@ -146,5 +192,6 @@ def told(runs: Sequence[ComparedRun], versions: str) -> str:
         return "not verified: see tm2tfr verify-checkpoint"
     many, tokens = counted(len(runs), "run"), counted(sum(len(run.tokens) for run in runs), "token")
     cut = sum(run.cut for run in runs)
-    rest = f"; {cut:,} cut off at the last position" if cut else ""
-    return f"verified: loaded and run in {versions}: {many}, {tokens}, all the simulator's{rest}"
+    rest = f"; {cut:,} cut off at the last position{'' if runs[0].whose == SIMULATOR else ' compared'}" if cut else ""
+    made = "" if runs[0].whose == SIMULATOR else ", on prompts made from the vocabulary, since no machine is stored"
+    return f"verified: loaded and run in {versions}: {many}, {tokens}, all {runs[0].whose}{made}{rest}"

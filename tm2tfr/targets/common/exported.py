@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.comparison import ComparedRun, Model, told, tried
+from tm2tfr.targets.common.comparison import ComparedRun, Model, Truth, told, tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +29,11 @@ class Exported:
 
 @dataclass
 class Rehearsal:
-    """Loads a directory that is not yet in its place, and compares its runs with the simulator's.
+    """Loads a directory that is not yet in its place, and compares its runs with the right ones.
 
     Args:
         load: returns the model in a directory, run by the program that it is for.
-        vocabulary: its tokens.
+        vocabulary: its tokens; truth: what says which of them are right.
         positions: the longest run.
         closer: raises ExportError if the model is not right in some other way.
         runs, versions: how it ran; empty until then.
@@ -42,7 +41,7 @@ class Rehearsal:
 
     load: Callable[[Path], Model]
     vocabulary: Sequence[str]
-    machine: Machine
+    truth: Truth
     positions: int
     closer: Callable[[Model, ComparedRun], object] = lambda _model, _run: None
     runs: tuple[ComparedRun, ...] = field(default=(), init=False)
@@ -52,9 +51,9 @@ class Rehearsal:
         """Load and run what is in `folder`.
 
         Raises:
-            ExportError: if a run is not the simulator's.
+            ExportError: if a run is not right.
         """
         model = self.load(folder)
-        self.runs, self.versions = tried(model, self.vocabulary, self.machine, self.positions), model.versions
+        self.runs, self.versions = tried(model, self.vocabulary, self.truth, self.positions), model.versions
         for run in self.runs:
             self.closer(model, run)

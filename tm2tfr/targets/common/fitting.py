@@ -43,6 +43,11 @@ class Recipe:
             raise ExportError(f"{what}: use at least 1 position, and a bound on |h| from 0 to one less")
 
     @property
+    def certified(self) -> bool:
+        """Whether there are bounds on rounding."""
+        return True
+
+    @property
     def statement(self) -> str:
         """What the bounds on rounding guarantee, in words."""
         head = "" if self.max_head >= self.positions - 1 else f" and |h| ≤ {self.max_head:,}"

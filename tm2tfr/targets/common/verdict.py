@@ -29,6 +29,7 @@ class Verdict:
         run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
         cause: where in the residual stream the run first goes wrong; empty if nowhere.
         tensors: the number of tensors compared; versions: what ran it.
+        note: with what it was compared, if that was not a machine.
     """
 
     machine: str
@@ -38,6 +39,7 @@ class Verdict:
     tensors: int
     versions: str
     unrun: str = ""
+    note: str = ""
 
     @property
     def same(self) -> bool:
@@ -54,12 +56,13 @@ class Verdict:
         elif self.run.difference is None:
             run, rest = self.run, "; the run continues beyond the last position" if self.run.cut else ""
             positions = counted(len(run.tokens), "position")
-            lines.append(f"run: {run.word!r}, {positions}, {run.how}: the simulator's tokens{rest}")
+            lines.append(f"run: {run.word!r}, {positions}, {run.how}: {run.whose} tokens{rest}")
         else:
             lines.append(f"run: {self.run.word!r}: {self.run.difference}")
         lines += [f"  {self.cause}"] if self.cause else []
         verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
         lines += [f"ran in {self.versions}"] if self.run is not None else []
+        lines += [self.note] if self.note else []
         return "\n".join(map(visible, [*lines, verdict]))  # its names may come from a file that somebody has edited
 
 

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from tm2tfr._version import __version__
+from tm2tfr.errors import CompileError
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.card import checking, introduction
+from tm2tfr.targets.common.card import checking, introduction, name_of
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import escaped
@@ -25,7 +26,11 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
         "format": format,
         "version": VERSION,
         "tm2tfr": __version__,
-        "recipe": {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype},
+        "recipe": {
+            "positions": recipe.positions,
+            "max_head": recipe.max_head if recipe.certified else None,
+            "dtype": recipe.dtype,
+        },
         "certified": recipe.statement,
         "provenance": dict(decoder.provenance),
         "read": "value = x[index], x the residual stream before layer 1 or after a layer",
@@ -33,11 +38,19 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
         "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
         "layers": [_layer(layer, n, layout) for n, layer in enumerate(decoder.layers, start=1)],
         "features": list(decoder.features),
-        "temperature": power_of_two(theorem_26(decoder, recipe.positions, smallest_gap(decoder, recipe.positions))),
+        "temperature": _temperature(decoder, recipe.positions),
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
     }
+
+
+def _temperature(decoder: Decoder, positions: int) -> float | None:
+    """Return the temperature of softmax that Theorem 26 guarantees; None if nothing is claimed about the heads."""
+    try:
+        return power_of_two(theorem_26(decoder, positions, smallest_gap(decoder, positions)))
+    except CompileError:
+        return None
 
 
 def _layer(layer: Layer, n: int, layout: Residual) -> dict[str, Any]:
@@ -65,30 +78,26 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def card(decoder: Decoder, machine: Machine, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
+def card(
+    decoder: Decoder, machine: Machine | None, recipe: Recipe, *, title: str, use: str, assumed: str, table: str
+) -> str:
     """Return the model card.
 
     Args:
         title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
         table: further rows of the table of sizes.
     """
-    told = recipe.statement
     return f"""---
-tags: [turing-machine, tm2tfr]
+tags: [{"" if machine is None else "turing-machine, "}tm2tfr]
 ---
-# {escaped(machine.name)} {title}
+# {escaped(name_of(machine or decoder, "A decoder"))} {title}
 
 {introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
 
-**How far it is right.** {told[0].upper()}{told[1:]}.
-This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
-bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
-component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
-no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
-not). {assumed}
+**How far it is right.** {_certified(recipe, assumed) if recipe.certified else _uncertified(assumed)}
 More positions are refused.
 
-{checking(machine)}
+{checking(machine or decoder)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
 subspaces, layers, attention heads with the components of their scores, and hidden units.
@@ -100,3 +109,20 @@ subspaces, layers, attention heads with the components of their scores, and hidd
 | numbers | {recipe.dtype} |
 | attention | average-hard, future-masked: the best-scored positions share evenly |
 {table}"""
+
+
+def _certified(recipe: Recipe, assumed: str) -> str:
+    told = recipe.statement
+    return f"""{told[0].upper()}{told[1:]}.
+This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
+bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
+component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
+no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
+not). {assumed}"""
+
+
+def _uncertified(assumed: str) -> str:
+    return f"""Nothing is certified, since no machine is stored with these weights.
+Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on prompts made from the vocabulary,
+and compares every token with that of tm2tfr's dense engine. On other prompts the tokens may differ, where sums are rounded
+in another order. {assumed}"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.comparison import WITHOUT, Model, compared
+from tm2tfr.targets.common.card import name_of
+from tm2tfr.targets.common.comparison import WITHOUT, Model, Truth, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.fitting import Recipe
@@ -21,7 +22,8 @@ from tm2tfr.targets.common.reading import whole
 from tm2tfr.targets.common.settings import differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.matrices.documents import VERSION, as_json, names
-from tm2tfr.targets.matrices.recipe import fitted
+from tm2tfr.targets.matrices.rebuilt import DIGEST, rebuilt, sealed
+from tm2tfr.targets.matrices.recipe import Uncertified, fitted
 from tm2tfr.targets.matrices.tensors import described, tensors
 from tm2tfr.transformer.weights import Decoder
 
@@ -33,7 +35,7 @@ class Program:
     Args:
         title: the program's name; `format`: the ``format`` in `NAMES`.
         required: raises ExportError unless the program that runs an export is installed; takes the alternative to it.
-        files: all files but `NAMES`, by name, for a decoder, its machine, a recipe and the names.
+        files: all files but `NAMES`, by name, for a decoder, its machine if there is one, a recipe and the names.
         load: returns a model from a directory.
         names: the names of all files of an export.
         read: returns the matrices of an export by name, and what is wrong in their file's metadata; raises
@@ -45,7 +47,7 @@ class Program:
     title: str
     format: str
     required: Callable[[str], object]
-    files: Callable[[Decoder, Machine, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
+    files: Callable[[Decoder, Machine | None, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
     load: Callable[[Path], Model]
     names: tuple[str, ...]
     read: Callable[[Path], tuple[dict[str, NDArray[Any]], Iterable[str]]]
@@ -67,13 +69,13 @@ class MatricesExported(Exported):
         decoder = self.decoder
         heads = f"{len(decoder.layers)} layers, {decoder.heads} heads in all, width {decoder.layout.width}"
         weights = f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"
-        return weights, f"certified: {self.recipe.statement}"
+        return weights, f"certified: {self.recipe.statement}" if self.recipe.certified else self.recipe.statement
 
 
 def export(
     program: Program,
     decoder: Decoder,
-    machine: Machine,
+    machine: Machine | None,
     folder: str | Path,
     *,
     positions: int | None = None,
@@ -81,7 +83,7 @@ def export(
     dtype: str = "float64",
     verify: bool = True,
 ) -> MatricesExported:
-    """Write `decoder` for `program`; see `tm2tfr.export_to`.
+    """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a machine, the dense engine says what is right.
 
     Raises:
         ExportError, OutputError: see there.
@@ -90,45 +92,89 @@ def export(
         program.required(WITHOUT)
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
     named = names(decoder, recipe, program.format)
+    if not recipe.certified:
+        named = sealed(named, tensors(decoder, dtype))
     files = {**program.files(decoder, machine, recipe, named), NAMES: as_json(named)}
-    look = Rehearsal(program.load, decoder.vocabulary, machine, recipe.positions)
+    look = Rehearsal(program.load, decoder.vocabulary, machine or decoder, recipe.positions)
     place = written(folder, files, look=look if verify else None)
     ran: dict[str, Any] = {"folder": place, "runs": look.runs, "versions": look.versions}
     return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
 
 
-def verified(program: Program, folder: Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+def verified(program: Program, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
     """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+
+    Without a machine, it is compared with `decoder`, and its run with the dense engine's, on one of `prompts` if there is
+    no word; without a decoder, with its own digest, and its run with the dense engine's of the same weights.
 
     Raises:
         ExportError: if `folder` is not an export of this kind, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    machine.check_input(word)
+    if machine is not None:
+        machine.check_input(word or "")
     said = document(folder)
     recipe = recipe_of(folder, said)
-    try:
-        fitted(decoder, machine, **asdict(recipe))
-    except ExportError as error:
-        return refused(machine.name, NAMES, error)
     found, metadata = program.read(folder)
-    told = _told(decoder, recipe, program.format, said)
+    whole, sealing = decoder, list[str]()
+    if whole is None:
+        whole = rebuilt(folder, said, found)
+        sealing = _unsealed(said, found)
+    name = name_of(machine or whole) + ("" if decoder is not None else " as it was exported")
+    try:
+        fitted(whole, machine, **(asdict(recipe) | ({} if recipe.certified else {"max_head": None})))
+    except ExportError as error:
+        return refused(name, NAMES, error)
+    told = _told(whole, recipe, program.format, said)
+    if decoder is None:
+        told[DIGEST] = said.get(DIGEST)  # `sealing` says more clearly that it is wrong
+    known = [*sealing, *metadata]
+    verdict = _compared(program, folder, name, whole, machine or whole, word, recipe, told, found, known)
+    return verdict if machine is not None else replace(verdict, note=_note(decoder))
+
+
+def _compared(
+    program: Program,
+    folder: Path,
+    name: str,
+    decoder: Decoder,
+    truth: Truth,
+    word: str | None,
+    recipe: Recipe,
+    told: Mapping[str, Any],
+    found: Mapping[str, NDArray[Any]],
+    known: Sequence[str],
+) -> Verdict:
+    """Return the verdict on a checkpoint; `told`: the right names; `known`: what is already known to differ."""
+    given = words(truth, recipe.positions)[0] if word is None else word
     beside = [
         *strangers(folder, program.names),
-        *inherited(NAMES, said["provenance"], decoder),
+        *inherited(NAMES, told["provenance"], decoder),
         *differences(folder, {NAMES: told}),
-        *metadata,
+        *known,
         *program.strange(folder, decoder, recipe, told),
     ]
 
     def tried() -> Trial:
         model = program.load(folder)
-        run = compared(model, decoder.vocabulary, machine, word, recipe.positions)
+        run = compared(model, decoder.vocabulary, truth, given, recipe.positions)
         why = cause(model, decoder, run, lambda x: x)
         return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
 
     right = tensors(decoder, recipe.dtype)
-    return judged(machine.name, beside, found, right, partial(described, decoder), tried)
+    return judged(name, beside, found, right, partial(described, decoder), tried)
+
+
+def _unsealed(said: Mapping[str, Any], found: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Return that an export is not what was written, if its digest says so."""
+    if said.get(DIGEST) == sealed(said, found)[DIGEST]:
+        return []
+    return [f"{NAMES}: its digest is not that of these names and weights: they have changed since they were exported"]
+
+
+def _note(decoder: Decoder | None) -> str:
+    weights = "the digest that was written with it" if decoder is None else "those weights"
+    return f"compared with {weights}, and with the dense engine: no machine is stored with it"
 
 
 def _told(decoder: Decoder, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +182,7 @@ def _told(decoder: Decoder, recipe: Recipe, format: str, said: Mapping[str, Any]
     right = names(replace(decoder, provenance=said["provenance"]), recipe, format)
     version = said.get("tm2tfr")
     told: dict[str, Any] = json.loads(as_json(right | ({"tm2tfr": version} if isinstance(version, str) else {})))
-    return told
+    return told if recipe.certified else sealed(told, tensors(decoder, recipe.dtype))
 
 
 def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
@@ -148,8 +194,13 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
     if said.get("version") != VERSION:
         raise ExportError(f"{folder}: this export has version {said.get('version')!r}, not {VERSION!r}: export it again")
     try:
-        recipe = Recipe(**said["recipe"])
-        whole(said["recipe"], "positions", "max_head")
+        given = dict(said["recipe"])
+        if given.get("max_head", 0) is None:
+            del given["max_head"]
+            whole(given, "positions")
+            return Uncertified(**given)
+        recipe = Recipe(**given)
+        whole(given, "positions", "max_head")
     except (KeyError, TypeError) as error:
         raise ExportError(f"{folder}: damaged ({type(error).__name__}: {error}): export it again") from error
     return recipe

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tm2tfr.certificate import prove
 from tm2tfr.certificate.certificate import checked
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.fitting import Recipe, check_dtype, fitting, proved
+from tm2tfr.targets.common.card import name_of
+from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Uncertified(Recipe):
+    """The choices for an export of weights without a machine: there is no head, and any number of positions fits."""
+
+    max_head: int = 0
+
+    @property
+    def certified(self) -> bool:
+        return False
+
+    @property
+    def statement(self) -> str:
+        return "not certified: no machine is stored with these weights"
+
+
 def fitted(
     decoder: Decoder,
-    machine: Machine,
+    machine: Machine | None,
     *,
     positions: int | None = None,
     max_head: int | None = None,
@@ -23,14 +41,23 @@ def fitted(
 ) -> Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
+    Without a machine nothing is proved, and any number of positions fits.
+
     Raises:
         ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
     """
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
-        what = f"{visible(machine.name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
+        what = f"{visible(name_of(machine or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
         raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
     check_dtype(dtype)
+    if machine is None:
+        if max_head is not None:
+            what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
+            raise ExportError(f"{what}: omit it")
+        if decoder.soft:
+            raise ExportError("these weights have softmax attention: export the weights that they were made from")
+        return Uncertified(positions=USUAL if positions is None else positions, dtype=dtype)
     proof = prove(decoder, machine)
     proved(proof)
     found = proof.conditions("dense", checked("dense", dtype))

@@ -28,7 +28,7 @@ FORMAT = "tm2tfr-onnx"
 FILES = (README, FILE, NAMES)
 
 
-def files(decoder: Decoder, machine: Machine, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(decoder: Decoder, machine: Machine | None, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
     model = graph.built(decoder, recipe, named)
     return {FILE: model.SerializeToString(deterministic=True), README: _card(decoder, machine, recipe)}
@@ -142,8 +142,8 @@ def _bytes(value: Any) -> Any:
     return value if isinstance(value, (str, bytes, int, float)) else [_bytes(each) for each in value]
 
 
-def _card(decoder: Decoder, machine: Machine, recipe: Recipe) -> str:
-    word = example(machine)
+def _card(decoder: Decoder, machine: Machine | None, recipe: Recipe) -> str:
+    word = example(machine or decoder)
     use = f"""In ONNX Runtime:
 
 ```python

@@ -1,9 +1,10 @@
-"""A transformer decoder that runs a Turing machine, in plain PyTorch: ``python model.py 11`` prints the run on 11.
+"""A transformer decoder in plain PyTorch: ``python model.py 11`` prints its run on 11.
 
 It needs torch, safetensors, and two files next to it: `weights.safetensors`, the matrices, and `tm2tfr.json`, the names
-of everything. Nothing here knows the machine: change a weight, and it computes something else.
+of everything. Nothing here knows what it should compute: change a weight, and it computes something else.
 
-The construction is that of Pérez et al., Attention is Turing-Complete (2021). Position i counts from 0. Shapes:
+Weights that run a Turing machine are those of Pérez et al., Attention is Turing-Complete (2021). Position i counts from
+0. Shapes:
 
     n             tokens that are processed at once      width    the residual stream
     m             positions so far, these n included     d_k      queries and keys of a head
@@ -131,6 +132,8 @@ class Decoder(nn.Module):
         super().__init__()
         if attention not in ("average-hard", "softmax"):
             raise ValueError(f"attention must be average-hard or softmax, not {attention!r}")
+        if attention == "softmax" and not temperature and names["temperature"] is None:
+            raise ValueError("no temperature is recommended for these weights: give one")
         tau = (temperature or float(names["temperature"])) if attention == "softmax" else None
 
         def part(name: str) -> dict[str, Tensor]:
@@ -179,7 +182,10 @@ class Decoder(nn.Module):
         """Return the stream before the first layer, for tokens from position `start` on: (n,) → (n, width)."""
         dtype, device = self.token_embedding.dtype, self.token_embedding.device
         i = torch.arange(start, start + len(tokens), dtype=torch.float64)
-        features = torch.stack([FEATURES[name](i) for name in self.features], dim=1).to(device, dtype)  # (n, features)
+        features = i.new_empty(len(i), len(self.features))  # (n, features)
+        for n, name in enumerate(self.features):
+            features[:, n] = FEATURES[name](i)
+        features = features.to(device, dtype)
         return self.token_embedding.T[tokens] + features @ self.position_embedding.T
 
     def encode(self, word: str) -> Tensor:
@@ -191,7 +197,7 @@ class Decoder(nn.Module):
         tokens = [*word, self.bos]
         for token in tokens:
             if token not in self.vocabulary:
-                raise ValueError(f"{token!r} is not a symbol: use the tokens before {self.bos} in the vocabulary")
+                raise ValueError(f"{token!r} is not in the vocabulary: use its tokens of one sign")
         return torch.tensor([self.vocabulary.index(token) for token in tokens], device=self.token_embedding.device)
 
     @torch.inference_mode()
@@ -223,13 +229,13 @@ def load(folder: str | Path = ".", attention: str = "average-hard", temperature:
 
 def main() -> None:
     """Print the run on a word."""
-    parser = argparse.ArgumentParser(description="Run a Turing machine as a transformer decoder.")
+    parser = argparse.ArgumentParser(description="Run a transformer decoder.")
     parser.add_argument("word", nargs="?", default="", help="the input word; empty by default")
     parser.add_argument("--attention", choices=["average-hard", "softmax"], default="average-hard")
     parser.add_argument("--temperature", type=float, default=0, help="of softmax; by default the recommended one")
     given = parser.parse_args()
-    decoder = load(Path(__file__).parent, given.attention, given.temperature)
     try:
+        decoder = load(Path(__file__).parent, given.attention, given.temperature)
         decoder.encode(given.word)
         print(*given.word, decoder.bos, end="", flush=True)
         for token in decoder.generate(given.word):

@@ -31,7 +31,7 @@ CODE, TENSORS = "model.py", "weights.safetensors"
 FILES = (README, CODE, NAMES, TENSORS)
 
 
-def files(decoder: Decoder, machine: Machine, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(decoder: Decoder, machine: Machine | None, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
     weights = safetensors.save(tensors(decoder, recipe.dtype), METADATA)
     return {CODE: code(), TENSORS: weights, README: _card(decoder, machine, recipe, names["temperature"])}
@@ -76,15 +76,20 @@ def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[s
     return unloaded(model.tensors(), found, TENSORS)
 
 
-def _card(decoder: Decoder, machine: Machine, recipe: Recipe, temperature: float) -> str:
-    word = example(machine)
+def _card(decoder: Decoder, machine: Machine | None, recipe: Recipe, temperature: float | None) -> str:
+    word = example(machine or decoder)
     shown = f" {argument(word)}" if word else ""
+    soft = f"python {CODE} --attention softmax{shown}"
+    if temperature is None:
+        soft = f"python {CODE} --attention softmax --temperature 0.001{shown}  # or another: none is known to be low enough"
+    else:
+        soft += f"  # at a temperature that Theorem 26 of Yang et al. guarantees: {temperature:g}"
     use = f"""`{CODE}` is the whole model, in one file to be
 read; it needs torch and safetensors:
 
 ```sh
 python {CODE}{shown}
-python {CODE} --attention softmax{shown}  # at a temperature that Theorem 26 of Yang et al. guarantees: {temperature:g}
+{soft}
 ```
 
 ```python
