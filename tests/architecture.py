@@ -71,7 +71,9 @@ def drawn() -> str:
     ]
     for user, used in sorted(shown.edges):
         (x, y), (u, v) = at[user], at[used]
-        lines.append(f'<path class="a" marker-end="url(#m)" d="M{x:.0f} {y + HEIGHT / 2:.0f}L{u:.0f} {v - HEIGHT / 2:.0f}"/>')
+        lines.append(
+            f'<path class="a" marker-end="url(#m)" d="M{x:.0f} {y + HEIGHT / 2:.0f}L{u:.0f} {v - HEIGHT / 2:.0f}"/>'
+        )
     lines.append(f'<path class="a" stroke-dasharray="4 4" d="M0 {height - ROW}H{WIDTH}"/>')
     for part, (x, y) in sorted(at.items()):
         wide = LETTER * len(part) + 2 * PAD

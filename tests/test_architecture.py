@@ -19,7 +19,9 @@ def test_the_picture_is_drawn_from_the_imports() -> None:
 def test_every_part_is_in_the_picture_and_on_the_page() -> None:
     shown = PARTS - HIDDEN
     assert set(places(parts())) == shown
-    assert {name for row in re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)} == shown
+    assert {
+        name for row in re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    } == shown
 
 
 def test_arrows_point_down_and_say_what_the_walls_say() -> None:

@@ -47,7 +47,7 @@ def test_it_is_exported_run_and_verified(tmp_path: Path, name: str, to: str, dty
         r"on prompts made from the vocabulary, since no machine is stored.*",
         said[2],
     )
-    assert ("4 cut off at the last position" in said[2]) == (name == "shifted")
+    assert ("4 cut off at the last position" in said[2]) == (not make().stop or name == "shifted")
     own = tm2tfr.verify_checkpoint(tmp_path / "x")
     beside = tm2tfr.verify_checkpoint(tmp_path / "x", machine=make(), word=word)
     assert own.same
