@@ -46,6 +46,14 @@ def test_weight_files_of_version_1_are_read(file: str, name: str, boundary: str)
     assert {"weights": pins.weights(decoder), **pins.texts(decoder), **pins.tables(decoder)} == right
 
 
+def test_checkpoints_of_version_1_are_resumed() -> None:
+    pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
+    resumed = tm2tfr.check("busy-beaver-4", engine="fast", resume=VERSION_1 / "busy-beaver-4.ckpt")
+    whole = tm2tfr.check("busy-beaver-4", engine="fast", keep_rows=False)
+    assert resumed.agrees
+    assert resumed.as_dict() == whole.as_dict()
+
+
 def test_soft_weight_files_of_version_1_are_read() -> None:
     decoder = tm2tfr.load_weights(VERSION_1 / "soft.safetensors")
     assert pins.weights(decoder) == pins.weights(tm2tfr.soften("chapter", length=100))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from tm2tfr.certificate import prove
 from tm2tfr.certificate.report import report
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
+from tm2tfr.softness.report import report as softness_report
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import Decoder, digest, matrices, replaced
@@ -198,6 +200,13 @@ def test_softness(case: str, style: str) -> None:
     assert right["uniform_tieless"]
     heads = {(n, head.name) for n, layer in enumerate(found.decoder.layers, start=1) for head in layer.heads}
     assert {(row["layer"], row["head"]) for row in measured["errors"] if row["head"]} == heads
+    told = [
+        softness_report(tm2tfr.measure_softness(d, word, machine=machine, max_steps=12)).splitlines()
+        for d in (decoder, found.decoder)
+    ]
+    assert len(told[0]) == len(told[1])
+    claims = [[line.split("  ")[-1].strip() for line in lines[2 : 2 + decoder.heads]] for lines in told]
+    assert claims[0] == claims[1]
     for each in (right, measured):
         each["errors"] = [{k: v for k, v in row.items() if k not in ("head", "name")} for row in each["errors"]]
     assert measured == right
@@ -284,10 +293,15 @@ def test_certificates(case: str, style: str) -> None:
 @pytest.mark.parametrize("case", ["chapter", "palindromes", "two-way"])
 def test_refusals(case: str) -> None:
     refused = 0
+    mine = re.compile("[\uac00-\ud7a3]")
     for wrong, machine, _ in broken(case):
         right = [str(refusal) for refusal in prove(wrong, machine).refusals]
         found = renamed(wrong, "foreign")
-        assert [found.restored(str(refusal)) for refusal in prove(found.decoder, machine).refusals] == right
+        shown = [str(refusal) for refusal in prove(found.decoder, machine).refusals]
+        assert [found.restored(text) for text in shown] == right
+        # layer, head or unit, and direction: by the names that the weights have
+        assert all(mine.search(text) for text in shown)
+        assert not any(f"{name} is not what it should be" in text for name in wrong.layout.directions for text in shown)
         refused += bool(right)
     assert refused > 10
     for n, (wrong, machine, _) in enumerate(broken(case)):
@@ -319,6 +333,24 @@ def test_exported_tensors(case: str, target: str, style: str) -> None:
         pytest.importorskip("onnx", reason="no ONNX here: pip install 'tm2tfr[onnx]'")
     decoder, _, _ = compiled(case)
     assert pins.tensors(renamed(decoder, style).decoder, target) == pins.tensors(decoder, target)
+
+
+@pytest.mark.parametrize("target", pins.TARGETS)
+def test_the_documents_of_an_export_differ_in_names_alone(target: str, tmp_path: Path) -> None:
+    if target == "onnx":
+        pytest.importorskip("onnx", reason="no ONNX here: pip install 'tm2tfr[onnx]'")
+    decoder, _, _ = compiled("two-way")
+    found = renamed(decoder, "foreign")
+    for name, each in (("old", decoder), ("new", found.decoder)):
+        tm2tfr.export_to(target, each, tmp_path / name, positions=64, verify=False)
+    files = sorted(path.name for path in (tmp_path / "old").iterdir() if path.suffix in (".json", ".md", ".py"))
+    assert "tm2tfr.json" in files
+    for file in files:
+        old, new = ((tmp_path / name / file).read_text(encoding="utf-8") for name in ("old", "new"))
+        assert found.restored(new) == old, file
+    assert (tmp_path / "new" / "tm2tfr.json").read_text(encoding="utf-8") != (tmp_path / "old" / "tm2tfr.json").read_text(
+        encoding="utf-8"
+    )
 
 
 NEEDS = {"torch": "torch", "gpt2": "transformers", "lens": "transformer_lens", "onnx": "onnxruntime"}

@@ -24,11 +24,19 @@ LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
 
 Weighting = Literal["average-hard", "softmax"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
-"""How scores become attention weights, see `tm2tfr.transformer.weights`."""
+"""How scores become attention weights. ``average-hard``: the weight is shared evenly by all positions of maximal score,
+Eq. 8.1. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
+`tm2tfr.transformer.soft`."""
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
+READABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "doty", "morphett", "jflap")
+"""The formats that machines are read from."""
+WRITABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "morphett", "jflap", "automata-lib")
+"""The formats that machines are written in, to be read by other programs."""
+PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
+"""The formats that machines are drawn or printed in."""
 TARGETS: tuple[str, ...] = ("gpt2", "lens", "torch", "onnx")
 """The programs that weights are exported to."""

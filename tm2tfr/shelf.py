@@ -15,7 +15,7 @@ from tm2tfr.text.source import MAX_BYTES
 
 
 @dataclass(frozen=True)
-class Kind:
+class Shelf:
     """A kind of thing that is shipped.
 
     Args:
@@ -31,12 +31,12 @@ class Kind:
     command: str = ""
 
 
-MACHINES = Kind("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines")
-SPECS = Kind("specs", "spec")
+MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines")
+SPECS = Shelf("specs", "spec")
 
 
 @cache
-def shelf(kind: Kind) -> Mapping[str, Traversable]:
+def shelf(kind: Shelf) -> Mapping[str, Traversable]:
     """Return the shipped files of a kind by name, sorted."""
     package = files("tm2tfr")
     folder: Traversable = package / f"_{kind.folder}"
@@ -47,12 +47,12 @@ def shelf(kind: Kind) -> Mapping[str, Traversable]:
     return dict(sorted((f.name.removesuffix(ending), f) for f in found))
 
 
-def shipped(kind: Kind) -> tuple[str, ...]:
+def shipped(kind: Shelf) -> tuple[str, ...]:
     """Return the names of the shipped things of a kind, sorted."""
     return tuple(shelf(kind))
 
 
-def shipped_text(kind: Kind, name: str) -> str:
+def shipped_text(kind: Shelf, name: str) -> str:
     """Return the text of a shipped thing.
 
     Raises:
@@ -64,7 +64,7 @@ def shipped_text(kind: Kind, name: str) -> str:
     return shelf(kind)[name].read_text(encoding="utf-8")
 
 
-def on_shelf(kind: Kind, name: str) -> bool:
+def on_shelf(kind: Shelf, name: str) -> bool:
     """Return whether `name`, given by a user, is that of a shipped thing; a file of the same name takes precedence."""
     return name in shelf(kind) and not Path(name).is_file()
 
@@ -74,7 +74,7 @@ def display(name: str) -> str:
     return name if name and name.isprintable() else repr(name)
 
 
-def contents(kind: Kind, name: str) -> bytes:
+def contents(kind: Shelf, name: str) -> bytes:
     """Return the contents of the file called `name`: no more than it takes to see that it is too large.
 
     Raises:
@@ -97,7 +97,7 @@ def contents(kind: Kind, name: str) -> bytes:
         raise NotFoundError(f"{shown}: no file can have this name: remove the invalid characters") from None
 
 
-def _not_found(kind: Kind, name: str) -> str:
+def _not_found(kind: Shelf, name: str) -> str:
     """Return what is missing, what may be meant (a shipped thing, a file in that folder), and what to do."""
     path, known = Path(name), shipped(kind)
     is_path = bool(path.suffix) or path.name != name
@@ -109,7 +109,7 @@ def _not_found(kind: Kind, name: str) -> str:
     return f"{missing}{unknown}{close}: name a file, or {_known(kind)}"
 
 
-def _known(kind: Kind) -> str:
+def _known(kind: Shelf) -> str:
     """Return what can be named, as part of a remedy."""
     if kind.command:
         return f"a {kind.noun} that '{kind.command}' lists"
@@ -123,6 +123,6 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _first_in(kind: Kind, folder: str) -> str:
+def _first_in(kind: Shelf, folder: str) -> str:
     found = sorted(name for name in _names_in(Path(folder)) if name.endswith(kind.endings))
     return f", for example {str(Path(folder, found[0]))!r}" if found else ""

@@ -15,7 +15,7 @@ from tm2tfr.certificate import ENGINES, Certificate, limit, prove
 from tm2tfr.certificate.attention import Retrieval
 from tm2tfr.certificate.domain import Domain
 from tm2tfr.certificate.feed_forward import Sums
-from tm2tfr.certificate.report import Report, report
+from tm2tfr.certificate.report import CertificateReport, report
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import EngineError
 from tm2tfr.machine.library import load, shipped
@@ -118,7 +118,7 @@ def test_a_certificate_checks_itself() -> None:
     with pytest.raises(ValueError, match="a bound on absolute values cannot be negative"):
         Sums(5, "symbol", -1, 0, "e_a[0]")
     with pytest.raises(ValueError, match="a report needs at least one certificate: name an engine"):
-        Report(())
+        CertificateReport(())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tm2tfr.api.runs import check
 from tm2tfr.certificate import prove
-from tm2tfr.certificate.report import Runs, report
+from tm2tfr.certificate.report import CertifiedRuns, report
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.compiler.turing import compile_machine
@@ -99,31 +99,34 @@ def test_a_run_of_the_steps_asked_for_has_no_more_positions_than_that() -> None:
     machine = load("never-halts")
     for steps in (0, 7, 12):
         trace = check(compile_machine(machine), "", machine=machine, max_steps=steps)
-        assert trace.tokens <= Runs(steps, 0).positions
+        assert trace.tokens <= CertifiedRuns(steps, 0).positions
     chapter = load("chapter")
     for word in ("", "1", "11", "1111"):
         trace = check(compile_machine(chapter), word, machine=chapter)
         assert trace.result is not None
-        assert trace.tokens <= Runs(trace.result.steps, len(word)).positions
+        assert trace.tokens <= CertifiedRuns(trace.result.steps, len(word)).positions
 
 
 @pytest.mark.parametrize(
     ("runs", "words"),
     [
-        (Runs(3, 0), "runs of at most 3 steps on the empty input: 5 positions (0 symbols, BOS, 3 steps + 1)"),
-        (Runs(1, 1), "runs of at most 1 step on every input of at most 1 symbol: 4 positions (1 symbol, BOS, 1 step + 1)"),
+        (CertifiedRuns(3, 0), "runs of at most 3 steps on the empty input: 5 positions (0 symbols, BOS, 3 steps + 1)"),
+        (
+            CertifiedRuns(1, 1),
+            "runs of at most 1 step on every input of at most 1 symbol: 4 positions (1 symbol, BOS, 1 step + 1)",
+        ),
     ],
 )
-def test_what_was_asked_in_words(runs: Runs, words: str) -> None:
+def test_what_was_asked_in_words(runs: CertifiedRuns, words: str) -> None:
     assert str(runs) == words
 
 
 def test_two_ways_to_ask_are_one_too_many() -> None:
     with pytest.raises(ValueError, match="use 0 or more of each"):
-        Runs(-1, 0)
+        CertifiedRuns(-1, 0)
     proof = prove(compile_machine(load("parity")), load("parity"))
     with pytest.raises(ValueError, match="positions and runs cannot be combined: omit one of them"):
-        report(proof, positions=3, runs=Runs(1, 0))
+        report(proof, positions=3, runs=CertifiedRuns(1, 0))
 
 
 def test_help_says_what_n_counts() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tm2tfr.dataset.examples import COLUMNS
 from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import Failure, How, Run, Runs
+from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs
 from tm2tfr.dataset.shard import Done, Making, made, swept
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.engines.fast import available
@@ -197,7 +197,7 @@ def test_one_object_runs_many_words(engine: str) -> None:
     runs = Runs(load("palindromes"), How(engine, 1_000))
     for word in ("abba", "", "ab", "abba"):
         run = runs.on(word)
-        assert isinstance(run, Run)
+        assert isinstance(run, CheckedRun)
         plain = check.check(runs.decoder, word, machine=runs.machine, engine=check_engine(), keep_rows=True)
         assert [runs.vocabulary[n] for n in run.answers] == [row.y for row in plain.rows][len(word) :]
         assert run.answers.dtype == np.int32

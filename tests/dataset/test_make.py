@@ -437,7 +437,7 @@ def test_a_divergence_ends_it_all_and_is_named(tmp_path: Path, monkeypatch: pyte
 
     honest = runs.Runs.on
 
-    def lying(self: runs.Runs, word: str) -> runs.Run | Failure:
+    def lying(self: runs.Runs, word: str) -> runs.CheckedRun | Failure:
         return Failure(self.machine, word, "position 4: h is wrong") if word == "bbbb" else honest(self, word)
 
     monkeypatch.setattr(runs.Runs, "on", lying)

@@ -14,7 +14,7 @@ from tests.strategies import machines
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
-from tm2tfr.explorer.columns import Columns
+from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.record import Content, Recording, _column, record
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -131,7 +131,7 @@ def test_the_recorded_run_is_the_run() -> None:
     ],
 )
 def test_a_column_is_as_small_as_it_can_be_and_comes_back(values: list[float], kind: str) -> None:
-    columns = Columns()
+    columns = PackedColumns()
     columns.add([1.5])
     place = columns.add(values)
     html = f'<script type="text/plain" id="columns">{columns.packed()}</script>'
@@ -177,4 +177,4 @@ def test_what_is_no_label_is_kept_by_its_position() -> None:
 
 def test_numbers_that_are_infinite_are_those_of_the_page() -> None:
     column = Content(np.array([-1]), {0: [np.inf, -np.inf, 0.5]})
-    assert document._column(column, Columns())["others"] == {0: ["Infinity", "-Infinity", 0.5]}
+    assert document._column(column, PackedColumns())["others"] == {0: ["Infinity", "-Infinity", 0.5]}

@@ -119,9 +119,13 @@ def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_pat
     assert said.splitlines()[1].startswith(f"run: {machine.input!r}, ")
 
 
+def _model(to: str) -> Any:
+    return getattr(import_module(f"tm2tfr.targets.{to}.running"), f"{to.capitalize()}Running")
+
+
 def test_how_far_runs_are_generated_is_what_the_page_says() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    longest = {to: import_module(f"tm2tfr.targets.{to}.running").Running.longest_generated for to in NEEDED}
+    longest = {to: _model(to).longest_generated for to in NEEDED}
     assert f"runs are generated up to position {longest['lens']}, and continue with the simulator's tokens" in text
     assert f"1,024 in ONNX Runtime, of which the first {longest['onnx']} were generated" in text
     assert "all shipped machines on their examples, up to 2,048 generated positions in PyTorch" in text

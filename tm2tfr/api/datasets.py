@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tm2tfr.dataset.make import Dataset, Progress
+    from tm2tfr.dataset.make import Dataset, ShardProgress
     from tm2tfr.dataset.spec import Spec
     from tm2tfr.dataset.sweep import Sweep
 
@@ -19,7 +19,7 @@ def make_dataset(
     scheduler: str | None = None,
     engine: str = "auto",
     resume: bool = False,
-    progress: Progress | None = None,
+    progress: ShardProgress | None = None,
 ) -> Dataset:
     """Write runs of machines as training examples, each run compared with the simulator at every position.
 
@@ -57,7 +57,7 @@ def sweep(
     engine: str = "auto",
     max_steps: int | None = None,
     left_boundary: str | None = None,
-    progress: Progress | None = None,
+    progress: ShardProgress | None = None,
 ) -> Sweep:
     """Compare the decoder with the simulator on every run of a spec; the first run that differs is `Sweep.failure`.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tm2tfr.engines import Engine
     from tm2tfr.machine.simulator import Result
     from tm2tfr.machine.spec import Machine
-    from tm2tfr.trace.activations import Vector
+    from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
 
@@ -164,7 +164,7 @@ def check(
 
 def activations(
     subject: Given, word: str | None, position: int, *, engine: str | Engine = "exact", dtype: str | None = None
-) -> dict[str, Vector]:
+) -> dict[str, Activation]:
     """Return the chapter's activation vectors A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at a position of a run.
 
     >>> import tm2tfr

@@ -33,13 +33,13 @@ from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.certificate.witness import latest_witness, lookup_witness
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import counted
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 
-Form = dict[str, Number]
+ExactForm = dict[str, Rational]
 """A linear form by the names of directions."""
-Carried = dict[tuple[str, str], Number]
+Carried = dict[tuple[str, str], Rational]
 """(direction written, direction read) -> weight."""
 
 
@@ -103,7 +103,7 @@ class AttentionProof:
             for name, matrix in (("value", head.value), ("output", head.output)):
                 for row, entries in enumerate(matrix.by_row()):
                     if len(entries) > 1 or not all(power_of_two(rational(w)) for w in entries.values()):
-                        where = self._names[row] if name == "output" else f"component {row}"
+                        where = self._domain.shown(self._names[row]) if name == "output" else f"component {row}"
                         text = f"{where} has the weights {', '.join(f'{w:g}' for w in entries.values())}"
                         yield self._refuse(
                             n, f"head {head.name!r}: a row of its {name} matrix is not a single power of two", text
@@ -117,7 +117,7 @@ class AttentionProof:
     def _sum_of_moves(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
         for _, head in heads:
             if parts := self._components(head):
-                text = f"its score has the term ({_shown(parts[0][0])})·({_shown(parts[0][1])})"
+                text = f"its score has the term ({self._shown(parts[0][0])})·({self._shown(parts[0][1])})"
                 yield self._refuse(n, f"head {head.name!r} does not attend to all positions alike", text)
             yield from self._compared(n, f"head {head.name!r}", self._carried(head), {(HV, "m"): 1})
         if len(heads) != 1:
@@ -126,7 +126,7 @@ class AttentionProof:
             self._moves = heads[0][1].name
 
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def targets(self) -> Mapping[str, tuple[Form, Carried]]:
+    def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
         """Return the lookups: t -> (t/(i+1) as a linear form, what is carried from position t)."""
         sigma = self._domain.sigma
         if not self._domain.two_way:
@@ -164,12 +164,12 @@ class AttentionProof:
         for target, (_, wanted) in targets.items():
             if target not in served:
                 (row, _), _ = next(iter(wanted.items()))
-                yield self._refuse(n, f"no head looks up {target}", f"{row} stays 0")
+                yield self._refuse(n, f"no head looks up {target}", f"{self._domain.shown(row)} stays 0")
         here, before = ([served[t] for t in served if t.startswith("h_") == past] for past in (False, True))
         if self._moves is not None and here and before:
             self.lookups = Lookups(self._moves, here[0], before[0])
 
-    def _looks_up(self, head: Head, form: Form) -> bool:
+    def _looks_up(self, head: Head, form: ExactForm) -> bool:
         parts = self._components(head)
         if len(parts) != 2 or not _powers(parts):
             return False
@@ -212,12 +212,12 @@ class AttentionProof:
         return ratio if score == right and 0 < ratio <= 1 else None
 
     # ── matrices by name ────────────────────────────────────────────────────────────────────────────────────
-    def _components(self, head: Head) -> list[tuple[Form, Form]]:
+    def _components(self, head: Head) -> list[tuple[ExactForm, ExactForm]]:
         """Return (query, key) as linear forms for each component that both have, in order."""
         pairs = zip(self._forms(head.query), self._forms(head.key), strict=True)
         return [(query, key) for query, key in pairs if query and key]
 
-    def _forms(self, matrix: Matrix) -> list[Form]:
+    def _forms(self, matrix: Matrix) -> list[ExactForm]:
         return [{self._names[c]: rational(w) for c, w in row.items()} for row in matrix.by_row()]
 
     def _carried(self, head: Head) -> Carried:
@@ -229,17 +229,21 @@ class AttentionProof:
         return {place: w for place, w in found.items() if w}
 
     def _target(self, head: Head) -> str:
-        return self._names[int(head.output.rows[0])]
+        return self._domain.shown(self._names[int(head.output.rows[0])])
 
     def _score(self, head: Head) -> str:
-        terms = " + ".join(f"({_shown(query)})·({_shown(key)})" for query, key in self._components(head))
+        terms = " + ".join(f"({self._shown(query)})·({self._shown(key)})" for query, key in self._components(head))
         return f"its score is {terms or '0'}, which does not have the form that this proof covers"
+
+    def _shown(self, form: ExactForm) -> str:
+        return " + ".join(f"{nearest(w):g}·{self._domain.shown(name)}" for name, w in form.items())
 
     # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────
     def _compared(self, n: int, who: str, found: Carried, wanted: Carried) -> Iterator[Refusal]:
         for place in sorted({*found, *wanted}):
             if found.get(place, 0) != wanted.get(place, 0):
-                text = f"it adds {nearest(found.get(place, 0)):g} times {place[1]} to {place[0]} but should add "
+                written, read = map(self._domain.shown, place)
+                text = f"it adds {nearest(found.get(place, 0)):g} times {read} to {written} but should add "
                 yield self._refuse(
                     n, f"{who} does not carry what it should", text + f"{nearest(wanted.get(place, 0)):g} times"
                 )
@@ -249,10 +253,6 @@ class AttentionProof:
         return Refusal(layer=n, layer_name=name, part="attention", what=what, witness=witness)
 
 
-def _powers(parts: list[tuple[Form, Form]]) -> bool:
+def _powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:
     """Return whether every weight is a power of two: products with it are exact."""
     return all(power_of_two(w) for pair in parts for form in pair for w in form.values())
-
-
-def _shown(form: Form) -> str:
-    return " + ".join(f"{nearest(w):g}·{name}" for name, w in form.items())

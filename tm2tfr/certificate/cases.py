@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.weights import FeedForward
 
-Sparse = Mapping[int, Number]
+Sparse = Mapping[int, Rational]
 """The coordinates of a vector that are not 0."""
 
 
-def columns(matrix: Matrix) -> dict[int, list[tuple[int, Number]]]:
+def columns(matrix: Matrix) -> dict[int, list[tuple[int, Rational]]]:
     """Return the entries of each column that is not 0, as (row, value)."""
-    table: dict[int, list[tuple[int, Number]]] = {}
+    table: dict[int, list[tuple[int, Rational]]] = {}
     for row, column, value in matrix.entries():
         table.setdefault(column, []).append((row, rational(value)))
     return table
@@ -61,10 +61,10 @@ class Miss:
     """A point at which a layer is wrong: the case, s, the coordinate, the value added and the value expected."""
 
     case: Case
-    s: Number
+    s: Rational
     row: int
-    found: Number
-    wanted: Number
+    found: Rational
+    wanted: Rational
 
 
 class Neurons:
@@ -72,10 +72,10 @@ class Neurons:
 
     def __init__(self, layer: FeedForward | None) -> None:
         size = 0 if layer is None else len(layer.units)
-        self.bias: list[Number] = [0] * size
-        self.readers: dict[int, list[tuple[int, Number]]] = {}
-        self.writes: dict[int, list[tuple[int, Number]]] = {}
-        self.offset: dict[int, Number] = {}
+        self.bias: list[Rational] = [0] * size
+        self.readers: dict[int, list[tuple[int, Rational]]] = {}
+        self.writes: dict[int, list[tuple[int, Rational]]] = {}
+        self.offset: dict[int, Rational] = {}
         if layer is not None:
             for unit, _, value in layer.input_bias.entries():
                 self.bias[unit] = rational(value)
@@ -83,9 +83,9 @@ class Neurons:
             self.offset = {row: rational(value) for row, _, value in layer.output_bias.entries()}
         self._awake = [unit for unit, bias in enumerate(self.bias) if bias > 0]
 
-    def lines(self, at: Sparse, along: Sparse) -> dict[int, list[Number]]:
+    def lines(self, at: Sparse, along: Sparse) -> dict[int, list[Rational]]:
         """Return ``[a, b]`` for each unit that can be active on the line ``at + s · along``: its input is a + b·s."""
-        found: dict[int, list[Number]] = {unit: [self.bias[unit], 0] for unit in self._awake}
+        found: dict[int, list[Rational]] = {unit: [self.bias[unit], 0] for unit in self._awake}
         for part, stream in enumerate((at, along)):
             for column, x in stream.items():
                 for unit, weight in self.readers.get(column, ()):
@@ -95,7 +95,7 @@ class Neurons:
                     line[part] += weight * x
         return found
 
-    def added(self, lines: Mapping[int, list[Number]], s: Number) -> dict[int, Number]:
+    def added(self, lines: Mapping[int, list[Rational]], s: Rational) -> dict[int, Rational]:
         """Return the values that the layer adds to the stream at s."""
         total = dict(self.offset)
         for unit, (a, b) in lines.items():
@@ -105,7 +105,7 @@ class Neurons:
                     total[row] = total.get(row, 0) + weight * value
         return total
 
-    def miss(self, case: Case, lines: Mapping[int, list[Number]] | None = None) -> Miss | None:
+    def miss(self, case: Case, lines: Mapping[int, list[Rational]] | None = None) -> Miss | None:
         """Return a point of the case at which the layer is wrong; None if it is right on the whole range."""
         lines = self.lines(case.at, case.along) if lines is None else lines
         for s in _points(case, lines):
@@ -125,9 +125,9 @@ class Woken:
         self._lines = {unit: line[0] for unit, line in neurons.lines(shared, {}).items()}
         self._awake = {unit: a for unit, a in self._lines.items() if a > 0}
 
-    def lines(self, rest: Sparse) -> dict[int, list[Number]]:
+    def lines(self, rest: Sparse) -> dict[int, list[Rational]]:
         """Return what `Neurons.lines` would return for the whole input, without inactive units."""
-        neurons, touched = self._neurons, dict[int, Number]()
+        neurons, touched = self._neurons, dict[int, Rational]()
         for column, x in rest.items():
             for unit, weight in neurons.readers.get(column, ()):
                 before = touched.get(unit)
@@ -137,11 +137,11 @@ class Woken:
         return {unit: [a, 0] for unit, a in {**self._awake, **touched}.items() if a > 0}
 
 
-def _points(case: Case, lines: Mapping[int, list[Number]]) -> list[Number]:
+def _points(case: Case, lines: Mapping[int, list[Rational]]) -> list[Rational]:
     low, high = case.low, case.high
     if low is not None and low == high:
         return [low]
-    points: set[Number] = {end for end in (low, high) if end is not None}
+    points: set[Rational] = {end for end in (low, high) if end is not None}
     for a, b in lines.values():
         if b != 0:
             kink = Fraction(-a) / b

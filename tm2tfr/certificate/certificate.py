@@ -232,13 +232,15 @@ def checked(engine: str, dtype: str | None) -> str:
 def prove(decoder: Decoder, machine: Machine) -> Proof:
     """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N.
 
-    The proof is about what subspaces are claimed to hold, and calls them that, whatever their names are.
+    The proof is about what subspaces are claimed to hold; a refusal shows the names that the weights have.
     """
     try:
         meant = by_claims(decoder)
     except ShapeError as error:
         return Proof(decoder, machine, (unclaimed(str(error)),), (), None, None)
-    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in meant.layout)
+    names = zip(meant.layout.directions, decoder.layout.directions, strict=True)
+    called = {direction: name for direction, name in names if direction != name}
+    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in meant.layout, called=called)
     ends = tuple(layout_refusals(meant, domain))
     if ends:  # nothing more can be said
         return Proof(decoder, machine, ends, (), None, None)

@@ -7,7 +7,7 @@ the spelling of tokens. Directions are given by name; `feed_forward` supplies th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,21 +15,21 @@ from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, Triple, parsed
 from tm2tfr.machine.spec import Machine
 from tm2tfr.transformer.residual import at
 
-Named = Mapping[str, int]
+Coordinates = Mapping[str, int]
 """Direction -> integer; 0 if absent."""
 
 V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
 
 
 @dataclass(frozen=True)
-class Line:
+class Ray:
     """A `cases.Case` with directions by name."""
 
     label: str
-    at: Named
-    wanted: Named
-    along: Named
-    wanted_along: Named
+    at: Coordinates
+    wanted: Coordinates
+    along: Coordinates
+    wanted_along: Coordinates
     low: int | None = 0
     high: int | None = 0
     integers: bool = True
@@ -50,16 +50,24 @@ class Question(NamedTuple):
 class Domain:
     """The machine and whether the stream has ``[h=0]``, the flag of the left-boundary repair.
 
+    Args:
+        called: direction -> the name that the weights have for it, where that is another one.
+
     Raises:
         ValueError: for a flag on a two-way tape, which has no left boundary.
     """
 
     machine: Machine
     flagged: bool
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.flagged and self.two_way:
             raise ValueError(f"{self.machine.name}: a two-way tape has no left boundary, so it cannot have a flag for it")
+
+    def shown(self, direction: str) -> str:
+        """Return the name that the weights have for a direction."""
+        return self.called.get(direction, direction)
 
     @property
     def two_way(self) -> bool:
@@ -146,21 +154,21 @@ class Domain:
             frozenset({"e_x", "e_q", "e_b", "m", "e_a", "[h=0]", "1"}),
         )[layer - 1]
 
-    def unpack(self) -> Iterator[Line]:
+    def unpack(self) -> Iterator[Ray]:
         """Layer 1, Eq. 8.5: every token that can be fed, v = 1/(i+1) anywhere in [0, 1]."""
         for token in (*self.sigma, BOS):
-            yield Line(f"token {token}", {at("e_x", token): 1, "1": 1}, {}, {V: 1}, {}, 0, 1, False, "1/(i+1)")
+            yield Ray(f"token {token}", {at("e_x", token): 1, "1": 1}, {}, {V: 1}, {}, 0, 1, False, "1/(i+1)")
         for triple in self.triples:
             fed = {at("e_x", triple.token): 1, "1": 1}
             wanted = {at("e_q", triple.state): 1, at("e_b", triple.symbol): 1, "m": triple.move}
             moved = {MV: triple.move}
-            yield Line(f"token {triple.token}", fed, wanted, {V: 1}, moved, 0, 1, False, "1/(i+1)")
+            yield Ray(f"token {triple.token}", fed, wanted, {V: 1}, moved, 0, 1, False, "1/(i+1)")
 
-    def parts(self) -> Iterator[Line]:
+    def parts(self) -> Iterator[Ray]:
         """Layer 2 of a two-way tape, repair 5: h and h - m by sign. No biases: it suffices to take 1/(i+1) as 1."""
         if not self.two_way:
             for m in (-1, 0, 1):
-                yield Line(f"m = {m:+d}", {V: 1, MV: m}, {}, {HV: 1}, {}, 0, None, True, "h")
+                yield Ray(f"m = {m:+d}", {V: 1, MV: m}, {}, {HV: 1}, {}, 0, None, True, "h")
             return
         for m in (-1, 0, 1):
             for low, high in ((None, -2), (-1, -1), (0, 0), (1, 1), (2, None)):
@@ -168,31 +176,31 @@ class Domain:
                 wanted = {"h_{i-1}+/(i+1)": -m} if before > 0 else {"h_{i-1}-/(i+1)": m} if before < 0 else {}
                 along = {"h+/(i+1)": 1} if sign > 0 else {"h-/(i+1)": -1} if sign < 0 else {}
                 along |= {"h_{i-1}+/(i+1)": 1} if before > 0 else {"h_{i-1}-/(i+1)": -1} if before < 0 else {}
-                yield Line(f"m = {m:+d}", {V: 1, MV: m}, wanted, {HV: 1}, along, low, high, True, "h")
+                yield Ray(f"m = {m:+d}", {V: 1, MV: m}, wanted, {HV: 1}, along, low, high, True, "h")
 
-    def symbol_of_cell(self) -> Iterator[Line]:
+    def symbol_of_cell(self) -> Iterator[Ray]:
         """Layer 3: ``e_x(h)`` left of 0 on a two-way tape; ``[h=0]`` on a one-way one."""
         if not self.two_way:
             flag = {"[h=0]": 1} if self.flagged else {}
-            yield Line("at cell 0", {"1": 1}, flag, {"h": 1}, {}, 0, 0, True, "h")
-            yield Line("right of cell 0", {"1": 1}, {}, {"h": 1}, {}, 1, None, True, "h")
+            yield Ray("at cell 0", {"1": 1}, flag, {"h": 1}, {}, 0, 0, True, "h")
+            yield Ray("right of cell 0", {"1": 1}, {}, {"h": 1}, {}, 1, None, True, "h")
             return
         for a in (None, *self.sigma):
             found = {"1": 1} if a is None else {at("e_x(h+)", a): 1, "1": 1}
             kept = {} if a is None else {at("e_x(h)", a): 1}
             told = f"e_x(h+) = {a or '⊥'}"
-            yield Line(told, found, kept, {"h-": 1}, {}, 0, 0, True, "h-")
-            yield Line(told, found, {}, {"h-": 1}, {}, 1, None, True, "h-")
+            yield Ray(told, found, kept, {"h-": 1}, {}, 0, 0, True, "h-")
+            yield Ray(told, found, {}, {"h-": 1}, {}, 1, None, True, "h-")
 
-    def match(self) -> Iterator[Line]:
+    def match(self) -> Iterator[Ray]:
         """Layer 4: ``[h_{j*-1}=h]``, for some h, and every h_{j*-1}; h = 0 stands for all, see `feed_forward`."""
         for h in (0, 1, 2):
             start = {"h": h, "1": 1}
             for low, high, bit in ((None, h - 1, 0), (h, h, 1), (h + 1, None, 0)):
                 wanted = {"[h_{j*-1}=h]": 1} if bit else {}
-                yield Line(f"h = {h}", start, wanted, {"h_{j*-1}": 1}, {}, low, high, True, "h_{j*-1}")
+                yield Ray(f"h = {h}", start, wanted, {"h_{j*-1}": 1}, {}, low, high, True, "h_{j*-1}")
 
-    def symbol(self) -> Iterator[Line]:
+    def symbol(self) -> Iterator[Ray]:
         """Layer 5, Eq. 8.18: flag × latest write × input symbol, each of them possibly missing."""
         for f in (0, 1):
             for b in (None, *self.machine.tape_alphabet):
@@ -202,8 +210,8 @@ class Domain:
                     stream |= {at("e_x(h)", u): 1} if u is not None else {}
                     a = b if f and b is not None else u if u is not None else self.machine.blank
                     told = f"[h_{{j*-1}}=h] = {f}, written {b or '⊥'}, input {u or '⊥'}"
-                    yield Line(told, stream, {at("e_a", a): 1}, {}, {})
+                    yield Ray(told, stream, {at("e_a", a): 1}, {}, {})
 
-    def lines(self, layer: int) -> Iterator[Line]:
+    def lines(self, layer: int) -> Iterator[Ray]:
         """Return the cases of `layer`, 1 to 5."""
         return (self.unpack, self.parts, self.symbol_of_cell, self.match, self.symbol)[layer - 1]()

@@ -17,7 +17,7 @@ from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.compiler.turing.layout import FEATURES
 from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, parsed
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -75,11 +75,12 @@ def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     for n, token in enumerate(decoder.vocabulary):
         wanted = {at("e_x", token): 1}
         if token in fed and (found := _named(names, tokens.get(n, []))) != wanted:
-            yield _refuse(0, "embedding", f"token {token} is not embedded as {at('e_x', token)}", f"it is {_shown(found)}")
+            what = f"token {token} is not embedded as {domain.shown(at('e_x', token))}"
+            yield _refuse(0, "embedding", what, f"it is {_shown(found, domain)}")
     for n, feature in enumerate(decoder.features):
         found = _named(names, places.get(n, []))
         if found != {feature: 1}:
-            yield _refuse(0, "embedding", f"feature {feature} is not embedded as itself", f"it is {_shown(found)}")
+            yield _refuse(0, "embedding", f"feature {feature} is not embedded as itself", f"it is {_shown(found, domain)}")
     if sorted(decoder.features) != sorted(FEATURES):
         text = f"they are {', '.join(decoder.features)}"
         yield _refuse(0, "embedding", f"the position features must be {', '.join(FEATURES)}, each once", text)
@@ -91,7 +92,7 @@ def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     block = layout["e_y"]
     for row, column, value in matrix.entries():
         if not block.start <= column < block.stop:
-            text = f"it reads {layout.directions[column]} with weight {value:g}"
+            text = f"it reads {domain.shown(layout.directions[column])} with weight {value:g}"
             yield _refuse(last, "unembedding", f"the logit of {decoder.vocabulary[row]} depends on more than e_y", text)
             return
     bias, read = _biases(decoder.unembedding_bias), columns(matrix)
@@ -104,7 +105,7 @@ def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
         rival = max(logits, key=lambda n: logits[n], default=None)
         if rival is not None and logits[rival] >= own:
             other = f"that of {decoder.vocabulary[rival]} is {nearest(logits[rival]):g}"
-            text = f"for e_y[{answer}] its logit is {nearest(own):g}, {other}"
+            text = f"for {domain.shown(at('e_y', answer))} its logit is {nearest(own):g}, {other}"
             yield _refuse(last, "unembedding", f"{answer} is not the only token with the largest logit", text)
 
 
@@ -116,16 +117,16 @@ def spread(decoder: Decoder) -> Sums:
     return Sums(len(decoder.layers) + 1, "unembedding", int(total * unit), 0, "logits")
 
 
-def _biases(matrix: Matrix) -> dict[int, Number]:
+def _biases(matrix: Matrix) -> dict[int, Rational]:
     return {row: rational(value) for row, _, value in matrix.entries()}
 
 
-def _named(names: tuple[str, ...], entries: list[tuple[int, Number]]) -> dict[str, Number]:
+def _named(names: tuple[str, ...], entries: list[tuple[int, Rational]]) -> dict[str, Rational]:
     return {names[row]: weight for row, weight in entries}
 
 
-def _shown(form: dict[str, Number]) -> str:
-    return " + ".join(f"{nearest(w):g}·{name}" for name, w in form.items()) or "0"
+def _shown(form: dict[str, Rational], domain: Domain) -> str:
+    return " + ".join(f"{nearest(w):g}·{domain.shown(name)}" for name, w in form.items()) or "0"
 
 
 def _refuse(layer: int, part: str, what: str, witness: str) -> Refusal:

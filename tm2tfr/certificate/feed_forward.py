@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tm2tfr.certificate.cases import Case, Miss, Neurons, Woken
-from tm2tfr.certificate.domain import HV, MV, Domain, Line, Named, Question, V
+from tm2tfr.certificate.domain import HV, MV, Coordinates, Domain, Question, Ray, V
 from tm2tfr.certificate.refusal import Refusal
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
-from tm2tfr.transformer.matrix import Number, rational
+from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
@@ -50,7 +50,7 @@ class Sums:
             raise ValueError(f"layer {self.layer}: a bound on absolute values cannot be negative")
 
 
-def power_of_two(value: Number) -> bool:
+def power_of_two(value: Rational) -> bool:
     """Return whether multiplying by `value` is exact in binary floats: ±2^k with |k| ≤ 16."""
     top, bottom = abs(Fraction(value)).as_integer_ratio()
     return top > 0 and (top & (top - 1)) == 0 and bottom & (bottom - 1) == 0 and max(top, bottom) <= 2**16
@@ -91,11 +91,11 @@ class FeedForwardProof:
                 return found
         return None
 
-    def _case(self, line: Line) -> Case:
+    def _case(self, line: Ray) -> Case:
         at_, wanted, along, wanted_along = map(self._sparse, (line.at, line.wanted, line.along, line.wanted_along))
         return Case(line.label, at_, wanted, along, wanted_along, line.low, line.high, line.integers, line.variable)
 
-    def _sparse(self, named: Named) -> dict[int, Number]:
+    def _sparse(self, named: Coordinates) -> dict[int, Rational]:
         return {self._index[name]: value for name, value in named.items() if value}
 
     def _questions(self) -> Refusal | None:
@@ -116,12 +116,12 @@ class FeedForwardProof:
                     return self._missed(missed)
         return None
 
-    def _seen(self) -> dict[_Kind, list[tuple[str, dict[int, Number]]]]:
+    def _seen(self) -> dict[_Kind, list[tuple[str, dict[int, Rational]]]]:
         """Return, for each token or state, the different inputs that this layer can see for it, each with a token."""
-        found: dict[_Kind, dict[tuple[int, ...], tuple[str, dict[int, Number]]]] = {}
+        found: dict[_Kind, dict[tuple[int, ...], tuple[str, dict[int, Rational]]]] = {}
         readers = self._neurons.readers
 
-        def see(kind: _Kind, token: str, named: Named) -> None:
+        def see(kind: _Kind, token: str, named: Coordinates) -> None:
             stream = {n: value for n, value in self._sparse(named).items() if n in readers}
             key = tuple(sorted((*stream, *(-n for n, value in stream.items() if value < 0))))
             found.setdefault(kind, {}).setdefault(key, (token, stream))
@@ -147,7 +147,7 @@ class FeedForwardProof:
         writing = set(self._ffn.output.columns.tolist())
         for unit, column, value in self._ffn.input.entries():
             if column not in silent and unit in writing:
-                entry = f"it reads {self._layout.directions[column]} with weight {value:g}"
+                entry = f"it reads {self._direction(column)} with weight {value:g}"
                 return self._refuse(
                     f"unit {self._ffn.units[unit]!r} depends on a direction that this layer must not read", entry
                 )
@@ -165,8 +165,9 @@ class FeedForwardProof:
         here, there = self._index["h"], self._index["h_{j*-1}"]
         for n, read in enumerate(self._ffn.input.by_row() if self._ffn else ()):
             if rational(read.get(here, 0.0)) != -rational(read.get(there, 0.0)):
-                text = f"it reads {read.get(there, 0.0):g}·h_{{j*-1}} {read.get(here, 0.0):+g}·h"
-                return self._refuse(f"unit {self._unit(n)!r} is not a function of the difference h_{{j*-1}} - h", text)
+                h, key = self._direction(here), self._direction(there)
+                text = f"it reads {read.get(there, 0.0):g}·{key} {read.get(here, 0.0):+g}·{h}"
+                return self._refuse(f"unit {self._unit(n)!r} is not a function of the difference {key} - {h}", text)
         return None
 
     def _scaled(self) -> Refusal | None:
@@ -180,7 +181,7 @@ class FeedForwardProof:
         if ffn is None:
             return None
         for row, value in self._neurons.offset.items():
-            what = f"{self._layout.directions[row]} must scale with 1/(i+1)"
+            what = f"{self._direction(row)} must scale with 1/(i+1)"
             return self._refuse(what, f"it has the output bias {nearest(value):g}")
         for n, read in enumerate(ffn.input.by_row()):
             strange = [w for c, w in read.items() if c in self._columns(HV, MV) and not power_of_two(rational(w))]
@@ -191,11 +192,11 @@ class FeedForwardProof:
         for row, writers in enumerate(ffn.output.by_row()):
             if len(writers) > 1 or not all(power_of_two(rational(w)) for w in writers.values()):
                 text = f"{len(writers)} units write it: {', '.join(ffn.units[n] for n in writers)}"
-                what = f"{self._layout.directions[row]} must be written by one unit, with a power of two"
+                what = f"{self._direction(row)} must be written by one unit, with a power of two"
                 return self._refuse(what, text)
         return None
 
-    def _carried(self, case: Case, lines: Mapping[int, list[Number]]) -> Refusal | None:
+    def _carried(self, case: Case, lines: Mapping[int, list[Rational]]) -> Refusal | None:
         """Layer 1 in floats: the rounded 1/(i+1) must arrive unchanged.
 
         A unit that reads b/(i+1) and has one more term w (an input or its bias) computes fl(w + fl(b·v)). Where
@@ -237,7 +238,7 @@ class FeedForwardProof:
             for n, weight in writers.items():
                 total = [old + abs(Fraction(weight)) * bound for old, bound in zip(total, bounds[n], strict=True)]
             if sum(total) > sum(worst):
-                worst, where = total, self._layout.directions[row]
+                worst, where = total, self._direction(row)
             constant, slope = max(constant, total[0]), max(slope, total[1])
         matrices = (ffn.input, ffn.input_bias, ffn.output, ffn.output_bias)
         unit = max((Fraction(w).denominator for m in matrices for w in set(m.values.tolist())), default=1)
@@ -258,11 +259,14 @@ class FeedForwardProof:
     def _columns(self, *names: str) -> set[int]:
         return {self._index[name] for name in names}
 
+    def _direction(self, n: int) -> str:
+        return self._domain.shown(self._layout.directions[n])
+
     def _unit(self, n: int) -> str:
         return self._ffn.units[n] if self._ffn is not None else "-"
 
     def _missed(self, missed: Miss) -> Refusal:
-        case, row = missed.case, self._layout.directions[missed.row]
+        case, row = missed.case, self._direction(missed.row)
         where = f"{case.label}, {case.variable} = {missed.s}" if case.along else case.label
         text = f"for {where} the layer adds {nearest(missed.found):g} but should add {nearest(missed.wanted):g}"
         return self._refuse(f"{row} is not what it should be", text)

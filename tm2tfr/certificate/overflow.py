@@ -15,13 +15,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.certificate.rounding import Condition
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 
-Floats = NDArray[np.float64]
 EXPONENT = {"float32": 119, "float64": 1015}
 """dtype -> k: no number may exceed 2^k, which is 2^-8 times the power of two above the largest float."""
 

@@ -13,7 +13,7 @@ from tm2tfr.text.columns import aligned
 
 
 @dataclass(frozen=True)
-class Runs:
+class CertifiedRuns:
     """All runs of at most `steps` steps of the machine on inputs of at most `symbols` symbols.
 
     Raises:
@@ -42,7 +42,7 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Report:
+class CertificateReport:
     """The report of ``certify``: `certificates`, one for each engine and dtype, or the one that was asked for.
 
     Args:
@@ -53,7 +53,7 @@ class Report:
     """
 
     certificates: tuple[Certificate, ...]
-    runs: Runs | None = None
+    runs: CertifiedRuns | None = None
 
     def __post_init__(self) -> None:
         if not self.certificates:
@@ -98,9 +98,9 @@ def report(
     engine: str | None = None,
     dtype: str | None = None,
     positions: int | None = None,
-    runs: Runs | None = None,
+    runs: CertifiedRuns | None = None,
     max_head: int | None = None,
-) -> Report:
+) -> CertificateReport:
     """Return the answer for N = `positions` on one engine (by default ``dense``), or the table if N is not given.
 
     The table has each engine and dtype, or those named: for H = N, and for H = `max_head` if that is given.
@@ -117,12 +117,14 @@ def report(
             raise ValueError("positions and runs cannot be combined: omit one of them")
         positions = runs.positions
     if positions is not None:
-        return Report((proof.certificate(engine or "dense", dtype, positions=positions, max_head=max_head),), runs)
+        return CertificateReport(
+            (proof.certificate(engine or "dense", dtype, positions=positions, max_head=max_head),), runs
+        )
     if engine is not None:
         checked(engine, dtype)
     pairs = [(e, d) for e, dtypes in ENGINES.items() for d in dtypes if engine in (None, e) and dtype in (None, d)]
     bounds = [None] if max_head is None else [None, max_head]
-    return Report(tuple(proof.certificate(e, d, max_head=h) for e, d in pairs for h in bounds))
+    return CertificateReport(tuple(proof.certificate(e, d, max_head=h) for e, d in pairs for h in bounds))
 
 
 def _answer(certificate: Certificate) -> list[str]:

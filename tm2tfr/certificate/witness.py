@@ -9,11 +9,11 @@ from itertools import accumulate, product
 from tm2tfr.certificate.domain import HV, MV, Domain, V
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.trace.specification import Specification
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 
-Stream = Mapping[str, Number]
+Stream = Mapping[str, Rational]
 WALKS = ((1,), (1, -1), (1, 1, -1), (1, 1, 0, -1, -1), (0, 1), (1, 1, 1, -1, -1, -1), (-1,), (-1, -1, 1), (1, -1, -1, 1, 0))
 LENGTH = 9
 """The number of positions of each run that is tried."""
@@ -65,8 +65,8 @@ def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:
     return [d if h else "" for s, h in zip(decoder.layout.subspaces, held, strict=True) for d in s.directions]
 
 
-def _applied(matrix: Matrix, names: Sequence[str], stream: Stream) -> dict[int, Number]:
-    total: dict[int, Number] = {}
+def _applied(matrix: Matrix, names: Sequence[str], stream: Stream) -> dict[int, Rational]:
+    total: dict[int, Rational] = {}
     for row, column, value in matrix.entries():
         total[row] = total.get(row, 0) + rational(value) * stream.get(names[column], 0)
     return total
@@ -90,7 +90,7 @@ def _runs(domain: Domain) -> Iterator[tuple[str, list[Stream]]]:
 
 def _stream(domain: Domain, i: int, h: int, before: int, token: str) -> Stream:
     v, m = Fraction(1, i + 1), h - before
-    stream: dict[str, Number] = {at("e_x", token): 1, V: v, "1": 1, "i": i, "i^2": i * i, "m": m, MV: m * v, HV: h * v}
+    stream: dict[str, Rational] = {at("e_x", token): 1, V: v, "1": 1, "i": i, "i^2": i * i, "m": m, MV: m * v, HV: h * v}
     for triple in domain.triples:
         if triple.token == token:
             stream |= {at("e_q", triple.state): 1, at("e_b", triple.symbol): 1}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from tm2tfr.cli.options import MACHINE_HELP, REPORTS, choice, machine, option, output
+from tm2tfr.choices import PICTURES, READABLE, WRITABLE
+from tm2tfr.cli.options import MACHINE_HELP, REPORTS, choice, machine, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import loaded
@@ -32,19 +33,14 @@ def graph(machine: str, output: Path | None) -> None:
 @command(summary="Write a machine in another program's format", example="tm2tfr convert palindromes -o palindromes.jff")
 @machine(f"{MACHINE_HELP}.")
 @output
-@option(
-    "--to",
-    metavar="FORMAT",
-    help="yaml, turingmachine.io, bbchallenge, morphett, jflap, automata-lib, mermaid, dot, tikz or latex. "
-    "Default: from the extension of the output file.",
-)
-@option(
+@choice("--to", of=(*WRITABLE, *PICTURES), help="Default: from the extension of the output file, otherwise yaml.")
+@choice(
     "--from",
     "--format",
     "format",
+    of=READABLE,
     older=["--format"],
-    metavar="FORMAT",
-    help="yaml, turingmachine.io, bbchallenge, morphett, jflap or doty. Default: from the extension or the content.",
+    help="Default: from the extension or the content.",
 )
 def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
     """Write a machine in another program's format, or say why that format cannot express it."""

@@ -22,8 +22,8 @@ RUN, LONG_RUNS, CONSTRUCTION = "Running", "Long runs", "The construction"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (
-    "A machine file, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge text such as 1RB1LB_1LA1RZ, "
-    "or '-' for standard input"
+    "A machine file, a .safetensors file of weights, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge "
+    "text such as 1RB1LB_1LA1RZ, or '-' for standard input"
 )
 
 Declared = Callable[[Any], Any]
@@ -109,7 +109,7 @@ def max_steps(default: int = MAX_STEPS) -> Declared:
     return count("--max-steps", default=default, help=help, panel=RUN)
 
 
-subject = machine(f"{MACHINE_HELP}; also a .safetensors file of weights. Default: chapter.", default="chapter")
+subject = machine(f"{MACHINE_HELP}. Default: chapter.", default="chapter")
 word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
 output = file("--output", "-o", help="Write to this file instead of standard output.")
 left_boundary = choice(

@@ -56,11 +56,11 @@ def certify(
     check_file(output, reading=[machine], what="certificates", endings=[".json"])
     found = subject(machine, left_boundary)
     from tm2tfr.api.runs import certify
-    from tm2tfr.certificate.report import Runs, report
+    from tm2tfr.certificate.report import CertifiedRuns, report
 
     runs = None
     if max_steps is not None:
-        runs = Runs(max_steps, len(found.word(None)) if input_length is None else input_length)
+        runs = CertifiedRuns(max_steps, len(found.word(None)) if input_length is None else input_length)
     done = report(certify(found), engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
     click.echo(colour.judged(done.text()), nl=False)
     if output is not None:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.dataset.runs import Codes, Run
-from tm2tfr.dataset.spec import Form
+from tm2tfr.dataset.runs import CheckedRun, TokenCodes
+from tm2tfr.dataset.spec import Supervision
 from tm2tfr.errors import DatasetError
 from tm2tfr.extras import required
 
@@ -25,21 +25,23 @@ COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Example(NamedTuple):
+class TrainingExample(NamedTuple):
     """One line, with tokens as their numbers."""
 
     machine: str
     input: str
     form: str
-    prompt: Codes
-    target: Codes
-    mask: Codes
+    prompt: TokenCodes
+    target: TokenCodes
+    mask: TokenCodes
     verdict: str | None
     steps: int | None
     tape: str
 
 
-def examples(machine: str, prompt: Codes, answers: Codes, run: Run, forms: Sequence[Form]) -> list[Example]:
+def examples(
+    machine: str, prompt: TokenCodes, answers: TokenCodes, run: CheckedRun, forms: Sequence[Supervision]
+) -> list[TrainingExample]:
     """Return a run as examples, without those in which nothing is scored.
 
     Args:
@@ -59,7 +61,7 @@ def examples(machine: str, prompt: Codes, answers: Codes, run: Run, forms: Seque
     }
     verdict = trace.answer if ends else None
     return [
-        Example(machine, trace.input, form, prompt, target, mask, verdict, trace.T, tape)
+        TrainingExample(machine, trace.input, form, prompt, target, mask, verdict, trace.T, tape)
         for form in forms
         for target, mask in (parts[form],)
         if mask.any()
@@ -72,13 +74,13 @@ class Tokens:
 
     number: dict[str, int] = field(default_factory=dict)
 
-    def of(self, vocabulary: Sequence[str]) -> Codes:
+    def of(self, vocabulary: Sequence[str]) -> TokenCodes:
         """Return the numbers of the tokens in a vocabulary."""
         number = self.number
         return np.array([number.setdefault(token, len(number)) for token in vocabulary], dtype=np.int32)
 
 
-def encoded(found: Sequence[Example], tokens: Tokens, format: str) -> bytes:
+def encoded(found: Sequence[TrainingExample], tokens: Tokens, format: str) -> bytes:
     """Return a file of examples, ``jsonl`` or ``parquet``: always the same bytes for the same examples.
 
     Raises:
@@ -87,7 +89,7 @@ def encoded(found: Sequence[Example], tokens: Tokens, format: str) -> bytes:
     return _jsonl(found, tokens) if format == "jsonl" else _parquet(found, tokens)
 
 
-def _jsonl(found: Sequence[Example], tokens: Tokens) -> bytes:
+def _jsonl(found: Sequence[TrainingExample], tokens: Tokens) -> bytes:
     """Return a line of JSON for each example."""
     names = [_json(token) for token in tokens.number]
     lines = []
@@ -111,7 +113,7 @@ def _list(values: Any) -> str:
     return f"[{', '.join(values)}]"
 
 
-def _parquet(found: Sequence[Example], tokens: Tokens) -> bytes:
+def _parquet(found: Sequence[TrainingExample], tokens: Tokens) -> bytes:
     """Return a Parquet file; every setting that affects its bytes is given explicitly."""
     arrow = arrow_or_error()
     text, small = arrow.string(), arrow.int8()

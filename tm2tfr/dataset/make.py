@@ -27,7 +27,7 @@ from tm2tfr.runs.choose import for_many_runs
 MACHINES = "machines.jsonl"
 CARD = "README.md"
 
-Progress = Callable[[int, int, int], None]
+ShardProgress = Callable[[int, int, int], None]
 """Called with the number of finished jobs, of all jobs, and of the trace rows made since the start."""
 
 
@@ -60,7 +60,7 @@ def make(
     scheduler: str | None = None,
     engine: str = "auto",
     resume: bool = False,
-    progress: Progress | None = None,
+    progress: ShardProgress | None = None,
 ) -> Dataset:
     """Make a data set; see `tm2tfr.make_dataset`.
 
@@ -99,7 +99,7 @@ def make(
     return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused)
 
 
-def _results(missing: list[Job], making: Making, crew: Pool, progress: Progress | None, reused: int) -> Iterator[Done]:
+def _results(missing: list[Job], making: Making, crew: Pool, progress: ShardProgress | None, reused: int) -> Iterator[Done]:
     """Yield the results of the missing jobs, reporting progress."""
     rows, own = 0, versions()
     for place, done in enumerate(crew.map(made, missing, making), start=reused + 1):

@@ -25,7 +25,7 @@ LIVES = 4
 _CONTEXT = get_context("spawn")
 """Every worker is a fresh interpreter: a fork of this one would inherit the locks that its threads hold."""
 
-Task = Callable[[Job, Any], Any]
+_Task = Callable[[Job, Any], Any]
 """A function of a job and of what all jobs have in common, to be found by its name in every process."""
 
 
@@ -49,7 +49,7 @@ class Processes:
     Closing kills the processes: none outlives its pool, nor this process, since a worker ends when its pipe is closed.
     """
 
-    def __init__(self, task: Task, how: Any, workers: int, ahead: int) -> None:
+    def __init__(self, task: _Task, how: Any, workers: int, ahead: int) -> None:
         self._ahead = ahead
         self._task, self._how = task, how
         self._idle = [_Worker(task, how) for _ in range(workers)]
@@ -126,7 +126,7 @@ class Processes:
 class _Worker:
     """A process that does one job at a time, as this one sees it."""
 
-    def __init__(self, task: Task, how: Any) -> None:
+    def __init__(self, task: _Task, how: Any) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_serve, args=(theirs, task, how), daemon=True)
         self._process.start()
@@ -158,7 +158,7 @@ class _Worker:
         self.pipe.close()
 
 
-def _serve(pipe: Connection, task: Task, how: Any) -> None:
+def _serve(pipe: Connection, task: _Task, how: Any) -> None:
     """Do the jobs that come, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     with suppress(EOFError, OSError):
@@ -167,7 +167,7 @@ def _serve(pipe: Connection, task: Task, how: Any) -> None:
             pipe.send(_carried_out(task, pipe.recv(), how))
 
 
-def _carried_out(task: Task, job: Job, how: Any) -> _Outcome:
+def _carried_out(task: _Task, job: Job, how: Any) -> _Outcome:
     try:
         return _Outcome(task(job, how))
     except Exception as error:  # noqa: BLE001  (it is raised where the result is asked for)

@@ -24,7 +24,7 @@ from tm2tfr.trace.check import Trace, check
 if TYPE_CHECKING:
     from tm2tfr.runs.long_run import LongRun
 
-Codes = NDArray[np.int32]
+TokenCodes = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Failure:
     why: str
 
 
-class Run(NamedTuple):
+class CheckedRun(NamedTuple):
     """A run that agrees: its trace, and the decoder's answers from BOS on, (T + 1,) numbers of the vocabulary."""
 
     trace: Trace
-    answers: Codes
+    answers: TokenCodes
 
 
 class Runs:
@@ -72,7 +72,7 @@ class Runs:
         """The decoder's vocabulary."""
         return self.decoder.vocabulary
 
-    def on(self, word: str) -> Run | Failure:
+    def on(self, word: str) -> CheckedRun | Failure:
         """Run on a word and compare every cell of every row, and the end of the run, with the simulator's."""
         trace, answers = self._fast(word) if self._how.engine == "fast" else self._plain(word)
         if trace.divergence is not None:
@@ -80,9 +80,9 @@ class Runs:
         truth = result(self.machine, word, max_steps=self._how.max_steps)
         if not trace.agrees or trace.result != truth or len(answers) != trace.tokens:
             return Failure(self.machine, word, f"{trace.tokens} tokens, {trace.result}; the simulator: {truth}")
-        return Run(trace, answers[len(word) :])
+        return CheckedRun(trace, answers[len(word) :])
 
-    def _fast(self, word: str) -> tuple[Trace, Codes]:
+    def _fast(self, word: str) -> tuple[Trace, TokenCodes]:
         from tm2tfr.runs.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)
 
         if self._long is None:
@@ -95,7 +95,7 @@ class Runs:
         answers = np.concatenate([block.y for block in self._blocks]) if self._blocks else np.zeros(0, dtype=np.int32)
         return self._long.trace(Fast()), answers
 
-    def _plain(self, word: str) -> tuple[Trace, Codes]:
+    def _plain(self, word: str) -> tuple[Trace, TokenCodes]:
         named = engine_named(self._how.engine)
         found = check(self.decoder, word, machine=self.machine, engine=named, max_steps=self._how.max_steps, keep_rows=True)
         return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)

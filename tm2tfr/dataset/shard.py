@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tm2tfr.dataset.examples import Example, Tokens, encoded, examples
+from tm2tfr.dataset.examples import Tokens, TrainingExample, encoded, examples
 from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.runs import Failure, How, Run, Runs, versions
-from tm2tfr.dataset.spec import Form, Splitting, fingerprint
+from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs, versions
+from tm2tfr.dataset.spec import Splitting, Supervision, fingerprint
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.engines.decode import prompted
 
@@ -21,7 +21,7 @@ class Making:
     """How runs become files; see `tm2tfr.dataset.spec.Spec`."""
 
     how: How
-    forms: tuple[Form, ...]
+    forms: tuple[Supervision, ...]
     keep_unfinished: bool
     splitting: Splitting
     formats: tuple[str, ...]
@@ -61,7 +61,7 @@ def swept(job: Job, how: How) -> Done:
 def made(job: Job, making: Making) -> Done:
     """Check the runs of a job and make its files."""
     done, tokens = Done(job.number, Tally(), versions=versions()), Tokens()
-    found: dict[str, list[Example]] = {name: [] for name, _ in making.splitting.splits}
+    found: dict[str, list[TrainingExample]] = {name: [] for name, _ in making.splitting.splits}
     at: Runs | None = None
     for runs, word, run in _carried_out(job, making.how, done.tally):
         if isinstance(run, Failure):
@@ -83,7 +83,7 @@ def made(job: Job, making: Making) -> Done:
     return done
 
 
-def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, Run | Failure]]:
+def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, CheckedRun | Failure]]:
     """Yield each run of a job, counting those that agree."""
     for piece in job.pieces:
         for machine in piece.machines:
@@ -91,6 +91,6 @@ def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, 
             tally.machines += 1
             for word in piece.words:
                 run = runs.on(word)
-                if isinstance(run, Run):
+                if isinstance(run, CheckedRun):
                     tally.count(run.trace)
                 yield runs, word, run

@@ -12,8 +12,8 @@ from tm2tfr.dataset.family import Members
 from tm2tfr.dataset.words import Inputs
 from tm2tfr.machine.spec import Machine
 
-Form = Literal["answer", "steps shown", "steps scored"]
-FORMS: tuple[Form, ...] = ("answer", "steps shown", "steps scored")
+Supervision = Literal["answer", "steps shown", "steps scored"]
+FORMS: tuple[Supervision, ...] = ("answer", "steps shown", "steps scored")
 """Weak, medium and strong supervision: the contents of a training example, and the part on which the loss is computed.
 
 ``answer``: the answer directly follows the prompt. ``steps shown``: the intermediate steps come before it, and only the
@@ -48,7 +48,7 @@ class Spec:
     inputs: Inputs
     seed: int = 0
     max_steps: int = 1_000
-    forms: tuple[Form, ...] = FORMS
+    forms: tuple[Supervision, ...] = FORMS
     keep_unfinished: bool = False
     splits: tuple[tuple[str, float], ...] = (("train", 0.8), ("validation", 0.1), ("test", 0.1))
     split_by: str = "run"

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from tm2tfr.dataset.jobs import groups, jobs
-from tm2tfr.dataset.make import Progress, refuse_other_versions
+from tm2tfr.dataset.make import ShardProgress, refuse_other_versions
 from tm2tfr.dataset.pool import pool
 from tm2tfr.dataset.runs import Failure, How, versions
 from tm2tfr.dataset.shard import swept
@@ -44,7 +44,7 @@ def sweep(
     engine: str = "auto",
     max_steps: int | None = None,
     left_boundary: str | None = None,
-    progress: Progress | None = None,
+    progress: ShardProgress | None = None,
 ) -> Sweep:
     """Check every run of a spec; see `tm2tfr.sweep`.
 

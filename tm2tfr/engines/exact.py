@@ -9,11 +9,11 @@ from typing import Literal
 
 from tm2tfr.engines.decode import Watch
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.matrix import Matrix, Number, rational
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Head
 
-Row = list[tuple[int, Number]]
+SparseRow = list[tuple[int, Rational]]
 """The non-zero entries of one row of a matrix: (column, value)."""
 
 
@@ -29,24 +29,24 @@ class Exact:
         return ExactSession(decoder)
 
 
-def _rows(matrix: Matrix) -> list[Row]:
+def _rows(matrix: Matrix) -> list[SparseRow]:
     return [[(c, rational(v)) for c, v in row.items()] for row in matrix.by_row()]
 
 
-def _columns(matrix: Matrix) -> list[Row]:
+def _columns(matrix: Matrix) -> list[SparseRow]:
     return _rows(matrix.transposed)
 
 
-def _some_rows(matrix: Matrix) -> dict[int, Row]:
+def _some_rows(matrix: Matrix) -> dict[int, SparseRow]:
     """Return the rows that have entries: many more may be empty."""
-    rows: dict[int, Row] = {}
+    rows: dict[int, SparseRow] = {}
     for row, column, value in matrix.entries():
         rows.setdefault(row, []).append((column, rational(value)))
     return rows
 
 
-def _times(row: Row, x: Sequence[Number]) -> Number:
-    total: Number = 0
+def _times(row: SparseRow, x: Sequence[Rational]) -> Rational:
+    total: Rational = 0
     for c, v in row:
         if x[c]:
             total += v * x[c]
@@ -67,10 +67,10 @@ class _Head:
         # A component that is 0 in every query or every key adds 0 to every score; values that are not read add nothing.
         self._query, self._key = ([table[c] for c in query if c in key] for table in (query, key))
         self._value, self._output = ([table[c] for c in value if c in output] for table in (value, output))
-        self._keys: list[list[Number]] = []
-        self._values: list[list[Number]] = []
+        self._keys: list[list[Rational]] = []
+        self._values: list[list[Rational]] = []
 
-    def __call__(self, x: Sequence[Number]) -> tuple[Row, list[Number], list[int]]:
+    def __call__(self, x: Sequence[Rational]) -> tuple[SparseRow, list[Rational], list[int]]:
         """Return the head's output, the scores, and the positions attended to."""
         self._keys.append([_times(row, x) for row in self._key])
         self._values.append([_times(row, x) for row in self._value])
@@ -78,7 +78,7 @@ class _Head:
         scores = [sum(q * key[c] for c, q in query) for key in self._keys]
         best = max(scores)
         attended = [j for j, score in enumerate(scores) if score == best]
-        added: dict[int, Number] = {}
+        added: dict[int, Rational] = {}
         for component, column in enumerate(self._output):
             mean = Fraction(sum(self._values[j][component] for j in attended), len(attended))
             for row, weight in column if mean else ():
@@ -103,12 +103,12 @@ class ExactSession:
         self._unembedding = _rows(decoder.unembedding)
         self._bias = [_times(row, (1,)) for row in _rows(decoder.unembedding_bias)]
         self._width, self._position = decoder.layout.width, 0
-        self.residual: list[Number] = []
-        self.logits: list[Number] = []
+        self.residual: list[Rational] = []
+        self.logits: list[Rational] = []
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         """Run the next position on `token` and return the first token with the largest logit."""
-        x: list[Number] = [0] * self._width
+        x: list[Rational] = [0] * self._width
         _add(x, self._tokens[token])
         for feature, column in zip(self._features, self._place, strict=True):
             number = Fraction(*feature(self._position))
@@ -137,7 +137,7 @@ class ExactSession:
         return self.logits.index(max(self.logits))
 
 
-def _add(x: list[Number], entries: Row) -> None:
+def _add(x: list[Rational], entries: SparseRow) -> None:
     for row, value in entries:
         total = x[row] + value
         x[row] = total.numerator if total.denominator == 1 else total

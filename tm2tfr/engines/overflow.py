@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
 
 MOST_POSITIONS = 2**31
@@ -28,8 +28,6 @@ _LARGEST: Mapping[str, float] = {
     "i": float(MOST_POSITIONS),
     "i^2": float(MOST_POSITIONS) ** 2,
 }
-
-Floats = NDArray[np.float64]
 
 
 # ── refusing ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -34,7 +34,7 @@ from tm2tfr.engines.dependence import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO
 from tm2tfr.engines.overflow import reach
 from tm2tfr.transformer.weights import Decoder, Head
 
-Kind = Literal["mean", "position", "latest", "scan"]
+HeadKind = Literal["mean", "position", "latest", "scan"]
 Terms = tuple[tuple[str, float, float], ...]
 """A combination of position features: (feature, weight of the embedding, weight of the key) in order of summation."""
 
@@ -55,7 +55,7 @@ class Recognition:
         sign: latest: +1 if the latest position of a key wins, -1 if the earliest.
     """
 
-    kind: Kind
+    kind: HeadKind
     why: str
     components: tuple[int, ...] = ()
     pure: Mapping[int, Terms] = field(default_factory=dict)

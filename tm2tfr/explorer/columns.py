@@ -13,7 +13,7 @@ INTEGERS = ("u1", "i1", "u2", "i2", "i4")
 """Little-endian integer dtypes, the smallest first; values that fit none of them are ``f8``."""
 
 
-class Columns:
+class PackedColumns:
     """Consecutive arrays; each is identified by the plain data that `add` returns for it.
 
     Floats are stored by significance: all first bytes, then all second bytes. The bytes of neighbours are alike, so a

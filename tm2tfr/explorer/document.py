@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from tm2tfr.contract import shown
-from tm2tfr.explorer.columns import Columns
+from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.words import moves, score
 from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
@@ -27,7 +27,7 @@ Show = Callable[[str], str]
 
 def document(title: str, machine: Machine | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
     """Return the data of a page, and the buffer with its columns as base64."""
-    columns = Columns()
+    columns = PackedColumns()
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": title,
@@ -37,7 +37,7 @@ def document(title: str, machine: Machine | None, recordings: Sequence[Recording
     return data, columns.packed()
 
 
-def _machine(machine: Machine, show: Show, columns: Columns) -> dict[str, Any]:
+def _machine(machine: Machine, show: Show, columns: PackedColumns) -> dict[str, Any]:
     lines = rule_lines(machine)
     states = {q: n for n, q in enumerate(machine.states)}
     rules = [[states[q], show(a), states[r], show(b), m, lines[q, a]] for (q, a), (r, b, m) in machine.transitions.items()]
@@ -52,7 +52,7 @@ def _machine(machine: Machine, show: Show, columns: Columns) -> dict[str, Any]:
     }
 
 
-def _graph(machine: Machine, columns: Columns) -> dict[str, Any]:
+def _graph(machine: Machine, columns: PackedColumns) -> dict[str, Any]:
     """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
     if len(machine.states) > MOST_STATES:
         return {"none": f"a drawing of {len(machine.states):,} states would be unreadable"}
@@ -62,7 +62,7 @@ def _graph(machine: Machine, columns: Columns) -> dict[str, Any]:
     return {"svg": columns.add_text(svg[svg.index("<svg") :])}  # without the address of a document type
 
 
-def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
+def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, Any]:
     trace, decoder = recording.trace, recording.decoder
     texts: dict[str, int] = {}
 
@@ -104,7 +104,9 @@ def _run(recording: Recording, columns: Columns, show: Show) -> dict[str, Any]:
     }
 
 
-def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: Columns) -> dict[str, Any]:
+def _layer(
+    recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: PackedColumns
+) -> dict[str, Any]:
     decoder = recording.decoder
     return {
         "name": layer.name,
@@ -117,7 +119,7 @@ def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Atte
     }
 
 
-def _head(recording: Recording, head: Head, seen: Attended, columns: Columns) -> dict[str, Any]:
+def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> dict[str, Any]:
     layout = recording.decoder.layout
     about = {"name": head.name, "source": head.source, "score": score(layout, head), "moves": list(moves(layout, head))}
     if seen.uniform:
@@ -125,7 +127,7 @@ def _head(recording: Recording, head: Head, seen: Attended, columns: Columns) ->
     return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
 
 
-def _column(column: Content, columns: Columns) -> dict[str, Any]:
+def _column(column: Content, columns: PackedColumns) -> dict[str, Any]:
     others = {i: [v if isfinite(v) else str(v).replace("inf", "Infinity") for v in row] for i, row in column.others.items()}
     return {"values": columns.add(column.values)} | ({"others": others} if others else {})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tm2tfr.choices import PICTURES, WRITABLE
 from tm2tfr.errors import ConversionError, OutputError, did_you_mean
 from tm2tfr.machine.drawing import to_dot, to_mermaid
 from tm2tfr.machine.formats import registry
@@ -18,7 +19,7 @@ _PICTURES: Mapping[str, tuple[Callable[[Machine], str], tuple[str, ...]]] = {
     "tikz": (tikz, (".tikz",)),
     "latex": (delta_table, (".tex",)),
 }
-TARGETS = (*registry.WRITABLE, *_PICTURES)
+TARGETS = (*WRITABLE, *PICTURES)
 
 
 def convert(machine: Machine, format: str) -> Written:

@@ -6,7 +6,7 @@ stopped between two blocks, saved, and resumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.machine.simulator import Result, Simulation
 from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
+from tm2tfr.runs.saved import Arrays
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace, stop_divergence
 from tm2tfr.trace.ending import wrong_ending
@@ -34,8 +35,7 @@ FIRST_BLOCK = 2**10
 CAUSE_WITHIN = 20_000
 """The cause of a divergence is looked for up to this position: the dense engine must run that far."""
 
-Arrays = Mapping[str, NDArray[Any]]
-Sink = Callable[[RowBlock], None]
+BlockSink = Callable[[RowBlock], None]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class LongRun:
         """Return one line for each head: how the engine finds the positions it attends to."""
         return self._session.report()
 
-    def advance(self, sink: Sink | None = None) -> None:
+    def advance(self, sink: BlockSink | None = None) -> None:
         """Run and compare one more block; rows that agree go to `sink`."""
         if self._done:
             return

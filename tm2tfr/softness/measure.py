@@ -18,9 +18,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, Session
+from tm2tfr.engines.dense import Vector
 from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.soft import (
@@ -35,15 +35,13 @@ from tm2tfr.transformer.soft import (
 )
 from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
 
-Vector = NDArray[Any]
-
 
 @dataclass(frozen=True, kw_only=True)
 class HeadError:
     """One head at one position.
 
     Args:
-        layer: counted from 1.
+        layer: counted from 1; `number`: of the head in it, from 0, since its name, `head`, need not be its own.
         gap: the best score's lead over the next one under average-hard attention; 0 for a tie; ∞ without a second score.
         claimed: the gap that the construction claims; None: the head is claimed to be uniform.
         holds: whether the claim holds: uniform, or tieless with that gap (up to rounding).
@@ -55,6 +53,7 @@ class HeadError:
 
     position: int
     layer: int
+    number: int
     head: str
     gap: float
     claimed: float | None
@@ -146,12 +145,13 @@ class _Layer:
 
     def heads(self, position: int, hard: Observation, soft: Observation) -> Iterator[HeadError]:
         """Yield the measurements of each head at the next position."""
-        for k, (head, claim) in enumerate(zip(self._layer.heads, self._claims, strict=True)):
+        for k, claim in enumerate(self._claims):
             scores = (np.asarray(seen.heads[self._number, k][0], dtype=np.float64) for seen in (hard, soft))
-            yield self._head(position, head, claim, *scores)
+            yield self._head(position, k, claim, *scores)
 
-    def _head(self, position: int, head: Head, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
-        named: dict[str, Any] = {"position": position, "layer": self._number + 1, "head": head.name}
+    def _head(self, position: int, number: int, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
+        head = self._layer.heads[number]
+        named: dict[str, Any] = {"position": position, "layer": self._number + 1, "number": number, "head": head.name}
         gap_claimed = claim.gap if claim is not None else None
         if gap_claimed is None or head.uniform:
             none = head.uniform and gap_claimed is None

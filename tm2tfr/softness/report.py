@@ -36,9 +36,10 @@ def _head(run: SoftRun) -> Iterable[str]:
     yield f"{visible(run.machine)} on {run.input!r}: dense, {run.dtype}, {measured.positions:,} positions"
     holds = "holds" if measured.uniform_tieless else "does NOT hold"
     yield f"uniform-tieless, checked with average-hard attention at every position: {holds}"
-    names = list(dict.fromkeys(head.head for head in measured.heads))
-    heads = [(name, _property([head for head in measured.heads if head.head == name])) for name in names]
-    yield from (f"  {line}" for line in aligned(heads))
+    heads: dict[tuple[int, int], list[HeadError]] = {}
+    for head in measured.heads:
+        heads.setdefault((head.layer, head.number), []).append(head)
+    yield from (f"  {line}" for line in aligned([(own[0].head, _property(own)) for own in heads.values()]))
     wrong = measured.first_wrong
     tokens = "every token is right" if wrong is None else f"the first wrong token is at position {wrong}"
     yield f"softmax at temperature {_temperature(measured.temperature)}: {tokens}"

@@ -21,7 +21,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True)
-class Node:
+class JsonValue:
     """`value` at the place `at` (``layers[2].name``) of the metadata of `file`.
 
     Every method raises `WeightFileError` if the value is not of the requested kind.
@@ -31,20 +31,20 @@ class Node:
     file: str
     at: str = ""
 
-    def __getitem__(self, key: str) -> Node:
+    def __getitem__(self, key: str) -> JsonValue:
         """Return the value of an object under `key`."""
         if key not in self._of(dict):
             raise self.error(f"has no {key!r}")
-        return Node(self.value[key], self.file, f"{self.at}.{key}" if self.at else key)
+        return JsonValue(self.value[key], self.file, f"{self.at}.{key}" if self.at else key)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of an object."""
         return tuple(self._of(dict))
 
-    def items(self) -> Iterator[Node]:
+    def items(self) -> Iterator[JsonValue]:
         """Yield the items of a list."""
-        return (Node(item, self.file, f"{self.at}[{n}]") for n, item in enumerate(self._of(list)))
+        return (JsonValue(item, self.file, f"{self.at}[{n}]") for n, item in enumerate(self._of(list)))
 
     def text(self) -> str:
         """Return a text."""

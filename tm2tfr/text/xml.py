@@ -45,7 +45,7 @@ class Document:
     comments: list[tuple[str, Node]]
 
 
-class TooDeepError(Exception):
+class _TooDeepError(Exception):
     """Elements nested deeper than in any machine."""
 
 
@@ -72,7 +72,7 @@ def parse(source: Source) -> Document:
     except SAXParseException as error:
         at = Mark(max(0, (error.getLineNumber() or 1) - 1), error.getColumnNumber() or 0)
         log.add(source.span(at), f"this is not XML ({error.getMessage()})", "fix it, or save the file again")
-    except TooDeepError as error:
+    except _TooDeepError as error:
         (at,) = error.args
         log.add(
             source.span(at),
@@ -110,7 +110,7 @@ class _Handler(ContentHandler):
         else:
             self.root = element
         if len(self._open) >= MAX_DEPTH:
-            raise TooDeepError(start)
+            raise _TooDeepError(start)
         self._open.append(element)
 
     def endElement(self, name: str) -> None:  # noqa: N802

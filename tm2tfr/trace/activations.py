@@ -15,11 +15,11 @@ from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
-Vector = Mapping[str, str | int | float | Fraction | None]
+Activation = Mapping[str, str | int | float | Fraction | None]
 """What a subspace holds -> its number, or the label of its one-hot vector, None if that is 0."""
 
 
-def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Vector]:
+def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Activation]:
     """Return A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at `position` of the run on `word`.
 
     Of a decoder that is not the chapter's, return the whole residual stream after the embedding and after each layer.
@@ -40,7 +40,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
         )
     seen = observe(decoder, tokens, engine=observable(engine))
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
-    layout, found = decoder.layout, dict[str, Vector]()
+    layout, found = decoder.layout, dict[str, Activation]()
     if not is_turing(layout):
         return _streams(decoder, stages)
     for vector, (stage, parts) in CHAPTER_VECTORS.items():
@@ -52,7 +52,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
     return found
 
 
-def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], Any]) -> dict[str, Vector]:
+def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], Any]) -> dict[str, Activation]:
     """Return the whole stream after the embedding and after each layer, by the names of its subspaces."""
     named = {"embedding": stages[-1, "embedding"]}
     for n, layer in enumerate(decoder.layers):

@@ -12,13 +12,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from tm2tfr.errors import ShapeError
 
-Number = int | Fraction
+Rational = int | Fraction
 """An exact number: an int where it is an integer."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def rational(value: float) -> Number:
+def rational(value: float) -> Rational:
     """Return the exact value of a float, as an int if it is an integer."""
     return int(value) if value.is_integer() else Fraction(value)
 

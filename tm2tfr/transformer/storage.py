@@ -5,6 +5,9 @@ Every weight matrix is a float64 tensor named by its path, ``layers.3.heads.0.qu
 order of the rows and then the columns. Everything else is one JSON object, the entry ``tm2tfr`` of the file's
 metadata (a single entry, because safetensors writes several in any order).
 
+Version 2 states what is claimed: what each subspace holds and whether that is a share, a claim or null for each head, an
+equation for each layer. Files of version 1 have none of these; `tm2tfr.compiler.turing.version_1` knows what was meant.
+
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
 little-endian. It tells a damaged file from an intact one; it is not a signature.
@@ -25,12 +28,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
+from tm2tfr.choices import Weighting
 from tm2tfr.errors import ShapeError, WeightFileError, listing
 from tm2tfr.files import write_bytes
-from tm2tfr.text.json_value import Node
+from tm2tfr.text.json_value import JsonValue
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, Weighting, matrices
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, matrices
 
 FORMAT, VERSION = "tm2tfr-weights", "2"
 READ = ("1", VERSION)
@@ -152,7 +156,7 @@ def _digest(document: Mapping[str, Any], tensors: Tensors) -> str:
 
 
 # ── from bytes to metadata and tensors ──────────────────────────────────────────────────────────────────────
-def _metadata(data: bytes, file: str) -> Node:
+def _metadata(data: bytes, file: str) -> JsonValue:
     """Return the metadata object of a file of this format and version."""
     if not data:
         raise WeightFileError(f"{file}: it is empty: {_AGAIN}")
@@ -171,7 +175,7 @@ def _metadata(data: bytes, file: str) -> Node:
             f"{file}: this safetensors file is from another program (its metadata has no {_KEY!r}): "
             "use a file made by 'tm2tfr compile'"
         )
-    document = Node(_parsed(text, file), file)
+    document = JsonValue(_parsed(text, file), file)
     document["format"].choice([FORMAT])
     version = document["version"].text()
     if version not in READ:
@@ -206,7 +210,7 @@ def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
 class _Store:
     """The tensors of a file, taken out one matrix after the other."""
 
-    def __init__(self, tensors: Tensors, sparse: Node) -> None:
+    def __init__(self, tensors: Tensors, sparse: JsonValue) -> None:
         self._tensors, self._sparse, self._shapes = dict(tensors), sparse, set(sparse.keys)
 
     def matrices(self, prefix: str, names: Sequence[str]) -> dict[str, Matrix]:
@@ -273,7 +277,7 @@ def _head_document(head: Head) -> dict[str, Any]:
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
-def _decoder(document: Node, store: _Store) -> Decoder:
+def _decoder(document: JsonValue, store: _Store) -> Decoder:
     outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
     provenance, claims = document["provenance"], document["version"].text() != READ[0]
     return Decoder(
@@ -290,13 +294,13 @@ def _decoder(document: Node, store: _Store) -> Decoder:
     )
 
 
-def _subspace(item: Node, *, claims: bool) -> Subspace:
+def _subspace(item: JsonValue, *, claims: bool) -> Subspace:
     labels = item["labels"]
     plain = Subspace(item["name"].text(), None if labels.value is None else labels.texts())
     return replace(plain, holds=item["holds"].text(), share=item["share"].truth()) if claims else plain
 
 
-def _layer(item: Node, prefix: str, store: _Store, *, claims: bool) -> Layer:
+def _layer(item: JsonValue, prefix: str, store: _Store, *, claims: bool) -> Layer:
     ffn = item["feed_forward"]
     return Layer(
         name=item["name"].text(),
@@ -310,7 +314,7 @@ def _layer(item: Node, prefix: str, store: _Store, *, claims: bool) -> Layer:
     )
 
 
-def _head(item: Node, prefix: str, store: _Store, *, claims: bool) -> Head:
+def _head(item: JsonValue, prefix: str, store: _Store, *, claims: bool) -> Head:
     parts = store.matrices(prefix, ("query", "key", "value", "output"))
     return Head(
         name=item["name"].text(),
@@ -325,13 +329,13 @@ def _head(item: Node, prefix: str, store: _Store, *, claims: bool) -> Head:
     )
 
 
-def _claim(item: Node) -> Claim | None:
+def _claim(item: JsonValue) -> Claim | None:
     if item.value is None:
         return None
     gap = None if item["gap"].value is None else item["gap"].real()
     return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth())
 
 
-def _feed_forward(item: Node, prefix: str, store: _Store) -> FeedForward:
+def _feed_forward(item: JsonValue, prefix: str, store: _Store) -> FeedForward:
     parts = ("input", "input_bias", "output", "output_bias")
     return FeedForward(units=item["units"].texts(), **store.matrices(prefix, parts))

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.choices import Weighting
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
@@ -25,9 +26,6 @@ from tm2tfr.transformer.residual import Residual
 
 Mask = Literal["future"]
 """``future``: position i attends to the positions j ≤ i."""
-Weighting = Literal["average-hard", "softmax"]
-"""``average-hard``: the weight is shared evenly by all positions of maximal score, Eq. 8.1. ``softmax``: position j has
-the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see `tm2tfr.transformer.soft`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +125,7 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoder:
-    """A whole decoder. `provenance` says where the weights come from; no engine reads it.
+    """A whole decoder.
 
     Args:
         layout: the named subspaces of the residual stream.
@@ -140,6 +138,7 @@ class Decoder:
         layers: in the order they are run.
         unembedding: (vocabulary, width), with unembedding_bias: (vocabulary, 1). The next token is the first
             one of maximal logit.
+        provenance: where the weights come from, see `tm2tfr.transformer.provenance`; no engine reads it.
 
     Raises:
         ShapeError: if any two parts do not fit.

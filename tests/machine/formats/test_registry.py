@@ -10,7 +10,10 @@ from tests.machine.formats.reading import fails, read
 from tests.machine.formats.test_doty import COPIED
 from tests.machine.formats.test_jflap import ENDS, document, step
 from tests.machine.formats.test_morphett import PALINDROMES
+from tm2tfr import choices
+from tm2tfr.certificate import ENGINES
 from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.machine import conversion
 from tm2tfr.machine.formats import registry, turingmachine_io
 from tm2tfr.machine.library import load, shipped, shipped_text
 from tm2tfr.machine.simulator import result
@@ -120,3 +123,10 @@ def test_what_turingmachine_io_cannot_say() -> None:
         ConversionError, match=r"digit-sum-parity: turingmachine\.io cannot express this machine: δ\(even, '1'\) stays"
     ):
         turingmachine_io.write(load("digit-sum-parity"))
+
+
+def test_the_words_for_formats_are_those_of_the_formats() -> None:
+    assert tuple(f.name for f in registry.FORMATS.values() if f.reads or f.name == "turingmachine.io") == choices.READABLE
+    assert tuple(f.name for f in registry.FORMATS.values() if f.writes) == choices.WRITABLE
+    assert tuple(conversion._PICTURES) == choices.PICTURES
+    assert tuple(ENGINES) == choices.CERTIFIED

@@ -10,12 +10,12 @@ import pytest
 from tests.targets.common.scripted import CHAPTER, TOKENS, VOCABULARY, Scripted
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.spec import Example
-from tm2tfr.targets.common.comparison import Run, compared, first_difference, told, tried, words
+from tm2tfr.targets.common.comparison import ComparedRun, compared, first_difference, told, tried, words
 
 ACC, REJ = VOCABULARY.index("ACC"), VOCABULARY.index("REJ")
 
 
-def run(word: str = "11", positions: int = 64, **script: Any) -> Run:
+def run(word: str = "11", positions: int = 64, **script: Any) -> ComparedRun:
     return compared(Scripted(**script), VOCABULARY, CHAPTER, word, positions)
 
 

@@ -21,7 +21,7 @@ from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.comparison import compared, words
 from tm2tfr.targets.gpt2.reference import Reference
-from tm2tfr.targets.gpt2.running import Running
+from tm2tfr.targets.gpt2.running import Gpt2Running
 
 pytestmark = [
     pytest.mark.skipif(
@@ -54,7 +54,7 @@ def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_pa
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
-    run = compared(Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "1" * 699, 1600)
+    run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "1" * 699, 1600)
     assert (run.difference, len(run.tokens), run.generated) == (None, 1600, 1600)
 
 
@@ -66,7 +66,7 @@ def test_every_backend_of_sdpa_that_a_cpu_has(backend: str, tmp_path: Path) -> N
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1024, max_head=500, dtype="float32", verify=False)
     assert json.loads((tmp_path / "x" / "config.json").read_text(encoding="utf-8"))["scale_attn_weights"] is False
-    model = Running(tmp_path / "x")
+    model = Gpt2Running(tmp_path / "x")
     model.longest_generated = 0
     with sdpa_kernel([getattr(SDPBackend, backend)]):
         assert compared(model, found.gpt2.vocabulary, machine, "1" * 499, 1024).difference is None
@@ -89,11 +89,11 @@ def test_batches_with_left_padding_and_pipelines(folder: Path, attention: str) -
 
 
 def test_the_tokenizer_finds_tokens_anywhere_the_longest_first(folder: Path, tmp_path: Path) -> None:
-    tokenizer = Running(folder).tokenizer
+    tokenizer = Gpt2Running(folder).tokenizer
     assert tokenizer.tokenize("11 BOS(q0,1,0) REJ") == ["1", "1", "BOS", "(q0,1,0)", "REJ"]
     assert tokenizer("1?")["input_ids"] == [0, tokenizer.unk_token_id, 1]
     export_gpt2("balanced-brackets", tmp_path / "x", positions=32, verify=False)
-    tokenizer = Running(tmp_path / "x").tokenizer
+    tokenizer = Gpt2Running(tmp_path / "x").tokenizer
     assert tokenizer.tokenize("([])") == ["(", "[", "]", ")"]
     triple = next(token for token in tokenizer.get_vocab() if token.endswith(",(,+1)"))
     assert tokenizer.tokenize(f"({triple})") == ["(", triple, ")"]
@@ -103,14 +103,14 @@ def test_states_and_symbols_of_every_kind(tmp_path: Path) -> None:
     rules = {("a b", "B"): ("é(", ")", 1), ("é(", "O"): ("a b", " ", 1), ("a b", "S"): ("end", '"', 0)}
     machine = Machine(transitions=rules, start="a b", blank="_", input_alphabet=("B", "O", "S", ","), name="odd")
     found = export_gpt2(machine, tmp_path / "x", positions=40)
-    run = compared(Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "BOS,", 40)
+    run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "BOS,", 40)
     assert run.difference is None
     assert run.answers[4:] == ("(a b,B,0)", "(é(,),+1)", "(a b, ,+1)", '(end,",0)', "HALT")
 
 
 def test_a_run_that_is_longer_than_the_positions_ends_there(tmp_path: Path) -> None:
     export_gpt2("never-halts", tmp_path / "x", positions=20, verify=False)
-    model = Running(tmp_path / "x")
+    model = Gpt2Running(tmp_path / "x")
     made = model.model.generate(model._torch.tensor([model.prompt("")]))
     assert made.shape == (1, 21)
     assert len(model.answers([0] * 20)) == 20
@@ -120,7 +120,7 @@ def test_a_run_that_is_longer_than_the_positions_ends_there(tmp_path: Path) -> N
 
 def test_named_directions_are_where_a_probe_looks_for_them(folder: Path) -> None:
     names = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))
-    model = Running(folder)
+    model = Gpt2Running(folder)
     numbers = {token: n for n, token in enumerate(names["vocabulary"])}
     tokens = ["1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)", "(q2,x,+1)", "(q4,_,-1)", "(q4,x,-1)", "(q1,_,+1)"]
     streams = model.streams([numbers[token] for token in tokens])
@@ -194,7 +194,7 @@ def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
 
 
 def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path: Path) -> None:
-    model = Running(folder)
+    model = Gpt2Running(folder)
     model.model.save_pretrained(tmp_path)
     model.tokenizer.save_pretrained(tmp_path)
     assert verify_checkpoint(tmp_path, machine="chapter", word="11").same
@@ -227,7 +227,7 @@ def test_another_setting(file: str, change: dict[str, Any], said: str, folder: P
     assert (verdict.same, verdict.weights[0]) == (False, f"{file}: {said}")
 
 
-def loaded(folder: Path, model: Running) -> tuple[str, ...]:
+def loaded(folder: Path, model: Gpt2Running) -> tuple[str, ...]:
     """Return what a reference says of a model, as it was loaded from `folder`."""
     files = ("config.json", "generation_config.json", "tokenizer_config.json", "tokenizer.json")
     reference = Reference({name: (folder / name).read_text(encoding="utf-8") for name in files})
@@ -258,7 +258,7 @@ def loaded(folder: Path, model: Running) -> tuple[str, ...]:
 )
 def test_what_was_loaded_is_compared(change: Any, said: str, folder: Path) -> None:
     """Also where the files are right: whatever else may have decided what was loaded."""
-    model = Running(folder)
+    model = Gpt2Running(folder)
     assert loaded(folder, model) == ()
     change(model)
     (line,) = loaded(folder, model)
@@ -266,8 +266,8 @@ def test_what_was_loaded_is_compared(change: Any, said: str, folder: Path) -> No
 
 
 def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Running.tensors
-    monkeypatch.setattr(Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
+    right = Gpt2Running.tensors
+    monkeypatch.setattr(Gpt2Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
     verdict = verify_checkpoint(folder, word="11")
     said = "lm_head.weight: was not loaded as it is stored in model.safetensors"
     assert (verdict.same, verdict.weights) == (False, (said,))
@@ -280,7 +280,7 @@ def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> No
 
 
 def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
-    model = Running(folder)
+    model = Gpt2Running(folder)
     model.model.generation_config.eos_token_id = None
     vocabulary = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["vocabulary"]
     difference = compared(model, vocabulary, load("chapter"), "11", 64).difference
@@ -312,7 +312,7 @@ def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 def test_what_transformers_cannot_load(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="transformers cannot load it .*: export it again"):
-        Running(tmp_path)
+        Gpt2Running(tmp_path)
 
 
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

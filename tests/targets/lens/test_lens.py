@@ -26,7 +26,7 @@ from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import translated
 from tm2tfr.targets.lens import running, target
 from tm2tfr.targets.lens.native import Native
-from tm2tfr.targets.lens.running import Running
+from tm2tfr.targets.lens.running import LensRunning
 
 MISSING = "TransformerLens is not installed: pip install 'tm2tfr[lens]'"
 there = pytest.mark.skipif(find_spec("transformer_lens") is None, reason=MISSING)
@@ -134,7 +134,7 @@ def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_pa
     machine = load(name)
     done = export_to("lens", name, tmp_path / "x", positions=1024, dtype=dtype, verify=False)
     assert isinstance(done, target.LensExported)
-    model = Running(tmp_path / "x")
+    model = LensRunning(tmp_path / "x")
     model.longest_generated = len(word) + 12  # from the end of the prompt: each token is a pass over all
     run = compared(model, done.native.gpt2.vocabulary, machine, word, 1024)
     assert (run.difference, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
@@ -145,7 +145,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     done = export_to("lens", machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
     assert isinstance(done, target.LensExported)
-    model = Running(tmp_path / "x")
+    model = LensRunning(tmp_path / "x")
     model.longest_generated = 0
     assert compared(model, done.native.gpt2.vocabulary, machine, "1" * 699, 1600).difference is None
 
@@ -162,7 +162,7 @@ def test_exports_are_verified(name: str, tmp_path: Path) -> None:
 
 @there
 def test_hooks_show_the_attention_of_the_latest_write(folder: Path) -> None:
-    model = Running(folder)
+    model = LensRunning(folder)
     made = model.generated(model.prompt("11"), most=10)
     _, cache = model.model.run_with_cache(model._torch.tensor([made]))
     pattern = cache["pattern", 3][0, 0].numpy()
@@ -175,15 +175,15 @@ def test_it_runs_in_the_dtype_of_the_weights(folder: Path, tmp_path: Path) -> No
     at = [d["name"] for d in json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["directions"]].index(
         "1/(i+1)"
     )
-    assert Running(folder).streams([0, 0, 0])[0, 2, at] == 1 / 3
+    assert LensRunning(folder).streams([0, 0, 0])[0, 2, at] == 1 / 3
     export_to("lens", "chapter", tmp_path / "x", positions=64, dtype="float32", verify=False)
-    assert Running(tmp_path / "x").streams([0, 0, 0])[0, 2, at] == float(np.float32(1 / 3))
+    assert LensRunning(tmp_path / "x").streams([0, 0, 0])[0, 2, at] == float(np.float32(1 / 3))
 
 
 @there
 def test_a_run_or_a_prompt_that_is_longer_than_the_positions_is_an_error(tmp_path: Path) -> None:
     export_to("lens", "never-halts", tmp_path / "x", positions=20, verify=False)
-    model = Running(tmp_path / "x")
+    model = LensRunning(tmp_path / "x")
     assert (len(model.answers([0] * 20)), len(model.generated(model.prompt(""), most=21))) == (20, 21)
     for run in (lambda: model.answers([0] * 21), lambda: model.generated(model.prompt(""), most=22)):
         with pytest.raises(ValueError, match="input length 21 exceeds n_ctx=20"):
@@ -192,7 +192,7 @@ def test_a_run_or_a_prompt_that_is_longer_than_the_positions_is_an_error(tmp_pat
 
 @there
 def test_batches_of_words(folder: Path) -> None:
-    model = Running(folder).model
+    model = LensRunning(folder).model
     texts = model.generate(["11", "", "1"], max_new_tokens=20, do_sample=False, verbose=False)
     whole = "1 1 (q0,1,0) (q1,_,+1) (q2,x,+1) (q4,_,-1) (q4,x,-1) (q1,_,+1) ACC"
     assert texts == [whole, "(q0,_,0) REJ", "1 (q0,1,0) (q1,_,+1) ACC"]
@@ -281,7 +281,7 @@ def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
     (copy / "lens.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
-        Running(copy)
+        LensRunning(copy)
     with pytest.raises(ExportError, match="does not say that it is an export of a machine: use .* --to lens'"):
         verify_checkpoint(copy)
 

@@ -6,14 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.engines.recognise import Terms
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Entries = list[tuple[int, float]]
 """(number, weight) in order of summation."""
 

@@ -15,7 +15,6 @@ from tm2tfr.engines.fast.arrays import (
     OF_TOKEN,
     STORED,
     Entries,
-    Floats,
     Heads,
     ints,
     rows,
@@ -23,6 +22,7 @@ from tm2tfr.engines.fast.arrays import (
     token_values,
 )
 from tm2tfr.engines.recognise import Recognition, Terms, combination
+from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder, Head
 
 KEY, SQUARE, PURE, OTHER = range(4)

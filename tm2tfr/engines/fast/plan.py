@@ -21,7 +21,6 @@ from tm2tfr.engines.fast.arrays import (
     FEATURES,
     Body,
     Entries,
-    Floats,
     Plan,
     Probes,
     Rows,
@@ -33,7 +32,7 @@ from tm2tfr.engines.fast.arrays import (
 )
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.recognise import Recognition
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
 LONG = 8

@@ -36,7 +36,7 @@ REASONS = {
     k.NOT_CONCAVE: "a score is not concave, or its maximum lies beyond all keys",
 }
 
-Arrays = dict[str, NDArray[Any]]
+Snapshot = dict[str, NDArray[Any]]
 Short = tuple[Callable[..., Any], NDArray[np.float64]]
 
 
@@ -310,7 +310,7 @@ class FastSession:
         if positions <= had:
             return
         size = max(positions, had + had // 2, 1024)
-        changed: Arrays = {"tokens": _longer(state.tokens, size)}
+        changed: Snapshot = {"tokens": _longer(state.tokens, size)}
         changed["hist"] = _longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
             changed["winners"], changed["scores"] = np.zeros(size, dtype=np.int64), np.zeros(size)
@@ -353,11 +353,11 @@ class FastSession:
         self._control[k.COUNT], self._control[k.NEXT], self._control[k.RESUME] = count, following, 0
 
     # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
-    def save(self) -> Arrays:
+    def save(self) -> Snapshot:
         """Return all that is needed to resume later: copies, which a later `extend` does not change."""
         state, n = self._state, self.position
         scanned = [f.kind == "scan" for layer in self._found for f in layer]
-        arrays: Arrays = {
+        arrays: Snapshot = {
             "control": self._control,
             "given": self._given,
             "sums": state.sums,

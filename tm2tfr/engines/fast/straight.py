@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Floats, Plan, Rows, Terms3
+from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows, Terms3
 from tm2tfr.engines.fast.tail import find
+from tm2tfr.transformer.matrix import Floats
 
 MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""

@@ -52,7 +52,7 @@ def stops(state: str) -> bool:
     return state[:4].lower() == HALT
 
 
-class Line(NamedTuple):
+class _RuleLine(NamedTuple):
     """A rule as it is written, wildcards and all, and its tokens."""
 
     state: str
@@ -76,7 +76,7 @@ def read(source: Source) -> Loaded:
 @dataclass
 class _Program:
     draft: Draft
-    lines: dict[tuple[str, str], Line] = field(default_factory=dict)
+    lines: dict[tuple[str, str], _RuleLine] = field(default_factory=dict)
     headers: dict[str, tuple[str, Node]] = field(default_factory=dict)
 
     def read(self) -> Loaded:
@@ -119,9 +119,9 @@ class _Program:
             self.draft.error(nodes[3], f"{move!r} is not a move", "use l, r, or * to stay")
             good = False
         if good:
-            self.add(Line(state, symbol, write, MOVES[move.lower()], new, nodes))
+            self.add(_RuleLine(state, symbol, write, MOVES[move.lower()], new, nodes))
 
-    def add(self, line: Line) -> None:
+    def add(self, line: _RuleLine) -> None:
         """Add a rule: of two for the same state and symbol the last one applies, as in the simulator."""
         before = self.lines.get((line.state, line.read))
         if before is not None:
@@ -156,7 +156,7 @@ class _Program:
                     draft.marks["table", q, a] = line.tokens[0]
         draft.values |= {"transitions": rules, "states": tuple(states), "tape_alphabet": gamma} | self.verdicts(states)
 
-    def rule_for(self, state: str, symbol: str) -> Line | None:
+    def rule_for(self, state: str, symbol: str) -> _RuleLine | None:
         """Return the most specific rule."""
         keys = ((state, symbol), (state, ANY), (ANY, symbol), (ANY, ANY))
         return next((self.lines[key] for key in keys if key in self.lines), None)

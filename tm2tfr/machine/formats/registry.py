@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any, NamedTuple, cast
 
+from tm2tfr.choices import READABLE, WRITABLE
 from tm2tfr.errors import ConversionError, did_you_mean
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.formats.loaded import Loaded
@@ -43,8 +44,6 @@ OTHERS = (
     Format("automata-lib", "automata_lib", (".py",), reads=False),
 )
 FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
-READABLE = tuple(f.name for f in FORMATS.values() if f.reads or f.name == "turingmachine.io")
-WRITABLE = tuple(f.name for f in FORMATS.values() if f.writes)
 
 _SNIFFED = 1 << 16
 

@@ -72,7 +72,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Run:
+class ComparedRun:
     """A run of an export, compared with the right one.
 
     Args:
@@ -99,7 +99,7 @@ class Run:
         return f"teacher-forced, and generated to position {self.generated:,}" if self.generated else "teacher-forced"
 
 
-def compared(model: Model, vocabulary: Sequence[str], truth: Truth, word: str, positions: int) -> Run:
+def compared(model: Model, vocabulary: Sequence[str], truth: Truth, word: str, positions: int) -> ComparedRun:
     """Run an export on `word`, given the right tokens and on its own, for at most `positions` positions.
 
     Raises:
@@ -129,7 +129,7 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Truth, word: str, p
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
     whose = SIMULATOR if isinstance(truth, Machine) else DENSE
-    return Run(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
+    return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
 
 
 def _right(truth: Truth, word: str, most: int) -> list[tuple[str, str]]:
@@ -172,7 +172,7 @@ def prompts(decoder: Decoder) -> list[str]:
     return ["".join(signs[: PROMPTS[-1]]), *("".join(draw.choices(signs, k=n)) for n in PROMPTS), ""]
 
 
-def tried(model: Model, vocabulary: Sequence[str], truth: Truth, positions: int) -> tuple[Run, ...]:
+def tried(model: Model, vocabulary: Sequence[str], truth: Truth, positions: int) -> tuple[ComparedRun, ...]:
     """Compare a model with the simulator on the machine's words, or with the dense engine on prompts.
 
     Raises:
@@ -186,7 +186,7 @@ def tried(model: Model, vocabulary: Sequence[str], truth: Truth, positions: int)
     return runs
 
 
-def told(runs: Sequence[Run], versions: str) -> str:
+def told(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return one line that says how an export was verified, or that it was not."""
     if not runs:
         return "not verified: see tm2tfr verify-checkpoint"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tm2tfr.targets.common.comparison import Model, Run, Truth, told, tried
+from tm2tfr.targets.common.comparison import ComparedRun, Model, Truth, told, tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +14,7 @@ class Exported:
     """A finished export, and how it ran: `runs` and `versions` are empty if it was not verified."""
 
     folder: Path
-    runs: tuple[Run, ...]
+    runs: tuple[ComparedRun, ...]
     versions: str
 
     @property
@@ -43,8 +43,8 @@ class Rehearsal:
     vocabulary: Sequence[str]
     truth: Truth
     positions: int
-    closer: Callable[[Model, Run], object] = lambda _model, _run: None
-    runs: tuple[Run, ...] = field(default=(), init=False)
+    closer: Callable[[Model, ComparedRun], object] = lambda _model, _run: None
+    runs: tuple[ComparedRun, ...] = field(default=(), init=False)
     versions: str = field(default="", init=False)
 
     def __call__(self, folder: Path) -> None:

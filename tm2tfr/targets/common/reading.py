@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
+Array = NDArray[Any]
+"""A tensor."""
 MOST_TEXT = 2**28
 """The largest size of a JSON file of an export, in bytes."""
 MOST_TENSORS = 2**31 + 2**27

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import Observation
 from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
-from tm2tfr.targets.common.comparison import Model, Run
+from tm2tfr.targets.common.comparison import ComparedRun, Model
+from tm2tfr.targets.common.reading import Array
 from tm2tfr.targets.common.settings import shown
 from tm2tfr.transformer.weights import Decoder
 
-Array = NDArray[Any]
 _SHOWN = 3
 _COMPARED = 512
 """The cause is looked for up to the first wrong token or, without one, up to this position."""
@@ -36,7 +34,7 @@ class Verdict:
 
     machine: str
     weights: tuple[str, ...]
-    run: Run | None
+    run: ComparedRun | None
     cause: str
     tensors: int
     versions: str
@@ -77,7 +75,7 @@ class Trial:
     """
 
     unlike: tuple[str, ...]
-    run: Run
+    run: ComparedRun
     cause: str
     versions: str
 
@@ -165,7 +163,7 @@ def differing(
                 yield f"{where} is {have[at]:.17g}, should be {want[at]:.17g}: {described(name, at)}{more}"
 
 
-def cause(model: Model, decoder: Decoder, run: Run, read: Callable[[Array], Array]) -> str:
+def cause(model: Model, decoder: Decoder, run: ComparedRun, read: Callable[[Array], Array]) -> str:
     """Return the first direction, by position and then by layer, whose value is not the dense engine's.
 
     Args:

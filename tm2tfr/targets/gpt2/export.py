@@ -10,7 +10,7 @@ from tm2tfr.targets.common.comparison import WITHOUT
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.gpt2.directory import exported
 from tm2tfr.targets.gpt2.limits import fitted
-from tm2tfr.targets.gpt2.running import Running, required
+from tm2tfr.targets.gpt2.running import Gpt2Running, required
 from tm2tfr.targets.gpt2.tensors import Gpt2, translated
 from tm2tfr.transformer.weights import Decoder
 
@@ -50,6 +50,6 @@ def export(
         required(WITHOUT)
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
     gpt2 = translated(decoder, recipe)
-    look = Rehearsal(Running, gpt2.vocabulary, machine, recipe.positions)
+    look = Rehearsal(Gpt2Running, gpt2.vocabulary, machine, recipe.positions)
     place = exported(gpt2, machine, folder, look=look if verify else None)
     return Gpt2Exported(folder=place, runs=look.runs, versions=look.versions, gpt2=gpt2)

@@ -33,7 +33,7 @@ def required(otherwise: str = "") -> tuple[Any, Any]:
     return torch, transformers
 
 
-class Running:
+class Gpt2Running:
     """A model and a tokenizer loaded from a directory.
 
     Raises:

@@ -31,7 +31,7 @@ from tm2tfr.transformer.weights import Decoder, Head
 
 Form = dict[str, float]
 """A linear form by the names of directions."""
-Carried = tuple[Form, Form]
+Carry = tuple[Form, Form]
 """What a head carries: a form that is read where it attends, and the form of directions that it is added to."""
 CENTRED, CENTRED_SQUARE = "i-c", "(i-c)^2"
 """Directions that an export adds to the stream."""
@@ -99,13 +99,13 @@ def sharpened(decoder: Decoder, head: Head, centre: int, span: int) -> Scores:
     return _lookup(parts, features, centre) or Scores(tuple(parts))
 
 
-def fetched(head: Head, decoder: Decoder) -> tuple[Carried, ...]:
+def fetched(head: Head, decoder: Decoder) -> tuple[Carry, ...]:
     """Return all that a head carries; a lookup that fetches h or h_{i-1} fetches its point along."""
     layout, features, pair = decoder.layout, _features(decoder), compared(decoder)
     own = carried(head, layout)
     if pair is None:
         return own
-    more: list[Carried] = []
+    more: list[Carry] = []
     for read, written in own:
         for name in (pair.wanted, pair.key):
             if name in written:
@@ -115,7 +115,7 @@ def fetched(head: Head, decoder: Decoder) -> tuple[Carried, ...]:
     return (*own, *more)
 
 
-def carried(head: Head, layout: Residual) -> tuple[Carried, ...]:
+def carried(head: Head, layout: Residual) -> tuple[Carry, ...]:
     """Return what a head carries, by its components."""
     outputs = forms(head.output.transposed, layout)
     return tuple(zip(forms(head.value, layout), outputs, strict=True))

@@ -18,19 +18,18 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
+from tm2tfr.targets.common.reading import Array
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
     CENTRED,
     CENTRED_SQUARE,
     POINT,
     POINT_SQUARE,
-    Carried,
+    Carry,
     Compared,
     Form,
     Scores,
@@ -42,7 +41,6 @@ from tm2tfr.targets.gpt2.sharpen import (
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
-Array = NDArray[Any]
 SINK_NAME = "(sink)"
 PAD, UNK = "[PAD]", "[UNK]"
 """The tokens that an export adds, after the others."""
@@ -161,7 +159,7 @@ class Gpt2:
         return (POINT_SQUARE,) if self.compared is not None else ()
 
     @cached_property
-    def carried(self) -> tuple[tuple[tuple[Carried, ...], ...], ...]:
+    def carried(self) -> tuple[tuple[tuple[Carry, ...], ...], ...]:
         """The values that each layer's heads carry."""
         return tuple(tuple(fetched(head, self.decoder) for head in layer.heads) for layer in self.decoder.layers)
 

@@ -23,7 +23,7 @@ from tm2tfr.targets.gpt2.directory import TENSORS, Checkpoint, load
 from tm2tfr.targets.gpt2.documents import documents
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.reference import Reference
-from tm2tfr.targets.gpt2.running import Running
+from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.tensors import Gpt2, translated
 from tm2tfr.transformer.weights import Decoder
 
@@ -57,7 +57,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     ]
 
     def tried() -> Trial:
-        running = Running(checkpoint.folder)
+        running = Gpt2Running(checkpoint.folder)
         loaded = {
             "config.json": running.model.config,
             "generation_config.json": running.model.generation_config,

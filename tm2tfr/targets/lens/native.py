@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tm2tfr.targets.common.reading import Array
 from tm2tfr.targets.gpt2.tensors import Gpt2
 
-Array = NDArray[Any]
 PARTS = ("q", "k", "v")
 """The parts of GPT-2's joined projection, in its order."""
 

@@ -39,7 +39,7 @@ def required(otherwise: str = "") -> tuple[Any, Any, Any, Any]:
     return torch, transformers, safetensors, bridge.TransformerBridge
 
 
-class Running:
+class LensRunning:
     """A model loaded from a directory, as the model card says.
 
     Raises:

@@ -12,7 +12,7 @@ from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.machine.spec import Machine
-from tm2tfr.targets.common.comparison import WITHOUT, Model, Run
+from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model
 from tm2tfr.targets.common.directory import README, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.reading import METADATA
@@ -26,7 +26,7 @@ from tm2tfr.targets.gpt2.tensors import translated
 from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
 from tm2tfr.targets.lens.documents import CONFIGURATION, FORMAT, documents
 from tm2tfr.targets.lens.native import Native
-from tm2tfr.targets.lens.running import Running, required
+from tm2tfr.targets.lens.running import LensRunning, required
 from tm2tfr.transformer.weights import Decoder
 
 MASKS = 2**31
@@ -72,12 +72,12 @@ def export(
     _refuse_masks(decoder, machine, recipe.positions)
     native = Native(translated(decoder, recipe))
 
-    def closer(model: Model, run: Run) -> None:
+    def closer(model: Model, run: ComparedRun) -> None:
         wrong = cause(model, decoder, run, native.read)
         if wrong:
             raise ExportError(f"on {run.word!r} in {model.versions} {wrong}: nothing was written")
 
-    look = Rehearsal(Running, native.gpt2.vocabulary, machine, recipe.positions, closer)
+    look = Rehearsal(LensRunning, native.gpt2.vocabulary, machine, recipe.positions, closer)
     texts = documents(native, machine, recipe.statement)
     tensors = safetensors.save(native.tensors(), METADATA)
     place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
@@ -117,7 +117,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     def tried() -> Trial:
         tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
         unlike = reference.unlike({"tokenizer_config.json": tokenizer})
-        running = Running(checkpoint.folder)
+        running = LensRunning(checkpoint.folder)
         return trial(running, checkpoint, unlike, gpt2, machine, word, native.read)
 
     return judged(machine.name, beside, checkpoint.tensors, native.tensors(), in_words, tried)

@@ -28,7 +28,7 @@ def required(otherwise: str = "") -> Any:
     return extras.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
 
 
-class Running:
+class OnnxRunning:
     """A graph loaded from a directory, with the vocabulary that is in its metadata.
 
     Raises:

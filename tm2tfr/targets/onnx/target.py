@@ -19,7 +19,7 @@ from tm2tfr.targets.common.settings import same
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
 from tm2tfr.targets.onnx import graph
-from tm2tfr.targets.onnx.running import FILE, Running, required
+from tm2tfr.targets.onnx.running import FILE, OnnxRunning, required
 from tm2tfr.transformer.weights import Decoder
 
 __all__ = ["export", "verified"]
@@ -168,5 +168,5 @@ says, and to multiply matrices with all digits of the dtype; ONNX Runtime does s
     return card(decoder, machine, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
 
 
-PROGRAM = plain.Program("ONNX", FORMAT, required, files, Running, FILES, read, strange)
+PROGRAM = plain.Program("ONNX", FORMAT, required, files, OnnxRunning, FILES, read, strange)
 export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)

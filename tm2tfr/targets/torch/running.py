@@ -24,7 +24,7 @@ def required(otherwise: str = "") -> Any:
     return extras.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
 
 
-class Running:
+class TorchRunning:
     """A model loaded from a directory, by this package's own `model.py`: code that came with weights is never run.
 
     Raises:

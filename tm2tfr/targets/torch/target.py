@@ -22,7 +22,7 @@ from tm2tfr.targets.common.verdict import unloaded
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
 from tm2tfr.targets.matrices.tensors import tensors
-from tm2tfr.targets.torch.running import Running, required
+from tm2tfr.targets.torch.running import TorchRunning, required
 from tm2tfr.transformer.weights import Decoder
 
 __all__ = ["export", "verified"]
@@ -71,7 +71,7 @@ def strange(folder: Path, _decoder: Decoder, _recipe: Recipe, _named: Mapping[st
         yield f"{CODE}: line {line} is not as this version writes it (the weights are run by its own {CODE})"
 
 
-def unlike(model: Running, found: Mapping[str, NDArray[Any]]) -> Iterable[str]:
+def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[str]:
     """Return what `model` has loaded that is not what was found in the file."""
     return unloaded(model.tensors(), found, TENSORS)
 
@@ -108,5 +108,5 @@ certified: its theorem is about exact arithmetic."""
     return card(decoder, machine, recipe, title="in plain PyTorch", use=use, assumed=assumed, table=table)
 
 
-PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, Running, FILES, read, strange, unlike)
+PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, TorchRunning, FILES, read, strange, unlike)
 export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)
