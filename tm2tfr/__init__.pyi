@@ -5,7 +5,7 @@ from .api.pages import explore
 from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
 from .api.softness import measure_softness, soften
 from .api.subject import Subject
-from .api.targets import export_gpt2, export_to, verify_checkpoint
+from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
 from .machine.library import shipped
@@ -50,4 +50,5 @@ __all__ = [
     "table",
     "to_graph",
     "verify_checkpoint",
+    "verify_export",
 ]

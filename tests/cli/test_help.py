@@ -28,7 +28,7 @@ def test_the_help_lists_the_commands_by_what_they_are_for(capsys: pytest.Capture
 def test_a_summary_is_whole_on_a_terminal_of_80_columns(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     _, lines = tm2tfr_here(capsys, "--help")
     (line,) = [line for line in lines if line.startswith(f"  {command.name} ")]
-    assert line == f"  {command.name:<17}  {command.summary}"
+    assert line == f"  {command.name:<13}  {command.summary}"
     assert len(line) < 80
     assert command.summary
     assert "…" not in line

@@ -14,7 +14,7 @@ from tm2tfr.errors import InputError, visible
 from tm2tfr.machine.formats import morphett, native, registry
 from tm2tfr.machine.spec import Example, Machine, MachineError
 
-FORGED = "yes: this checkpoint is palindromes"
+FORGED = "yes: this export is palindromes"
 HOSTILE = f"x\r\nrun: '1', 9 positions\n{FORGED}\x1b[8m\u2028\u202e"
 STATE = f"q\n{FORGED}\r\x1b[8m"
 MACHINE = Machine(
@@ -85,11 +85,11 @@ def test_what_is_shown_instead(hostile: str, capsys: pytest.CaptureFixture[str])
 def test_no_name_is_a_verdict(hostile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "x"
     export_to("onnx", hostile, folder, positions=9, verify=False)
-    code, lines = printed(capsys, "verify-checkpoint", str(folder), "--input", "1")
-    assert (code, lines[-1]) == (0, f"yes: this checkpoint is {visible(HOSTILE)}")
+    code, lines = printed(capsys, "verify-export", str(folder), "--input", "1")
+    assert (code, lines[-1]) == (0, f"yes: this export is {visible(HOSTILE)}")
     rewritten(folder, "tm2tfr.json", lambda names: names["stop"].append("x"))
-    code, lines = printed(capsys, "verify-checkpoint", str(folder), "--input", "1")
-    assert (code, lines[-1]) == (1, f"NO: this checkpoint is not {visible(HOSTILE)}")
+    code, lines = printed(capsys, "verify-export", str(folder), "--input", "1")
+    assert (code, lines[-1]) == (1, f"NO: this export is not {visible(HOSTILE)}")
     code, lines = printed(
         capsys, "export", hostile, "--to", "onnx", "-o", str(tmp_path / "y"), "--positions", "1" + "0" * 12
     )

@@ -1,4 +1,4 @@
-"""What `verify-checkpoint` says of exports that somebody has edited: never yes, and never an internal error."""
+"""What `verify-export` says of exports that somebody has edited: never yes, and never an internal error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tests.targets import attacks
 from tests.targets.attacks import Edit
 from tests.targets.matrices.programs import needs_onnx, needs_torch, rewritten
-from tm2tfr.api.targets import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.cli import main
 
 HF = find_spec("torch") is not None and find_spec("transformers") is not None
@@ -46,10 +46,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 def said(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Return the exit code of ``tm2tfr verify-checkpoint``, and what it prints."""
+    """Return the exit code of ``tm2tfr verify-export``, and what it prints."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as end:
-        main(["verify-checkpoint", str(folder), "--input", "1", *arguments])
+        main(["verify-export", str(folder), "--input", "1", *arguments])
     printed = capsys.readouterr()
     return int(end.value.code or 0), printed.out, printed.err
 
@@ -64,7 +64,7 @@ def survivors(
         shutil.copytree(folder, copy)
         edit(copy)
         code, out, err = said(copy, capsys, *arguments)
-        no = code == 1 and out.splitlines()[-1].startswith("NO: this checkpoint is not")
+        no = code == 1 and out.splitlines()[-1].startswith("NO: this export is not")
         refused = code == 2 and not out and err.strip() and "bug" not in err
         if not (no or refused) or "Traceback" in out + err or "\x1b" in out + err:
             found.append(f"{name}: {code} {out[-300:]!r} {err[-300:]!r}")
@@ -109,7 +109,7 @@ def test_a_setting_that_the_recipe_does_not_name(
     copy = shutil.copytree(folders(name), tmp_path / "x")
     added(file, setting, value)[1](copy)
     code, out, _ = said(copy, capsys)
-    assert (code, out.splitlines()[-1]) == (1, f"NO: this checkpoint is not {MACHINE}")
+    assert (code, out.splitlines()[-1]) == (1, f"NO: this export is not {MACHINE}")
     assert f"  {line}" in out.splitlines() or f"  {file}: {line}" in out.splitlines()
 
 
@@ -125,8 +125,8 @@ def test_a_module_beside_an_export(
         [
             "weights: 1 difference",
             "  torch.py: does not belong to such an export and may change what is run: remove it",
-            "run: none, since a checkpoint is only run if its files and settings are right",
-            f"NO: this checkpoint is not {MACHINE}",
+            "run: none, since an export is only run if its files and settings are right",
+            f"NO: this export is not {MACHINE}",
         ],
     )
 
@@ -324,7 +324,7 @@ def documented(folder: Path) -> None:
 def test_what_decides_nothing(edit: Callable[[Path], None], target: str, folders: Any, tmp_path: Path) -> None:
     copy = shutil.copytree(folders(target), tmp_path / "x")
     edit(copy)
-    assert verify_checkpoint(copy, word="1").same
+    assert verify_export(copy, word="1").same
 
 
 @pytest.mark.parametrize("target", ALL[:3])
@@ -332,7 +332,7 @@ def test_another_version_that_wrote_it(target: str, folders: Callable[[str], Pat
     copy = shutil.copytree(folders(target), tmp_path / "x")
     versioned(copy)
     assert "0.0.1" in (copy / "tm2tfr.json").read_text(encoding="utf-8")
-    assert verify_checkpoint(copy, word="1").same
+    assert verify_export(copy, word="1").same
 
 
 @pytest.mark.parametrize("target", ALL)
@@ -347,7 +347,7 @@ def test_the_machine_that_travels_along(target: str, folders: Callable[[str], Pa
         for file in files:
             rewritten(copy, file, lambda settings, text=text: change(settings, "source", text))
         line = f"{files[0]}: the machine stored with it is a different one"
-        assert line in verify_checkpoint(copy, machine=MACHINE).weights
+        assert line in verify_export(copy, machine=MACHINE).weights
 
 
 @needs_torch
@@ -357,6 +357,6 @@ def test_a_line_of_model_py_that_python_reads_otherwise(folders: Callable[[str],
     comment = "  # of several, the first\n"
     assert comment in text
     (copy / "model.py").write_text(text.replace(comment, comment.replace("\n", "\u2028")), encoding="utf-8")
-    assert not verify_checkpoint(copy, word="1").same
+    assert not verify_export(copy, word="1").same
     (copy / "model.py").write_bytes(text.replace("\n", "\r\n").encode())
-    assert verify_checkpoint(copy, word="1").same
+    assert verify_export(copy, word="1").same

@@ -115,7 +115,7 @@ def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_pat
             assert reader.python(text, tmp_path / "x") == printed.get(to, " ".join(run) + "\n")
     ((_, command),) = re.findall(r"^\*\*How to check it\.\*\* (`+) ?(.*?) ?\1 compares", card, re.MULTILINE)
     (said,) = reader.shell(command, tmp_path / "x")
-    assert said.splitlines()[-1] == f"yes: this checkpoint is {machine.name}"
+    assert said.splitlines()[-1] == f"yes: this export is {machine.name}"
     assert said.splitlines()[1].startswith(f"run: {machine.input!r}, ")
 
 

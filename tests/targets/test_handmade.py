@@ -48,8 +48,8 @@ def test_it_is_exported_run_and_verified(tmp_path: Path, name: str, to: str, dty
         said[2],
     )
     assert ("4 cut off at the last position" in said[2]) == (not make().stop or name == "shifted")
-    own = tm2tfr.verify_checkpoint(tmp_path / "x")
-    beside = tm2tfr.verify_checkpoint(tmp_path / "x", machine=make(), word=word)
+    own = tm2tfr.verify_export(tmp_path / "x")
+    beside = tm2tfr.verify_export(tmp_path / "x", machine=make(), word=word)
     assert own.same
     assert beside.same
     assert beside.run is not None
@@ -59,12 +59,12 @@ def test_it_is_exported_run_and_verified(tmp_path: Path, name: str, to: str, dty
 
 def test_what_is_said_of_it(tmp_path: Path) -> None:
     exported(tmp_path / "x", "torch", majority())
-    assert str(tm2tfr.verify_checkpoint(tmp_path / "x", word="101")).splitlines() == [
+    assert str(tm2tfr.verify_export(tmp_path / "x", word="101")).splitlines() == [
         "weights: all 12 tensors are those of majority as it was exported",
         "run: '101', 5 positions, teacher-forced and generated: the dense engine's tokens",
         f"ran in torch {torch.__version__}",
         "compared with the digest that was written with it, and with the dense engine: no machine is stored with it",
-        "yes: this checkpoint is majority as it was exported",
+        "yes: this export is majority as it was exported",
     ]
     names, card = document(tmp_path / "x"), (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
     assert names["certified"] == "not certified: no machine is stored with these weights"
@@ -80,7 +80,7 @@ def test_a_machine_is_exported_as_before(tmp_path: Path) -> None:
     names = document(tmp_path / "x")
     assert "digest" not in names
     assert names["recipe"]["max_head"] == POSITIONS - 1
-    assert "no machine" not in str(tm2tfr.verify_checkpoint(tmp_path / "x"))
+    assert "no machine" not in str(tm2tfr.verify_export(tmp_path / "x"))
 
 
 def test_the_usual_number_of_positions(tmp_path: Path) -> None:
@@ -118,12 +118,12 @@ def tampered(folder: Path) -> None:
 def test_a_changed_weight_is_found(tmp_path: Path) -> None:
     exported(tmp_path / "x", "torch", majority())
     tampered(tmp_path / "x")
-    own = tm2tfr.verify_checkpoint(tmp_path / "x")
+    own = tm2tfr.verify_export(tmp_path / "x")
     assert not own.same
     said = "tm2tfr.json: its digest is not that of these names and weights: they have changed since they were exported"
     assert own.weights == (said,)
-    assert str(own).splitlines()[-1] == "NO: this checkpoint is not majority as it was exported"
-    beside = tm2tfr.verify_checkpoint(tmp_path / "x", machine=majority(), word="101")
+    assert str(own).splitlines()[-1] == "NO: this export is not majority as it was exported"
+    beside = tm2tfr.verify_export(tmp_path / "x", machine=majority(), word="101")
     assert beside.weights == (
         "layers.1.heads.0.value[0, 1] is -1, should be 1: layer 1 (count), head 'average', value 0, reads token[1]",
     )
@@ -139,15 +139,15 @@ def test_a_changed_name_is_found(tmp_path: Path, entry: str, value: object) -> N
     exported(tmp_path / "x", "torch", majority())
     names = document(tmp_path / "x") | {entry: value}
     (tmp_path / "x" / "tm2tfr.json").write_text(json.dumps(names), encoding="utf-8")
-    found = tm2tfr.verify_checkpoint(tmp_path / "x")
+    found = tm2tfr.verify_export(tmp_path / "x")
     assert not found.same
     assert any("its digest is not that of these names and weights" in line for line in found.weights)
 
 
 def test_it_is_not_another_decoder(tmp_path: Path) -> None:
     exported(tmp_path / "x", "torch", majority())
-    assert not tm2tfr.verify_checkpoint(tmp_path / "x", machine=shifted()).same
-    assert not tm2tfr.verify_checkpoint(tmp_path / "x", machine="chapter").same
+    assert not tm2tfr.verify_export(tmp_path / "x", machine=shifted()).same
+    assert not tm2tfr.verify_export(tmp_path / "x", machine="chapter").same
 
 
 def test_what_makes_no_decoder_is_refused(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_what_makes_no_decoder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ExportError, match="its names and its matrices do not fit together .ShapeError: .*: export it again"
     ):
-        tm2tfr.verify_checkpoint(tmp_path / "x")
+        tm2tfr.verify_export(tmp_path / "x")
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -180,7 +180,7 @@ def test_what_has_no_meaning_without_a_machine(tmp_path: Path) -> None:
         exported(tmp_path / "x", "torch", majority(), machine="chapter")
     exported(tmp_path / "x", "torch", majority())
     with pytest.raises(EngineError, match="token 1 of the prompt, 'z', is not in the vocabulary"):
-        tm2tfr.verify_checkpoint(tmp_path / "x", word="0z")
+        tm2tfr.verify_export(tmp_path / "x", word="0z")
 
 
 def test_a_machine_that_is_named_is_the_truth(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_machine_that_is_named_is_the_truth(tmp_path: Path) -> None:
     assert exported(tmp_path / "x", "torch", nameless, machine="chapter").splitlines()[1].startswith("certified: for every")
     with pytest.raises(CompileError, match="no machine to compare with is stored"):
         tm2tfr.check(nameless, "11")
-    assert tm2tfr.verify_checkpoint(tmp_path / "x", machine="chapter").same
+    assert tm2tfr.verify_export(tmp_path / "x", machine="chapter").same
 
 
 # ── the model on its own, and the commands ──────────────────────────────────────────────────────────────────
@@ -215,10 +215,10 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     tm2tfr.save_weights(majority(), weights)
     for to in TAKERS:
         assert command("export", weights, "--to", to, "-o", tmp_path / to, "--positions", 20) == 0
-        assert command("verify-checkpoint", tmp_path / to) == 0
-        assert command("verify-checkpoint", tmp_path / to, "--machine", weights, "--input", "011") == 0
-    assert capsys.readouterr().out.endswith("yes: this checkpoint is majority\n")
+        assert command("verify-export", tmp_path / to) == 0
+        assert command("verify-export", tmp_path / to, "--machine", weights, "--input", "011") == 0
+    assert capsys.readouterr().out.endswith("yes: this export is majority\n")
     assert command("export", weights, "-o", tmp_path / "gpt2") == 2
     assert "name the machine, or use --to torch or --to onnx" in capsys.readouterr().err
     tampered(tmp_path / "torch")
-    assert command("verify-checkpoint", tmp_path / "torch") == 1
+    assert command("verify-export", tmp_path / "torch") == 1

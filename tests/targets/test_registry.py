@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import tm2tfr as library
 from tests.cli.test_commands import failed, tm2tfr
 from tm2tfr import choices
-from tm2tfr.api.targets import export_to, verify_checkpoint
-from tm2tfr.cli import main
+from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.cli import app, main
+from tm2tfr.cli.guarded import guarded
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.registry import TARGETS, target, target_of
 
@@ -35,7 +37,7 @@ def test_what_is_exported_is_known_again(name: str, tmp_path: Path) -> None:
         pytest.importorskip("onnx", reason="onnx is not installed: pip install 'tm2tfr[onnx]'")
     done = export_to(name, "chapter", tmp_path / "x", positions=40, verify=False)
     assert done.folder == tmp_path / "x"
-    assert str(done).splitlines()[-2:] == ["not verified: see tm2tfr verify-checkpoint", f"wrote {tmp_path / 'x'}"]
+    assert str(done).splitlines()[-2:] == ["not verified: see tm2tfr verify-export", f"wrote {tmp_path / 'x'}"]
     assert target_of(tmp_path / "x").name == name
 
 
@@ -58,7 +60,7 @@ def test_without_the_program_the_advice_fits_the_command(
     install = f"pip install 'tm2tfr[{extra}]'"
     for arguments, advice in (
         (["export", "--to", name, "-o", str(tmp_path / "y")], f"{install}, or export without running it: --no-verify"),
-        (["verify-checkpoint", str(tmp_path / "x")], install),
+        (["verify-export", str(tmp_path / "x")], install),
     ):
         with pytest.raises(SystemExit) as end:
             main(arguments)
@@ -78,7 +80,7 @@ def test_unknown_targets_and_options() -> None:
 
 def test_directories_that_are_not_known(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"none: config.json cannot be read: use a directory made by 'tm2tfr export'"):
-        verify_checkpoint(tmp_path / "none")
+        verify_export(tmp_path / "none")
     for text, words in (
         ("{", r"damaged \(JSONDecodeError"),
         ("{}", r"damaged \(KeyError"),
@@ -92,5 +94,19 @@ def test_directories_that_are_not_known(tmp_path: Path) -> None:
             target_of(tmp_path)
     provenance = {"source": "3", "name": "x"}
     (tmp_path / "tm2tfr.json").write_text(json.dumps({"format": "tm2tfr-gpt2", "provenance": provenance}), encoding="utf-8")
-    assert "x:1:1: the document is text, not a mapping" in failed(2, tm2tfr("verify-checkpoint", ".", cwd=tmp_path))
-    assert "damaged" not in failed(2, tm2tfr("verify-checkpoint", "x", cwd=tmp_path))
+    assert "x:1:1: the document is text, not a mapping" in failed(2, tm2tfr("verify-export", ".", cwd=tmp_path))
+    assert "damaged" not in failed(2, tm2tfr("verify-export", "x", cwd=tmp_path))
+
+
+def test_the_older_name_still_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checkpoint is a saved run; a model for another program is an export."""
+    with pytest.warns(DeprecationWarning, match="verify_checkpoint is now called verify_export") as caught:  # noqa: SIM117
+        with pytest.raises(ExportError, match="cannot be read: use a directory made by"):
+            library.verify_checkpoint(tmp_path / "none")
+    assert [warning.filename for warning in caught] == [__file__]
+    codes = [guarded(app, [command, str(tmp_path / "none")]) for command in ("verify-checkpoint", "verify-export")]
+    assert codes == [2, 2]
+    one, two = capsys.readouterr().err.splitlines()
+    assert one == two
+    guarded(app, ["--help"])
+    assert "verify-checkpoint" not in capsys.readouterr().out

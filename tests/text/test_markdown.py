@@ -80,7 +80,7 @@ def test_model_cards_show_names_and_do_not_obey_them(to: str, tmp_path: Path) ->
 
 
 def test_the_line_that_says_how_to_check() -> None:
-    assert r"``tm2tfr verify-checkpoint . --input $'1`\n`1'``" in card.checking(hostile())
+    assert r"``tm2tfr verify-export . --input $'1`\n`1'``" in card.checking(hostile())
 
 
 def test_the_card_of_a_data_set() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tm2tfr.api.subject import Subject
+from tm2tfr.api.subject import Subject, outside
 from tm2tfr.errors import CompileError, ExportError
 from tm2tfr.runs.options import is_count
 
@@ -99,7 +100,7 @@ def export_gpt2(
     return cast("Gpt2Exported", found)
 
 
-def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:
+def verify_export(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:
     """Return whether an export is still its machine: in its weights, and when it is run on `word`.
 
     An export of weights without a machine is compared with the digest that was written with it, and its run with that of
@@ -126,13 +127,19 @@ def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word:
         said = document(folder)["provenance"]
         text = provenance.source(said)
         if text is None and not chosen.any_weights:
-            raise CompileError(f"{folder}: no machine is stored with this checkpoint: name one with --machine")
+            raise CompileError(f"{folder}: no machine is stored with this export: name one with --machine")
         if text is not None:
             found = Subject.of(Machine.from_yaml(text, file=provenance.name(said, "<provenance>")))
     if found is None or (found.machine is None and chosen.any_weights):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
     again = Subject.of(found.right)  # compiled anew: the weights are what is in question
     return chosen.exporter.verified(Path(folder), again.decoder, again.right, again.word(word))
+
+
+def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:
+    """Return what `verify_export` does; deprecated: a checkpoint is a saved run, and this is about exports."""
+    warnings.warn("verify_checkpoint is now called verify_export", DeprecationWarning, stacklevel=outside())
+    return verify_export(folder, machine=machine, word=word)
 
 
 def _folder(folder: object) -> Path:

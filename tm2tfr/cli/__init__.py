@@ -19,7 +19,7 @@ from tm2tfr.cli.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
     "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
-    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_checkpoint),
+    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_export),
     "Export": (runs.compile, exports.export, machines.convert, datasets.dataset),
 }
 """The commands by panel, as ``--help`` lists them."""

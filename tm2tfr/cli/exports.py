@@ -1,4 +1,4 @@
-"""Commands about checkpoints for other programs: ``export``, ``verify-checkpoint``."""
+"""Commands about models for other programs: ``export``, ``verify-export``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def export(
     verify: bool,
     left_boundary: str | None,
 ) -> None:
-    """Export a machine as a checkpoint for another program, run it there, and compare it with the simulator."""
+    """Export a machine as a model for another program, run it there, and compare it with the simulator."""
     from tm2tfr.places import check_folder
     from tm2tfr.targets.common.directory import NAMES
 
@@ -63,17 +63,17 @@ def export(
 
 
 @command(
-    "verify-checkpoint",
+    "verify-export",
     summary="Check that an export is still its machine",
-    example="tm2tfr verify-checkpoint gpt2",
+    example="tm2tfr verify-export gpt2",
 )
 @options.argument("folder", type=FILE, help="A directory made by 'tm2tfr export'.")
 @options.option("--machine", type=MACHINE, help=f"{options.MACHINE_HELP}. Default: the one stored with it.")
 @options.word
-def verify_checkpoint(folder: Path, machine: str | None, word: str | None) -> None:
+def verify_export(folder: Path, machine: str | None, word: str | None) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
-    from tm2tfr.api.targets import verify_checkpoint
+    from tm2tfr.api.targets import verify_export
 
-    verdict = verify_checkpoint(folder, machine=machine and subject(machine), word=word)
+    verdict = verify_export(folder, machine=machine and subject(machine), word=word)
     click.echo(str(verdict))
     raise click.exceptions.Exit(0 if verdict.same else 1)

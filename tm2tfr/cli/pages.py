@@ -15,6 +15,10 @@ WIDEST = 100
 SETTINGS: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 
 
+OLDER = {"verify-checkpoint": "verify-export"}
+"""The older name of a command -> its name."""
+
+
 class Command(click.Command):
     """A command with its options in panels and an example to paste."""
 
@@ -88,9 +92,13 @@ class Group(click.Group):
         with formatter.section(_heading("Options")):
             formatter.write_dl(records)
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name, or by an older one, which still works but is not shown."""
+        return super().get_command(ctx, OLDER.get(cmd_name, cmd_name))
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command; an error about an unknown one suggests what was probably meant."""
-        if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
+        if not ctx.resilient_parsing and args[0] not in {*self.commands, *OLDER} and not args[0].startswith("-"):
             raise usage.unknown_command(args[0], args[1:], self.commands)
         return super().resolve_command(ctx, args)
 

@@ -34,7 +34,7 @@ class Exporter(Protocol):
         """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given."""
 
     def verified(self, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
-        """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
+        """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
 
 
 @dataclass(frozen=True)

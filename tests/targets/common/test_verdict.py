@@ -70,7 +70,7 @@ def test_what_a_verdict_says() -> None:
         "weights: all 40 tensors are those of chapter\n"
         "run: '11', 9 positions, teacher-forced and generated: the simulator's tokens\n"
         "ran in a script\n"
-        "yes: this checkpoint is chapter",
+        "yes: this export is chapter",
     )
     no = Verdict("chapter", ("a", "b", "c", "d"), WRONG, "the stream goes wrong", 40, "a script")
     assert (no.same, str(no)) == (
@@ -79,12 +79,10 @@ def test_what_a_verdict_says() -> None:
         "run: '11': position 4, generated: the token should be (q2,x,+1), is REJ\n"
         "  the stream goes wrong\n"
         "ran in a script\n"
-        "NO: this checkpoint is not chapter",
+        "NO: this export is not chapter",
     )
     none = Verdict("chapter", ("a",), None, "", 40, "a script", "since it has no tokens")
-    assert str(none) == (
-        "weights: 1 difference\n  a\nrun: none, since it has no tokens\nNO: this checkpoint is not chapter"
-    )
+    assert str(none) == ("weights: 1 difference\n  a\nrun: none, since it has no tokens\nNO: this export is not chapter")
     assert [replace(yes, weights=("a",)).same, replace(yes, run=WRONG).same, replace(yes, run=None).same] == [False] * 3
 
 
@@ -108,7 +106,7 @@ def test_a_checkpoint_is_run_only_if_nothing_but_its_weights_may_be_wrong() -> N
     never = AssertionError("this was run")
     strange = verdict(beside=["torch.py: …"], trial=never)
     assert (strange.same, strange.run, strange.weights) == (False, None, ("torch.py: …",))
-    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(strange)
+    assert "run: none, since an export is only run if its files and settings are right" in str(strange)
     for found in ({"a": RIGHT["a"]}, {**RIGHT, "b": np.zeros((3, 1))}, {**RIGHT, "b": np.zeros(3, np.float32)}):
         other = verdict(found, trial=never)
         assert (other.same, other.run, len(other.weights)) == (False, None, 1)

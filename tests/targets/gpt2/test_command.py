@@ -15,7 +15,7 @@ from tm2tfr.targets.gpt2 import running
 def test_export_without_verification(tmp_path: Path) -> None:
     done = tm2tfr("export", "--to", "gpt2", "-o", "x", "--positions", "64", "--no-verify", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-2:] == ["not verified: see tm2tfr verify-checkpoint", "wrote x"]
+    assert done.stdout.splitlines()[-2:] == ["not verified: see tm2tfr verify-export", "wrote x"]
     assert (tmp_path / "x" / "model.safetensors").stat().st_size > 1_000_000
 
 

@@ -102,7 +102,7 @@ def test_names_of_directions_heads_and_layers_go_along(tmp_path: Path) -> None:
 def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: Path) -> None:
     card = (exported(GPT2, MACHINE, tmp_path / "x") / "README.md").read_text(encoding="utf-8")
     assert "For every input and every run with at most 32 positions, greedy generation in float64" in card
-    assert "tm2tfr verify-checkpoint . --input 11`" in card
+    assert "tm2tfr verify-export . --input 11`" in card
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_unverified_export(tmp_path: Path) -> None:
         "GPT-2: 6 layers, 3 heads, width 192, float64, 0.96 million parameters",
         "by bounds on rounding: for every input and every run with at most 32 positions, "
         "greedy generation in float64 gives exactly the machine's run",
-        "not verified: see tm2tfr verify-checkpoint",
+        "not verified: see tm2tfr verify-export",
         f"wrote {tmp_path / 'x'}",
     ]
 

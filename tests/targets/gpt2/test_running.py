@@ -14,7 +14,7 @@ from safetensors import numpy as safetensors
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import tm2tfr_here
 from tests.targets.matrices.programs import rewritten
-from tm2tfr.api.targets import export_gpt2, verify_checkpoint
+from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.errors import ExportError, InputError
 from tm2tfr.machine.library import load
 from tm2tfr.machine.spec import Machine
@@ -134,15 +134,15 @@ def test_named_directions_are_where_a_probe_looks_for_them(folder: Path) -> None
     assert value("e_a[x]", 5) == [0, 0, 0, 0, 0, 0, 1, 0, 1]
 
 
-def test_verify_checkpoint_says_yes(folder: Path) -> None:
-    verdict = verify_checkpoint(folder, machine="chapter", word="11")
+def test_verify_export_says_yes(folder: Path) -> None:
+    verdict = verify_export(folder, machine="chapter", word="11")
     assert verdict.same
     lines = str(verdict).splitlines()
     assert lines[:2] == [
         "weights: all 77 tensors are those of chapter",
         "run: '11', 9 positions, teacher-forced and generated: the simulator's tokens",
     ]
-    assert lines[-1] == "yes: this checkpoint is chapter"
+    assert lines[-1] == "yes: this export is chapter"
 
 
 def copied(folder: Path, target: Path, name: str, change: Any) -> Path:
@@ -177,17 +177,17 @@ def first(tensor: np.ndarray, factor: float) -> None:
     ],
 )
 def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path: Path, name: str, words: str) -> None:
-    verdict = verify_checkpoint(copied(folder, tmp_path / "x", name, lambda tensor: first(tensor, -3)), word="1111")
+    verdict = verify_export(copied(folder, tmp_path / "x", name, lambda tensor: first(tensor, -3)), word="1111")
     assert not verdict.same
     assert len(verdict.weights) == 1
     assert verdict.weights[0].startswith(f"{name}[")
     assert words in verdict.weights[0]
-    assert str(verdict).splitlines()[-1] == "NO: this checkpoint is not chapter"
+    assert str(verdict).splitlines()[-1] == "NO: this export is not chapter"
 
 
 def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
     broken = copied(folder, tmp_path / "x", "transformer.h.1.attn.c_proj.weight", lambda tensor: first(tensor, -1))
-    verdict = verify_checkpoint(broken, word="11")
+    verdict = verify_export(broken, word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is 0" in verdict.cause
     assert verdict.run is not None
     assert "teacher-forced: the token should be" in str(verdict.run.difference)
@@ -197,10 +197,10 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
     model = Gpt2Running(folder)
     model.model.save_pretrained(tmp_path)
     model.tokenizer.save_pretrained(tmp_path)
-    assert verify_checkpoint(tmp_path, machine="chapter", word="11").same
+    assert verify_export(tmp_path, machine="chapter", word="11").same
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps({**config, "activation_function": "gelu_new"}), encoding="utf-8")
-    verdict = verify_checkpoint(tmp_path, machine="chapter", word="11")
+    verdict = verify_export(tmp_path, machine="chapter", word="11")
     assert verdict.weights == ("config.json: activation_function is 'gelu_new', should be 'relu'",)
 
 
@@ -223,7 +223,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
 def test_another_setting(file: str, change: dict[str, Any], said: str, folder: Path, tmp_path: Path) -> None:
     copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
     rewritten(copy, file, lambda settings: settings.update(change))
-    verdict = verify_checkpoint(copy, word="11")
+    verdict = verify_export(copy, word="11")
     assert (verdict.same, verdict.weights[0]) == (False, f"{file}: {said}")
 
 
@@ -268,7 +268,7 @@ def test_what_was_loaded_is_compared(change: Any, said: str, folder: Path) -> No
 def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = Gpt2Running.tensors
     monkeypatch.setattr(Gpt2Running, "tensors", lambda self: right(self) | {"lm_head.weight": np.zeros(3)})
-    verdict = verify_checkpoint(folder, word="11")
+    verdict = verify_export(folder, word="11")
     said = "lm_head.weight: was not loaded as it is stored in model.safetensors"
     assert (verdict.same, verdict.weights) == (False, (said,))
 
@@ -276,7 +276,7 @@ def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkey
 def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> None:
     copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
     (copy / "generation_config.json").unlink()
-    assert verify_checkpoint(copy, word="11").weights == ("generation_config.json: missing",)
+    assert verify_export(copy, word="11").weights == ("generation_config.json: missing",)
 
 
 def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
@@ -288,18 +288,18 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
 
 
 def test_another_machine(folder: Path) -> None:
-    verdict = verify_checkpoint(folder, machine="parity", word="1")
+    verdict = verify_export(folder, machine="parity", word="1")
     assert not verdict.same
     assert verdict.weights[0] == "config.json: the machine stored with it is a different one"
     assert "config.json: vocab_size is 18, should be 14" in verdict.weights
-    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
+    assert "run: none, since an export is only run if its files and settings are right" in str(verdict)
 
 
 def test_words_that_cannot_be_run(folder: Path) -> None:
     with pytest.raises(InputError, match="'2' is not in the input alphabet"):
-        verify_checkpoint(folder, word="12")
+        verify_export(folder, word="12")
     with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: use"):
-        verify_checkpoint(folder, word="1" * 64)
+        verify_export(folder, word="1" * 64)
 
 
 def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     code, lines = tm2tfr_here(capsys, "export", "chapter", "--to", "gpt2", "-o", "x", "--positions", "64", "--stock")
     assert (code, lines[-1]) == (0, "wrote x")
     assert lines[-2].startswith("verified: loaded and run in transformers ")
-    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x", "--machine", "chapter", "--input", "11")
-    assert (code, lines[-1]) == (0, "yes: this checkpoint is chapter")
-    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x", "--machine", "power-of-two", "--input", "11")
-    assert (code, lines[-1]) == (1, "NO: this checkpoint is not power-of-two")
+    code, lines = tm2tfr_here(capsys, "verify-export", "x", "--machine", "chapter", "--input", "11")
+    assert (code, lines[-1]) == (0, "yes: this export is chapter")
+    code, lines = tm2tfr_here(capsys, "verify-export", "x", "--machine", "power-of-two", "--input", "11")
+    assert (code, lines[-1]) == (1, "NO: this export is not power-of-two")

@@ -17,7 +17,7 @@ from safetensors import numpy as safetensors
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import failed, tm2tfr
 from tests.targets.matrices.programs import rewritten
-from tm2tfr.api.targets import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.machine.library import load
@@ -199,8 +199,8 @@ def test_batches_of_words(folder: Path) -> None:
 
 
 @there
-def test_verify_checkpoint_says_yes(folder: Path) -> None:
-    verdict = verify_checkpoint(folder, machine="chapter", word="11")
+def test_verify_export_says_yes(folder: Path) -> None:
+    verdict = verify_export(folder, machine="chapter", word="11")
     assert verdict.same
     assert str(verdict).splitlines()[:2] == [
         "weights: all 76 tensors are those of chapter",
@@ -240,7 +240,7 @@ def first(tensor: np.ndarray) -> None:
     ],
 )
 def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path: Path, name: str, words: str) -> None:
-    verdict = verify_checkpoint(copied(folder, tmp_path / "x", name, first), word="1111")
+    verdict = verify_export(copied(folder, tmp_path / "x", name, first), word="1111")
     assert not verdict.same
     assert len(verdict.weights) == 1
     assert verdict.weights[0].startswith(f"{name}[")
@@ -249,31 +249,31 @@ def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path
 
 @there
 def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
-    verdict = verify_checkpoint(copied(folder, tmp_path / "x", "blocks.1.attn.o.weight", first), word="11")
+    verdict = verify_export(copied(folder, tmp_path / "x", "blocks.1.attn.o.weight", first), word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is -0.6" in verdict.cause
 
 
 @there
 def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path) -> None:
-    verdict = verify_checkpoint(folder, machine="parity", word="1")
+    verdict = verify_export(folder, machine="parity", word="1")
     assert verdict.weights[0] == "lens.json: the machine stored with it is a different one"
     copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
     config = json.loads((copy / "lens.json").read_text(encoding="utf-8"))
     (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}), encoding="utf-8")
-    verdict = verify_checkpoint(copy, machine="chapter", word="11")
+    verdict = verify_export(copy, machine="chapter", word="11")
     assert verdict.weights == ("lens.json: act_fn is 'gelu', should be 'relu'",)
     assert not verdict.same
     rewritten(copy, "lens.json", lambda settings: settings.update(config, attn_scale=3.0))
-    assert verify_checkpoint(copy, word="11").weights == ("lens.json: attn_scale is 3.0, should be missing",)
+    assert verify_export(copy, word="11").weights == ("lens.json: attn_scale is 3.0, should be missing",)
     rewritten(copy, "tm2tfr.json", lambda names: names["directions"].reverse())
-    assert verify_checkpoint(copy, word="11").weights[1] == (
+    assert verify_export(copy, word="11").weights[1] == (
         "tm2tfr.json: directions[0].name is 'u(h_{i-1})^2+v(h_{i-1})^2', should be 'e_x[1]'"
     )
 
 
 @there
 def test_a_name_decides_nothing(folder: Path) -> None:
-    assert verify_checkpoint(folder, machine=replace(load("chapter"), name="another name"), word="11").same
+    assert verify_export(folder, machine=replace(load("chapter"), name="another name"), word="11").same
 
 
 @there
@@ -283,7 +283,7 @@ def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
         LensRunning(copy)
     with pytest.raises(ExportError, match="does not say that it is an export of a machine: use .* --to lens'"):
-        verify_checkpoint(copy)
+        verify_export(copy)
 
 
 @there

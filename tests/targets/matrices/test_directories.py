@@ -17,7 +17,7 @@ import pytest
 from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, tokens_of
-from tm2tfr.api.targets import export_to, verify_checkpoint
+from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.certificate import prove
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
@@ -268,7 +268,7 @@ def test_more_positions_than_certified_are_refused(name: str, folders: dict[str,
     with pytest.raises(ExportError, match="65 positions, but these weights are for 64" if name == "torch" else "out of "):
         model.answers([0] * 65)
     with pytest.raises(ExportError, match="the word has 64 symbols, which with BOS is more than 64 positions: use"):
-        verify_checkpoint(folders[name], word="1" * 64)
+        verify_export(folders[name], word="1" * 64)
     if name == "torch":
         export_to("torch", "never-halts", tmp_path / "x", positions=20)
         done = python("model.py", folder=tmp_path / "x")
@@ -334,15 +334,15 @@ def changed(name: str, folder: Path, path: str, *, factor: float = -3.0) -> None
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_verify_checkpoint_says_yes(name: str, folders: dict[str, Path]) -> None:
-    verdict = verify_checkpoint(folders[name], machine="chapter", word="11")
+def test_verify_export_says_yes(name: str, folders: dict[str, Path]) -> None:
+    verdict = verify_export(folders[name], machine="chapter", word="11")
     assert verdict.same
     lines = str(verdict).splitlines()
     assert lines[:2] == [
         "weights: all 40 tensors are those of chapter",
         "run: '11', 9 positions, teacher-forced and generated: the simulator's tokens",
     ]
-    assert lines[-1] == "yes: this checkpoint is chapter"
+    assert lines[-1] == "yes: this export is chapter"
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -364,19 +364,19 @@ def test_after_one_weight_is_changed_it_says_no_and_where(
 ) -> None:
     folder = copied(folders[name], tmp_path / "x")
     changed(name, folder, path)
-    verdict = verify_checkpoint(folder, word="1111")
+    verdict = verify_export(folder, word="1111")
     assert not verdict.same
     assert len(verdict.weights) == 1
     assert verdict.weights[0].startswith(f"{path}[")
     assert words in verdict.weights[0]
-    assert str(verdict).splitlines()[-1] == "NO: this checkpoint is not chapter"
+    assert str(verdict).splitlines()[-1] == "NO: this export is not chapter"
 
 
 @pytest.mark.parametrize("name", BOTH)
 def test_where_a_run_goes_wrong(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     folder = copied(folders[name], tmp_path / "x")
     changed(name, folder, "layers.2.heads.0.output", factor=-1)
-    verdict = verify_checkpoint(folder, word="11")
+    verdict = verify_export(folder, word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is -0.2" in verdict.cause
     assert verdict.run is not None
     assert "teacher-forced: the token should be" in str(verdict.run.difference)
@@ -384,31 +384,31 @@ def test_where_a_run_goes_wrong(name: str, folders: dict[str, Path], tmp_path: P
 
 @pytest.mark.parametrize("name", BOTH)
 def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    verdict = verify_checkpoint(folders[name], machine="parity", word="1")
+    verdict = verify_export(folders[name], machine="parity", word="1")
     assert not verdict.same
     assert verdict.weights[0] == "tm2tfr.json: the machine stored with it is a different one"
     assert any(line.startswith("tm2tfr.json: vocabulary has 16 elements, should have ") for line in verdict.weights)
-    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
+    assert "run: none, since an export is only run if its files and settings are right" in str(verdict)
     folder = copied(folders[name], tmp_path / "x")
     rewritten(folder, "tm2tfr.json", lambda names: names["recipe"].update(positions=10**8, max_head=10**8 - 1))
-    verdict = verify_checkpoint(folder, word="1")
+    verdict = verify_export(folder, word="1")
     assert any("do not fit into float64" in line for line in verdict.weights)
     assert "run: none, since no export has this recipe" in str(verdict)
     rewritten(folder, "tm2tfr.json", lambda names: names["recipe"].update(positions=63, max_head=62))
-    verdict = verify_checkpoint(folder, word="1")
+    verdict = verify_export(folder, word="1")
     assert verdict.weights[0].startswith("tm2tfr.json: certified differs from character 45 on: ")
     if name == "onnx":
         assert "model.onnx: its constant 'position_features' is not for 63 positions" in verdict.weights
     for recipe in ({"positions": 20.5}, {"positions": 20, "max_head": 3.5}):
         rewritten(folder, "tm2tfr.json", lambda names, recipe=recipe: names["recipe"].update(recipe))
         with pytest.raises(ExportError, match=r"damaged \(TypeError: 'float' object cannot be interpreted as an integer"):
-            verify_checkpoint(folder, word="1")
+            verify_export(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="9"))
     with pytest.raises(ExportError, match="this export has version '9', not '2': export it again"):
-        verify_checkpoint(folder, word="1")
+        verify_export(folder, word="1")
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="2", recipe={}))
     with pytest.raises(ExportError, match=r"damaged \(TypeError"):
-        verify_checkpoint(folder, word="1")
+        verify_export(folder, word="1")
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -418,18 +418,18 @@ def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", provenance=said))
     for machine in (None, "chapter"):
         with pytest.raises(ExportError, match="x: an earlier version of tm2tfr made this export: export it again"):
-            verify_checkpoint(folder, machine=machine, word="1")
+            verify_export(folder, machine=machine, word="1")
 
 
 @needs_torch
 def test_another_model_py_is_seen_and_never_run(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = copied(folders["torch"], tmp_path / "x")
     (folder / "model.py").write_text("raise SystemExit('this was run')\n" + code(), encoding="utf-8")
-    verdict = verify_checkpoint(folder, word="11")
+    verdict = verify_export(folder, word="11")
     said = "model.py: line 1 is not as this version writes it (the weights are run by its own model.py)"
     assert (verdict.same, verdict.weights) == (False, (said,))
     (folder / "model.py").unlink()
-    assert verify_checkpoint(folder, word="11").weights == ("model.py: cannot be read",)
+    assert verify_export(folder, word="11").weights == ("model.py: cannot be read",)
 
 
 @needs_onnx
@@ -442,24 +442,24 @@ def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None
     node.op_type = "ReduceMin"
     onnx.helper.set_model_props(model, {"tm2tfr": "{}"})
     onnx.save(model, folder / "model.onnx")
-    verdict = verify_checkpoint(folder, word="11")
+    verdict = verify_export(folder, word="11")
     assert verdict.weights == (
         "model.onnx: its graph differs from 'layers.4.heads.0.best' on",
         "model.onnx: the names in its metadata are not the machine's",
     )
-    assert "run: none, since a checkpoint is only run if its files and settings are right" in str(verdict)
+    assert "run: none, since an export is only run if its files and settings are right" in str(verdict)
     del model.graph.node[-1]
     onnx.save(model, folder / "model.onnx")
-    assert verify_checkpoint(folder, word="11").weights[0] == verdict.weights[0]
+    assert verify_export(folder, word="11").weights[0] == verdict.weights[0]
     model = onnx.load(folders["onnx"] / "model.onnx")
     assert ([(each.domain, each.version) for each in model.opset_import], model.ir_version) == ([("", 18)], 9)
     last = model.graph.node[-1]
     model.graph.node.append(onnx.helper.make_node("Identity", [last.output[0]], ["further"], name="further"))
     onnx.save(model, folder / "model.onnx")
-    assert verify_checkpoint(folder, word="11").weights == ("model.onnx: its graph differs from 'the end' on",)
+    assert verify_export(folder, word="11").weights == ("model.onnx: its graph differs from 'the end' on",)
     folder = copied(folders["onnx"], tmp_path / "y")
     changed("onnx", folder, "position_features", factor=2.0)
-    assert verify_checkpoint(folder, word="11").weights == (
+    assert verify_export(folder, word="11").weights == (
         "model.onnx: its constant 'position_features' is not what it should be",
     )
 
@@ -476,7 +476,7 @@ def test_another_constant_is_seen(constant: str, folders: dict[str, Path], tmp_p
     it.CopyFrom(onnx.numpy_helper.from_array(np.full_like(array, 2), constant))
     onnx.save(model, folder / "model.onnx")
     said = f"model.onnx: its constant {constant!r} is not what it should be"
-    assert verify_checkpoint(folder, word="11").weights == (said,)
+    assert verify_export(folder, word="11").weights == (said,)
 
 
 @needs_onnx
@@ -509,7 +509,7 @@ def test_another_shape_or_dtype_of_the_same_bytes_is_seen(
         it.data_type = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(shape))
     assert it.raw_data == before
     onnx.save(model, folder / "model.onnx")
-    verdict = verify_checkpoint(folder, word="11")
+    verdict = verify_export(folder, word="11")
     assert verdict.weights == (f"model.onnx: its constant {constant!r} {words}",)
     assert not verdict.same
 
@@ -534,10 +534,10 @@ def test_other_names_in_the_metadata_are_seen(change: Any, folders: dict[str, Pa
         change(names)
     onnx.helper.set_model_props(model, {"tm2tfr": json.dumps(names if change else [names])})
     onnx.save(model, folder / "model.onnx")
-    assert verify_checkpoint(folder, word="11").weights == ("model.onnx: the names in its metadata are not the machine's",)
+    assert verify_export(folder, word="11").weights == ("model.onnx: the names in its metadata are not the machine's",)
     onnx.helper.set_model_props(model, {"further": "1"})
     onnx.save(model, folder / "model.onnx")
-    assert verify_checkpoint(folder, word="11").weights == ("model.onnx: the names in its metadata are not the machine's",)
+    assert verify_export(folder, word="11").weights == ("model.onnx: the names in its metadata are not the machine's",)
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -546,12 +546,12 @@ def test_damaged_and_missing_files(name: str, folders: dict[str, Path], tmp_path
     file = folder / {"torch": "weights.safetensors", "onnx": "model.onnx"}[name]
     file.write_bytes(b"12345678")
     with pytest.raises(ExportError, match=f"{file.name} is damaged .*: export it again"):
-        verify_checkpoint(folder, word="1")
+        verify_export(folder, word="1")
     with pytest.raises(ExportError, match="cannot load it .*: export it again"):
         loaded(name, folder)
     file.unlink()
     with pytest.raises(ExportError, match=f"{file.name} cannot be read: use a directory made by 'tm2tfr export'"):
-        verify_checkpoint(folder, word="1")
+        verify_export(folder, word="1")
 
 
 @needs_torch
@@ -562,21 +562,21 @@ def test_tensors_that_are_missing_or_of_another_shape_or_dtype(folders: dict[str
     right = safetensors.load_file(folder / "weights.safetensors")
     missing = {name: array for name, array in right.items() if name != "unembedding"}
     safetensors.save_file(missing, folder / "weights.safetensors", METADATA)
-    verdict = verify_checkpoint(folder, word="1")
+    verdict = verify_export(folder, word="1")
     assert verdict.weights == ("unembedding: missing",)
     assert "run: none, since its tensors have other names, shapes or dtypes" in str(verdict)
     safetensors.save_file(right | {"unembedding": right["unembedding"][:, 1:]}, folder / "weights.safetensors", METADATA)
-    verdict = verify_checkpoint(folder, word="1")
+    verdict = verify_export(folder, word="1")
     assert verdict.weights == ("unembedding: has shape (16, 62), should have (16, 63)",)
     assert "run: none, since its tensors have other names, shapes or dtypes" in str(verdict)
     single = {name: array.astype(np.float32) for name, array in right.items()}  # the same, rounded more
     safetensors.save_file(single, folder / "weights.safetensors", METADATA)
-    verdict = verify_checkpoint(folder, word="1")
+    verdict = verify_export(folder, word="1")
     assert (verdict.same, len(verdict.weights)) == (False, 40)
     assert verdict.weights[0] == "layers.1.feed_forward.input: its numbers are float32, should be float64"
     safetensors.save_file({"unembedding": right["unembedding"].astype(np.float16)}, folder / "weights.safetensors")
     with pytest.raises(ExportError, match="its tensors are neither float32 nor float64.: export it again"):
-        verify_checkpoint(folder, word="1")
+        verify_export(folder, word="1")
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -587,11 +587,11 @@ def test_the_commands(
     code, lines = tm2tfr_here(capsys, "export", "busy-beaver-4", "--to", name, "-o", "x", "--positions", "200")
     assert (code, lines[-1]) == (0, "wrote x")
     assert lines[-2].startswith("verified: loaded and run in ")
-    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x")
-    assert (code, lines[-1]) == (0, "yes: this checkpoint is busy-beaver-4")
+    code, lines = tm2tfr_here(capsys, "verify-export", "x")
+    assert (code, lines[-1]) == (0, "yes: this export is busy-beaver-4")
     changed(name, tmp_path / "x", "layers.4.heads.0.key")
-    code, lines = tm2tfr_here(capsys, "verify-checkpoint", "x", "--machine", "busy-beaver-4")
-    assert (code, lines[-1]) == (1, "NO: this checkpoint is not busy-beaver-4")
+    code, lines = tm2tfr_here(capsys, "verify-export", "x", "--machine", "busy-beaver-4")
+    assert (code, lines[-1]) == (1, "NO: this export is not busy-beaver-4")
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -601,7 +601,7 @@ def test_a_run_that_is_cut_off_is_said_to_be(name: str, tmp_path: Path) -> None:
         .splitlines()[-2]
         .endswith("all the simulator's; 3 cut off at the last position")
     )
-    verdict = verify_checkpoint(tmp_path / "x")
+    verdict = verify_export(tmp_path / "x")
     assert verdict.same
     assert "20 positions, teacher-forced and generated: the simulator's tokens; the run continues beyond the last" in str(
         verdict

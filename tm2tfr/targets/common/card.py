@@ -36,7 +36,7 @@ it generates the machine's run, one token `(state,symbol written,move)` per step
 
 def checking(truth: Truth) -> str:
     """Return the paragraph that says how to check the model."""
-    command = f"tm2tfr verify-checkpoint . --input {quoted(example(truth))}"
+    command = f"tm2tfr verify-export . --input {quoted(example(truth))}"
     if not isinstance(truth, Machine):
         return f"""**How to check it.** {code(command)} compares the weights with the digest that was written
 with them, runs them, and compares every token with that of tm2tfr's dense engine. With `--machine FILE.safetensors` they

@@ -23,7 +23,7 @@ from tm2tfr.trace.truth import reference_rows
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
-"""What to do if the program that `export` is for is missing; a checkpoint cannot be verified without it."""
+"""What to do if the program that `export` is for is missing; an export cannot be verified without it."""
 
 
 Truth = Machine | Decoder
@@ -189,7 +189,7 @@ def tried(model: Model, vocabulary: Sequence[str], truth: Truth, positions: int)
 def told(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return one line that says how an export was verified, or that it was not."""
     if not runs:
-        return "not verified: see tm2tfr verify-checkpoint"
+        return "not verified: see tm2tfr verify-export"
     many, tokens = counted(len(runs), "run"), counted(sum(len(run.tokens) for run in runs), "token")
     cut = sum(run.cut for run in runs)
     rest = f"; {cut:,} cut off at the last position{'' if runs[0].whose == SIMULATOR else ' compared'}" if cut else ""

@@ -1,4 +1,4 @@
-"""Is a checkpoint still a machine? Its weights against the machine's, and its run against the simulator's."""
+"""Is an export still a machine? Its weights against the machine's, and its run against the simulator's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COMPARED = 512
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found out about a checkpoint.
+    """What was found out about an export.
 
     Args:
         weights: the differences between its files, settings or weights and the machine's, most telling first.
@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def same(self) -> bool:
-        """Whether the checkpoint is the machine, in its weights and on the word it was run on."""
+        """Whether the export is the machine, in its weights and on the word it was run on."""
         return not self.weights and self.run is not None and self.run.difference is None
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Verdict:
         else:
             lines.append(f"run: {self.run.word!r}: {self.run.difference}")
         lines += [f"  {self.cause}"] if self.cause else []
-        verdict = f"yes: this checkpoint is {self.machine}" if self.same else f"NO: this checkpoint is not {self.machine}"
+        verdict = f"yes: this export is {self.machine}" if self.same else f"NO: this export is not {self.machine}"
         lines += [f"ran in {self.versions}"] if self.run is not None else []
         lines += [self.note] if self.note else []
         return "\n".join(map(visible, [*lines, verdict]))  # its names may come from a file that somebody has edited
@@ -68,7 +68,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """The outcome of loading a checkpoint and running it.
+    """The outcome of loading an export and running it.
 
     Args:
         unlike: what was not loaded as it is stored in the files; the rest: see `Verdict`.
@@ -88,7 +88,7 @@ def judged(
     described: Callable[[str, Sequence[int]], str],
     tried: Callable[[], Trial],
 ) -> Verdict:
-    """Return the verdict on a checkpoint. It is only run if nothing but its weights may be wrong.
+    """Return the verdict on an export. It is only run if nothing but its weights may be wrong.
 
     Whatever decides how it is loaded and run must be right first: otherwise a run would only show what the
     settings do with this word, and they may ask for anything: more memory than there is, or code.
@@ -103,7 +103,7 @@ def judged(
     weights = [*beside, *differing(found, right, described)]
     unrun, same = "", found.keys() == right.keys()
     if beside:
-        unrun = "since a checkpoint is only run if its files and settings are right"
+        unrun = "since an export is only run if its files and settings are right"
     elif not same or any((found[n].shape, found[n].dtype) != (right[n].shape, right[n].dtype) for n in right):
         unrun = "since its tensors have other names, shapes or dtypes"
     else:
@@ -118,13 +118,13 @@ def judged(
             raise
         except Exception as error:  # a foreign program, on weights that may hold anything
             if not weights:
-                raise ExportError(f"this checkpoint cannot be run ({first_line(error)}): export it again") from error
+                raise ExportError(f"this export cannot be run ({first_line(error)}): export it again") from error
             unrun = f"since it cannot be run: {first_line(error)}"
     return Verdict(machine, tuple(weights), None, "", len(right), "", unrun)
 
 
 def refused(machine: str, file: str, recipe: ExportError) -> Verdict:
-    """Return the verdict on a checkpoint whose `recipe`, in `file`, is refused for the machine: no export has it."""
+    """Return the verdict on an export whose `recipe`, in `file`, is refused for the machine: no export has it."""
     return Verdict(machine, (f"{file}: its recipe: {recipe}",), None, "", 0, "", "since no export has this recipe")
 
 

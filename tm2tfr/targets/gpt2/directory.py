@@ -33,7 +33,7 @@ def exported(gpt2: Gpt2, machine: Machine, folder: str | Path, *, look: Look | N
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True)
-class Checkpoint:
+class StoredGpt2:
     """The contents of an export: its configuration, its recipe, its stated origin, its tensors.
 
     `metadata` is that of the file of tensors.
@@ -47,7 +47,7 @@ class Checkpoint:
     metadata: dict[str, str]
 
 
-def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "config.json") -> Checkpoint:
+def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "config.json") -> StoredGpt2:
     """Read an export to GPT-2, or to another program by way of GPT-2.
 
     Args:
@@ -77,4 +77,4 @@ def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "conf
         raise ExportError(f"{folder}: {Path(error.filename or TENSORS).name} cannot be read: {again}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ExportError(f"{folder}: damaged ({why(error)}): {again}") from error
-    return Checkpoint(folder, settings, recipe, provenance, tensors, metadata)
+    return StoredGpt2(folder, settings, recipe, provenance, tensors, metadata)

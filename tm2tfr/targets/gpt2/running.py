@@ -18,7 +18,7 @@ from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
-"""How everything is loaded: nothing is downloaded, no code that came with a checkpoint is run, and nobody is asked."""
+"""How everything is loaded: nothing is downloaded, no code that came with an export is run, and nobody is asked."""
 
 
 def required(otherwise: str = "") -> tuple[Any, Any]:

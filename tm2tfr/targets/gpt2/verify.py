@@ -1,4 +1,4 @@
-"""Is a checkpoint still a machine? Its weights against the machine's, and its run against the simulator's."""
+"""Is an export still a machine? Its weights against the machine's, and its run against the simulator's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, stran
 from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
-from tm2tfr.targets.gpt2.directory import TENSORS, Checkpoint, load
+from tm2tfr.targets.gpt2.directory import TENSORS, StoredGpt2, load
 from tm2tfr.targets.gpt2.documents import documents
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.reference import Reference
@@ -29,21 +29,21 @@ from tm2tfr.transformer.weights import Decoder
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
-    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+    """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
     machine.check_input(word)
-    checkpoint = load(folder)
+    stored = load(folder)
     try:
-        fitted(decoder, machine, **asdict(checkpoint.recipe))
+        fitted(decoder, machine, **asdict(stored.recipe))
     except ExportError as error:
         return refused(machine.name, "config.json", error)
-    gpt2 = translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe)
-    right = written_by(checkpoint, documents(gpt2, machine, gpt2.recipe.statement), "config.json")
-    strange = list(strangers(checkpoint.folder, {*right, README, TENSORS}))
+    gpt2 = translated(replace(decoder, provenance=stored.provenance), stored.recipe)
+    right = written_by(stored, documents(gpt2, machine, gpt2.recipe.statement), "config.json")
+    strange = list(strangers(stored.folder, {*right, README, TENSORS}))
     reference = Reference({name: json.dumps(value) for name, value in right.items() if name != NAMES})
 
     def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -51,35 +51,35 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
 
     beside = [
         *strange,
-        *inherited("config.json", checkpoint.provenance, decoder),
-        *differences(checkpoint.folder, right, optional=NAMES, again=None if strange else again),
-        *metadata(checkpoint),
+        *inherited("config.json", stored.provenance, decoder),
+        *differences(stored.folder, right, optional=NAMES, again=None if strange else again),
+        *metadata(stored),
     ]
 
     def tried() -> Trial:
-        running = Gpt2Running(checkpoint.folder)
+        running = Gpt2Running(stored.folder)
         loaded = {
             "config.json": running.model.config,
             "generation_config.json": running.model.generation_config,
             "tokenizer_config.json": running.tokenizer,
         }
-        return trial(running, checkpoint, reference.unlike(loaded), gpt2, machine, word, _read(gpt2))
+        return trial(running, stored, reference.unlike(loaded), gpt2, machine, word, _read(gpt2))
 
-    return judged(machine.name, beside, checkpoint.tensors, gpt2.tensors(), partial(described, gpt2), tried)
+    return judged(machine.name, beside, stored.tensors, gpt2.tensors(), partial(described, gpt2), tried)
 
 
-def written_by(checkpoint: Checkpoint, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
-    """Return the right JSON files of a checkpoint as its own version would write them; `texts`: as this version does."""
+def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
+    """Return the right JSON files of an export as its own version would write them; `texts`: as this version does."""
     right = {name: json.loads(text) for name, text in texts.items() if name != README}
-    version = checkpoint.settings[KEY].get("tm2tfr")
+    version = stored.settings[KEY].get("tm2tfr")
     if isinstance(version, str):
         right[NAMES]["tm2tfr"] = right[configuration][KEY]["tm2tfr"] = version
     return right
 
 
-def metadata(checkpoint: Checkpoint) -> Iterator[str]:
+def metadata(stored: StoredGpt2) -> Iterator[str]:
     """Yield what is wrong in the metadata of the file of tensors."""
-    yield from configured(f"{TENSORS}, metadata", checkpoint.metadata, METADATA)
+    yield from configured(f"{TENSORS}, metadata", stored.metadata, METADATA)
 
 
 class Tokenized(Model, Protocol):
@@ -93,7 +93,7 @@ class Tokenized(Model, Protocol):
 
 def trial(
     model: Tokenized,
-    checkpoint: Checkpoint,
+    stored: StoredGpt2,
     unlike: Iterable[str],
     gpt2: Gpt2,
     machine: Machine,
@@ -103,7 +103,7 @@ def trial(
     """Run a model on `word`; `unlike`: what of its settings was not loaded as it should be; read: see `cause`."""
     run = compared(model, gpt2.vocabulary, machine, word, gpt2.recipe.positions)
     why = cause(model, gpt2.decoder, run, read)
-    loaded = (*unlike, *unloaded(model.tensors(), checkpoint.tensors, TENSORS))
+    loaded = (*unlike, *unloaded(model.tensors(), stored.tensors, TENSORS))
     return Trial(loaded, run, why, model.versions)
 
 

@@ -1,4 +1,4 @@
-"""To TransformerLens, and back: the whole export, and whether a checkpoint is still a machine."""
+"""To TransformerLens, and back: the whole export, and whether an export is still a machine."""
 
 from __future__ import annotations
 
@@ -85,27 +85,27 @@ def export(
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
-    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+    """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
     machine.check_input(word)
-    checkpoint = load(folder, format=FORMAT, configuration=CONFIGURATION)
+    stored = load(folder, format=FORMAT, configuration=CONFIGURATION)
     try:
-        fitted(decoder, machine, **asdict(checkpoint.recipe))
-        _refuse_masks(decoder, machine, checkpoint.recipe.positions)
+        fitted(decoder, machine, **asdict(stored.recipe))
+        _refuse_masks(decoder, machine, stored.recipe.positions)
     except ExportError as error:
         return refused(machine.name, CONFIGURATION, error)
-    native = Native(translated(replace(decoder, provenance=checkpoint.provenance), checkpoint.recipe))
+    native = Native(translated(replace(decoder, provenance=stored.provenance), stored.recipe))
     gpt2 = native.gpt2
-    right = written_by(checkpoint, documents(native, machine, checkpoint.recipe.statement), CONFIGURATION)
+    right = written_by(stored, documents(native, machine, stored.recipe.statement), CONFIGURATION)
     beside = [
-        *strangers(checkpoint.folder, {*right, README, TENSORS}),
-        *inherited(CONFIGURATION, checkpoint.provenance, decoder),
-        *differences(checkpoint.folder, right),
-        *metadata(checkpoint),
+        *strangers(stored.folder, {*right, README, TENSORS}),
+        *inherited(CONFIGURATION, stored.provenance, decoder),
+        *differences(stored.folder, right),
+        *metadata(stored),
     ]
     reference = Reference({name: json.dumps(right[name]) for name in ("tokenizer.json", "tokenizer_config.json")})
 
@@ -117,10 +117,10 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
     def tried() -> Trial:
         tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
         unlike = reference.unlike({"tokenizer_config.json": tokenizer})
-        running = LensRunning(checkpoint.folder)
-        return trial(running, checkpoint, unlike, gpt2, machine, word, native.read)
+        running = LensRunning(stored.folder)
+        return trial(running, stored, unlike, gpt2, machine, word, native.read)
 
-    return judged(machine.name, beside, checkpoint.tensors, native.tensors(), in_words, tried)
+    return judged(machine.name, beside, stored.tensors, native.tensors(), in_words, tried)
 
 
 def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:

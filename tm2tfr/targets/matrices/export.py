@@ -102,7 +102,7 @@ def export(
 
 
 def verified(program: Program, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
-    """Compare the checkpoint in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+    """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Without a machine, it is compared with `decoder`, and its run with the dense engine's, on one of `prompts` if there is
     no word; without a decoder, with its own digest, and its run with the dense engine's of the same weights.
@@ -145,7 +145,7 @@ def _compared(
     found: Mapping[str, NDArray[Any]],
     known: Sequence[str],
 ) -> Verdict:
-    """Return the verdict on a checkpoint; `told`: the right names; `known`: what is already known to differ."""
+    """Return the verdict on an export; `told`: the right names; `known`: what is already known to differ."""
     given = words(truth, recipe.positions)[0] if word is None else word
     beside = [
         *strangers(folder, program.names),

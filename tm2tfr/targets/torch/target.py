@@ -95,7 +95,7 @@ python {CODE}{shown}
 ```python
 import sys
 
-sys.dont_write_bytecode = True  # or remove __pycache__ before verify-checkpoint, which accepts no files but the export's
+sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
 from model import load
 
 decoder = load(".")
