@@ -111,6 +111,35 @@ def clashing() -> Decoder:
     return decoder(layout, tokens, layers, [{"x": 1.0}, {"_": 1.0}, {}, {"i": 4.0}], bias=(0.0, 0.0, -9.0, 0.0))
 
 
+def hollow() -> Decoder:
+    """Answers a with b and b with a: everything that may be empty is, and names are those that JavaScript has taken."""
+    vocabulary = ("a", "b", "<s>")
+    subspaces = (
+        Subspace("constructor", vocabulary),
+        Subspace("none", ()),
+        Subspace("__proto__"),
+        Subspace(""),
+        Subspace("tape"),
+    )
+    layout = Residual(subspaces)
+    blind = head(layout, "", "", query=[], key=[], carries=[({"__proto__": 1.0}, {"": 1.0})])
+    mute = head(layout, "", "", query=[{"__proto__": 1.0}], key=[{"tape": 1.0}], carries=[])
+    neither = head(layout, "", "", query=[], key=[], carries=[])
+    units = (Unit("", {}, {"tape": 1.0}, bias=1.0), Unit("", {"": 1.0}, {}))
+    layers = [
+        Layer(name="l", meaning="m", source="s", heads=(blind, mute, neither), feed_forward=feed_forward(layout, [])),
+        Layer(name="l", meaning="", source="", feed_forward=feed_forward(layout, units)),
+    ]
+    tokens: list[Linear] = [{at("constructor", t): 1.0, "__proto__": 0.5} for t in vocabulary]
+    logits: list[Linear] = [{at("constructor", "b"): 1.0}, {at("constructor", "a"): 1.0, at("constructor", "<s>"): 1.0}, {}]
+    return decoder(layout, tokens, layers, logits, vocabulary=vocabulary, bias=(0.0, 0.0, -1.0))
+
+
+def nothing() -> Decoder:
+    """Answers with the first token of its vocabulary: its residual stream has no directions."""
+    return decoder(Residual(()), [{}, {}], [], [{}, {}], vocabulary=("a", "<s>"))
+
+
 def bigrams() -> Decoder:
     """Each token answers with the next one: no layers at all."""
     vocabulary = ("a", "=b", "<s>", "end")
@@ -125,6 +154,8 @@ HANDMADE: dict[str, tuple[Callable[[], Decoder], str, list[str]]] = {
     "majority": (majority, "10110", ["1", "end"]),
     "shifted": (shifted, "1101", ["1", "0", "1", "0", "1", "0", "1", "0"]),
     "clashing": (clashing, "10", ["1", "end"]),
+    "hollow": (hollow, "ba", ["b", "a", "b", "a", "b", "a", "b", "a"]),
+    "nothing": (nothing, "", ["a"] * 8),
     "bigrams": (bigrams, "a", ["a", "=b", "end"]),
 }
 """Name -> the decoder, a prompt for it, and what it answers from BOS on, at most 8 tokens."""

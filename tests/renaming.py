@@ -62,7 +62,9 @@ def renamed(decoder: Decoder, style: str, seed: int = 0) -> Renamed:
     every = [head for layer in decoder.layers for head in layer.heads]
     heads = iter(others([head.claim.attends if claims and head.claim else head.name for head in every]))
     units = iter(others([u for layer in decoder.layers if layer.feed_forward for u in layer.feed_forward.units]))
-    names = iter(others([layer.name for layer in decoder.layers]))
+    names = iter(
+        others([layer.name for layer in decoder.layers]) if style != "alike" else ["unembedding"] * len(decoder.layers)
+    )
 
     def head_of(head: Head) -> Head:
         return replace(head, name=next(heads))

@@ -68,13 +68,14 @@ def sabotaged(name: str) -> Decoder:
         "shifted": ("layers.1.heads.0.query", 0),
         "clashing": ("unembedding", 1),
         "bigrams": ("unembedding", 0),
+        "hollow": ("unembedding", 1),
     }[name]
     matrix = matrices(decoder)[path]
     row, column, value = list(matrix.entries())[entry]
     return replaced(decoder, {path: matrix.with_entry(row, column, -value)})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"nothing"}))
 def test_wrong_weights_give_the_same_wrong_tokens_from_all_engines(name: str) -> None:
     _, word, answers = HANDMADE[name]
     runs = [tm2tfr.run(sabotaged(name), word, max_steps=6, engine=engine) for engine in ENGINES]

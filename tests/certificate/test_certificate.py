@@ -116,7 +116,7 @@ def test_a_certificate_checks_itself() -> None:
     ):
         Domain(BEAVER, flagged=True)
     with pytest.raises(ValueError, match="a bound on absolute values cannot be negative"):
-        Sums(5, "symbol", -1, 0, "e_a[0]")
+        Sums(5, "feed_forward", -1, 0, "e_a[0]")
     with pytest.raises(ValueError, match="a report needs at least one certificate: name an engine"):
         CertificateReport(())
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.handmade import HANDMADE
 from tests.installed import NO_LATEX
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, made, nasty, traced
+from tm2tfr import run
 from tm2tfr.tables.table import table
 from tm2tfr.text.tex import text
 
@@ -44,6 +46,7 @@ def test_every_table_compiles(program: str, tmp_path: Path) -> None:
         table(wrong, "latex", elide=7),
         table(replace(all_of_them, blank="."), "latex"),
         table(replace(made([0, -1, 3, 0], writes=" \n⟨␣"), blank="□"), "latex"),
+        *(table(run(make(), word, max_steps=6), "latex") for make, word, _ in HANDMADE.values()),
     ]
     log = compiled("\n\n".join(tables), tmp_path, program)
     assert "Missing character" not in log

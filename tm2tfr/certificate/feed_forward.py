@@ -40,7 +40,7 @@ class Sums:
     """
 
     layer: int
-    layer_name: str
+    part: str
     constant: int
     slope: int
     where: str
@@ -243,7 +243,7 @@ class FeedForwardProof:
         matrices = (ffn.input, ffn.input_bias, ffn.output, ffn.output_bias)
         unit = max((Fraction(w).denominator for m in matrices for w in set(m.values.tolist())), default=1)
         scale = unit * unit  # an output is a sum of products of two weights
-        return Sums(self._layer, self._name, int(constant * scale), int(slope * scale), where)
+        return Sums(self._layer, "feed_forward", int(constant * scale), int(slope * scale), where)
 
     def _bounds(self, ffn: FeedForward) -> list[list[Fraction]]:
         """Return [c, s] for each unit: its sum of absolute values is at most c + s·H, ignoring 1/(i+1) in layer 1."""

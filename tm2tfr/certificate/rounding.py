@@ -164,11 +164,10 @@ def _equal_keys(retrieval: Retrieval, u: Fraction) -> Condition:
 
 
 def _sum(sums: Sums, top: int) -> Condition:
-    part = "unembedding" if sums.layer_name == "unembedding" else "feed_forward"
     text = f"{sums.constant:,} + {sums.slope:,}·H ≤ {top:,}"
     claim = "every sum of this layer is exact"
     constant, slope = sums.constant, sums.slope
-    return Condition(sums.layer, part, sums.where, claim, text, lambda _, h: Fraction(constant + slope * h, top))
+    return Condition(sums.layer, sums.part, sums.where, claim, text, lambda _, h: Fraction(constant + slope * h, top))
 
 
 def largest(found: Sequence[Condition], most: int, head: int | None) -> int:

@@ -171,7 +171,9 @@ class _Recorder:
 
     def _put_away(self) -> None:
         """Turn the residual streams kept so far into columns, without the subspaces that a stage did not change."""
-        block = np.array(self._streams, dtype=np.float64).reshape(-1, self._stages, self._streams[0].shape[0])
+        block = np.array(self._streams, dtype=np.float64).reshape(
+            len(self._streams) // self._stages, self._stages, self._streams[0].shape[0]
+        )
         self._streams.clear()
         before: NDArray[Any] | None = None
         for number in range(self._stages):
