@@ -346,10 +346,9 @@ def _run(decoder: Decoder, case: Case, name: str, dtype: str, most: int) -> tupl
     """Return the first position that is wrong, and whether the engine compares the scores of equal keys."""
     with np.errstate(all="raise", under="ignore"):
         session = engine(name, dtype).start(decoder) if name != "exact" else engine(name).start(decoder)
-        number = {token: n for n, token in enumerate(decoder.vocabulary)}
-        fed = [number[token] for token in (*case.word, decoder.bos)]
+        fed = [decoder.numbers[token] for token in (*case.word, decoder.bos)]
         for n in range(most):
-            answer = session.feed(fed[n] if n < len(fed) else number[case.tokens[n - 1]])
+            answer = session.feed(fed[n] if n < len(fed) else decoder.numbers[case.tokens[n - 1]])
             if decoder.vocabulary[answer] != case.tokens[n]:
                 return n, True
     apart = isinstance(session, FastSession) and session.recognised[3][_latest(decoder)].kind == "latest"

@@ -62,6 +62,5 @@ def wrong(
 ) -> list[int]:
     """Return the positions at which the token of maximal logit is not the simulator's."""
     rows = expected(machine, word, gpt2.recipe.positions)
-    number = {token: n for n, token in enumerate(gpt2.vocabulary)}
-    found = logits(tensors or gpt2.tensors(), gpt2, [number[str(row.x)] for row in rows], kernel).argmax(axis=-1)
+    found = logits(tensors or gpt2.tensors(), gpt2, [gpt2.numbers[str(row.x)] for row in rows], kernel).argmax(axis=-1)
     return [row.i for row, n in zip(rows, found, strict=True) if gpt2.vocabulary[n] != row.y]

@@ -70,9 +70,8 @@ def test_a_head_that_runs_to_the_last_position() -> None:
 def test_logits_are_one_and_zero() -> None:
     machine = load("chapter")
     gpt2 = gpt2_of(machine, 64)
-    number = {token: n for n, token in enumerate(gpt2.vocabulary)}
     rows = expected(machine, "11", 64)
-    found = logits(gpt2.tensors(), gpt2, [number[str(row.x)] for row in rows])
+    found = logits(gpt2.tensors(), gpt2, [gpt2.numbers[str(row.x)] for row in rows])
     assert found.tolist() == [[float(token == row.y) for token in gpt2.vocabulary] for row in rows]
 
 

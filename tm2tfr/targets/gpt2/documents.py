@@ -35,7 +35,7 @@ def dumped(found: Mapping[str, Any]) -> dict[str, str]:
 
 def config(gpt2: Gpt2) -> dict[str, Any]:
     """Return the configuration from which `transformers` builds the model."""
-    special = _numbers(gpt2)
+    special = gpt2.numbers
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -73,7 +73,7 @@ def origin(gpt2: Gpt2, format: str = FORMAT) -> dict[str, Any]:
 
 def generation(gpt2: Gpt2) -> dict[str, Any]:
     """Return the settings for generation: greedily, until a verdict or the last position."""
-    special = _numbers(gpt2)
+    special = gpt2.numbers
     return {
         "do_sample": False,
         "max_length": gpt2.recipe.positions + 1,  # the answer at the last position is not fed again
@@ -85,7 +85,7 @@ def generation(gpt2: Gpt2) -> dict[str, Any]:
 
 def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
     """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text."""
-    number, bos = _numbers(gpt2), gpt2.decoder.bos
+    number, bos = gpt2.numbers, gpt2.decoder.bos
     hidden = (bos, PAD, UNK)
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]
@@ -163,10 +163,6 @@ def parts(gpt2: Gpt2) -> dict[str, Any]:
 def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
     components = enumerate(gpt2.scores[layer][head].components)
     return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
-
-
-def _numbers(gpt2: Gpt2) -> dict[str, int]:
-    return {token: n for n, token in enumerate(gpt2.vocabulary)}
 
 
 def model_card(gpt2: Gpt2, machine: Machine, statement: str) -> str:

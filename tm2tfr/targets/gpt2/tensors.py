@@ -93,6 +93,11 @@ class Gpt2:
         return (*self.decoder.vocabulary, PAD, UNK)
 
     @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each token."""
+        return {token: number for number, token in enumerate(self.vocabulary)}
+
+    @cached_property
     def head_size(self) -> int:
         """The dimensions of a head, a power of four, so that its root is exact."""
         most = max((len(carried) for layer in self.carried for carried in layer), default=1)

@@ -56,7 +56,7 @@ def config(native: Native) -> dict[str, Any]:
         "normalization_type": None,
         "default_prepend_bos": False,
         "init_weights": False,
-        "eos_token_id": [gpt2.vocabulary.index(token) for token in gpt2.decoder.stop],
+        "eos_token_id": [gpt2.numbers[token] for token in gpt2.decoder.stop],
         KEY: origin(gpt2, FORMAT),
     }
 
