@@ -424,3 +424,12 @@ def test_auto_goes_by_positions_and_the_prompt_counts() -> None:
     assert tried(5, max_steps=9, out="rows.csv") == [("fast", 9)]
     assert tried(5, dtype="float32", max_steps=10**6) == [("dense", 10**6)]
     assert tm2tfr.check("parity", "1" * 2000, max_steps=5, keep_rows=False).engine == "fast"
+
+
+def test_the_source_of_another_construction_is_not_read_as_a_machine() -> None:
+    decoder = tm2tfr.compile("chapter")
+    other = replace(decoder, provenance={**decoder.provenance, "construction": "circuit"})
+    assert tm2tfr.Subject.of(other).machine is None
+    with pytest.raises(CompileError, match="no machine to compare with is stored with these weights"):
+        tm2tfr.check(other, "11")
+    assert tm2tfr.check(other, "11", machine="chapter").agrees

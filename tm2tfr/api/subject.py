@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tm2tfr.choices import TURING
 from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Subject:
         if self.weights is None or self.source is not None:
             return self.source
         said = self.weights.provenance
-        text = provenance.source(said)
+        text = provenance.source(said) if provenance.construction(said) in (None, TURING) else None
         return Machine.from_yaml(text, file=provenance.name(said, "<provenance>")) if text else None
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tm2tfr.choices import LEFT_BOUNDARIES
+from tm2tfr.choices import LEFT_BOUNDARIES, TURING
 from tm2tfr.compiler.turing.head_position import head_position
 from tm2tfr.compiler.turing.layout import FEATURES, layout
 from tm2tfr.compiler.turing.read_input import read_input
@@ -56,7 +56,7 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
         unembedding=stacked(stream, [{at("e_y", token): 1.0} for token in tokens]),
         unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
         provenance=stated(
-            "turing",
+            TURING,
             source=machine.yaml or native.write(machine),
             name=machine.name,
             options={} if boundary == "none" else {"left_boundary": boundary},

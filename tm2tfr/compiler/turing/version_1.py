@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tm2tfr.choices import TURING
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
 
-CONSTRUCTION = "turing"
 OPTIONS = ("left_boundary",)
 
 _CELLS = ("h", "h_{i-1}", "h+", "h-", "h_{i-1}+", "h_{i-1}-")
@@ -52,7 +52,7 @@ def completed(decoder: Decoder) -> Decoder:
     Any other decoder is returned as it is.
     """
     said = decoder.provenance
-    if not provenance.is_version_1(said) or provenance.construction(said) != CONSTRUCTION:
+    if not provenance.is_version_1(said) or provenance.construction(said) != TURING:
         return decoder
     today = provenance.from_version_1(said, OPTIONS)
     chosen = {key: value for key, value in today.items() if value != "none" or not key.startswith(provenance.OPTION)}
