@@ -226,7 +226,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "engine": ("nonsense", 3, None, b"dense", []),
     "dtype": ("float16", 3, "rational!", b"float64"),
     "max_steps": ("10", 1.5, -1, True, [], float("nan")),
-    "checkpoint_every": ("60", -1.0, float("nan"), None, True),
+    "checkpoint_every": ("60", -1.0, float("nan"), 60.0, True),
     "checkpoint": (3, b"x.npz", ["x.npz"]),
     "resume": (3, "no-such-checkpoint.npz"),
     "out": (3, "rows.nonsense", b"rows.csv"),

@@ -190,7 +190,9 @@ def test_gaps_in_each_format() -> None:
     assert "| ⋮ | (1 497 rows) |  |  |  |  |  |  |  |\n" in table(trace, "markdown", elide=4)
     assert '<tr><td colspan="9">⋮ (1 497 rows)</td></tr>\n' in table(trace, "html", elide=4)
     assert r"\multicolumn{9}{l}{$\vdots$ (1\,497 rows)} \\" in table(trace, "latex", elide=4)
-    assert table(trace, "csv", elide=4) == table(trace, "csv")
+    for format in ("csv", "json", "jsonl"):
+        with pytest.raises(OutputError, match=f"{format} is for programs and has no place for rows left out: omit elide"):
+            table(trace, format, elide=4)
 
 
 # ── what is wrong ───────────────────────────────────────────────────────────────────────────────────────────
@@ -252,7 +254,14 @@ def test_captions() -> None:
     assert latex[1:4] == [r"\begin{table}", r"\centering", r"\caption{100\% of q\_0}"]
     assert latex[-2:] == [r"\end{tabular}", r"\end{table}"]
     for format in ("csv", "json", "jsonl"):
-        assert table(trace, format, caption="Table 1") == table(trace, format)
+        with pytest.raises(OutputError, match=f"{format} is for programs and has no place for captions: omit caption"):
+            table(trace, format, caption="Table 1")
+
+
+def test_a_table_is_of_a_trace() -> None:
+    words = r"a table is of a trace, not of 'chapter' \(str\): use tm2tfr.table\(tm2tfr.check"
+    with pytest.raises(OutputError, match=words):
+        table("chapter", "text")  # type: ignore[arg-type]
 
 
 def test_every_format_ends_with_one_line_break() -> None:

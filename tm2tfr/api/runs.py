@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import EngineError
-from tm2tfr.runs.options import EVERY, MAX_STEPS, RunOptions, check_steps, path
+from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -69,7 +69,7 @@ def run(
     max_steps: int | None = MAX_STEPS,
     keep_rows: bool = True,
     checkpoint: str | Path | None = None,
-    checkpoint_every: float = EVERY,
+    checkpoint_every: float | None = None,
     resume: str | Path | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -83,8 +83,9 @@ def run(
             more than 1,024 positions (prompt, BOS, one for each step); only dense runs soft attention.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``.
         max_steps: stop after this many steps of the machine; None: run until the verdict.
-        keep_rows: keep the rows in the trace.
-        checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine).
+        keep_rows: keep the rows in the trace; the fast engine keeps none of a run that is recorded in files.
+        checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine), by
+            default every 60.
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
         progress: called from time to time with the number of positions done and of the machine's steps.
@@ -122,7 +123,7 @@ def check(
     left_boundary: str | None = None,
     keep_rows: bool = True,
     checkpoint: str | Path | None = None,
-    checkpoint_every: float = EVERY,
+    checkpoint_every: float | None = None,
     resume: str | Path | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,

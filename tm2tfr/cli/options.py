@@ -144,7 +144,6 @@ _checkpoint = file("--checkpoint", panel=LONG_RUNS, help="Save the state of the 
 _checkpoint_every = option(
     "--checkpoint-every",
     type=SECONDS,
-    default=EVERY,
     panel=LONG_RUNS,
     help=f"The time between checkpoints. Default: {EVERY:g}.",
 )
@@ -167,7 +166,7 @@ def run(*, recorded: bool = False, limit: Declared | None = None) -> Declared:
             dtype: str | None,
             max_steps: int | None,
             checkpoint: Path | None = None,
-            checkpoint_every: float = EVERY,
+            checkpoint_every: float | None = None,
             resume: Path | None = None,
             **others: Any,
         ) -> Any:

@@ -29,8 +29,9 @@ class RunOptions:
         engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object; for ``auto`` see `tm2tfr.runs.choose`.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``; an engine object has its own.
         max_steps: stop after this many steps of the machine; None: run until the verdict.
-        keep_rows: keep the rows in the trace.
-        checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine).
+        keep_rows: keep the rows in the trace; the fast engine keeps none of a run that is recorded in files.
+        checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine),
+            by default every 60.
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
         progress: called from time to time with the number of positions done and of the machine's steps.
@@ -46,7 +47,7 @@ class RunOptions:
     max_steps: int | None = MAX_STEPS
     keep_rows: bool = True
     checkpoint: Path | None = None
-    checkpoint_every: float = EVERY
+    checkpoint_every: float | None = None
     resume: Path | None = None
     out: Path | None = None
     progress: Progress | None = None
@@ -55,9 +56,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         check_engine(self.engine, self.dtype)
         check_steps(self.max_steps)
-        every = self.checkpoint_every
-        if isinstance(every, bool) or not isinstance(every, int | float) or not 0 <= every < inf:
-            raise EngineError(f"checkpoint_every must be a number of seconds, not {every!r}: use 0 or more, for example 60")
+        _check_seconds(self.checkpoint_every, self.saved)
         for name in ("checkpoint", "resume", "out"):
             object.__setattr__(self, name, path(getattr(self, name), name))
 
@@ -65,6 +64,11 @@ class RunOptions:
     def saved(self) -> bool:
         """Whether the run is saved or resumed."""
         return self.checkpoint is not None or self.resume is not None
+
+    @property
+    def every(self) -> float:
+        """The number of seconds between two checkpoints."""
+        return EVERY if self.checkpoint_every is None else self.checkpoint_every
 
     @property
     def recorded(self) -> bool:
@@ -83,6 +87,15 @@ def check_engine(engine: object, dtype: object) -> None:
             f"the engine {getattr(engine, 'name', engine)} already computes in {getattr(engine, 'dtype', 'its own dtype')}"
         )
         raise EngineError(f"{what}: omit dtype, or name the engine: engine='dense', dtype={dtype!r}")
+
+
+def _check_seconds(every: object, saved: bool) -> None:
+    if every is None:
+        return
+    if isinstance(every, bool) or not isinstance(every, int | float) or not 0 <= every < inf:
+        raise EngineError(f"checkpoint_every must be a number of seconds, not {every!r}: use 0 or more, for example 60")
+    if not saved:
+        raise EngineError("checkpoint_every only applies to a run with a checkpoint: add checkpoint or resume, or omit it")
 
 
 def check_steps(max_steps: object) -> None:

@@ -125,7 +125,7 @@ class _Recorder:
             if asked.stop is not None and asked.stop():
                 self.save()
                 raise Interrupted(self.where())
-            if time.monotonic() - last >= asked.checkpoint_every:
+            if time.monotonic() - last >= asked.every:
                 self.save()
                 last = time.monotonic()
         if not self._run.diverged:

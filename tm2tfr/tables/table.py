@@ -41,6 +41,10 @@ _EXTENSIONS = {
 }
 
 
+_DATA = ("csv", "json", "jsonl")
+"""The formats for programs."""
+
+
 def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
     """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
 
@@ -49,11 +53,18 @@ def table(trace: Trace, format: str, *, caption: str | None = None, elide: int |
         elide: in a table for people, show at most this many rows, always including those around the first difference.
 
     Raises:
-        OutputError: for an unknown format.
+        OutputError: for an unknown format, for a caption or rows left out where the format has no place for that, and if
+            `trace` is something else.
     """
+    if not isinstance(trace, Trace):
+        what = f"a table is of a trace, not of {trace!r} ({type(trace).__name__})"
+        raise OutputError(f"{what}: use tm2tfr.table(tm2tfr.check(...), {format!r})")
     if format not in FORMATS:
         known = ", ".join(FORMATS)
-        raise OutputError(f"unknown table format {format!r}{did_you_mean(format, FORMATS)}: use one of {known}")
+        raise OutputError(f"unknown table format {format!r}{did_you_mean(str(format), FORMATS)}: use one of {known}")
+    if format in _DATA and (caption is not None or elide is not None):
+        what, remedy = ("captions", "caption") if caption is not None else ("rows left out", "elide")
+        raise OutputError(f"{format} is for programs and has no place for {what}: omit {remedy}")
     if format == "csv":
         return _csv(trace)
     if format == "json":
