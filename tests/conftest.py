@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts a job in the background with Ctrl-C ignored, and so would be the programs that some tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REMEDY = re.compile(r": .*(\binstall\b|\bset \w+=|\brun\b|\bneeds\b)")
 """What the reason of a skipped test has to contain: why, then what to do about it."""
