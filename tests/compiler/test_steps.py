@@ -20,12 +20,13 @@ from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.compiler.turing.symbol import symbol
 from tm2tfr.compiler.turing.transition import transition
 from tm2tfr.compiler.turing.unpack import unpack
-from tm2tfr.compiler.turing.vocabulary import Answers, parsed
+from tm2tfr.compiler.turing.vocabulary import Answers
 from tm2tfr.engines.exact import Exact
 from tm2tfr.errors import CompileError
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.simulator import configurations
 from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.tokens import parsed
 from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, at

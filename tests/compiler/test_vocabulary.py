@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tests.strategies import machines_with_inputs
 from tm2tfr.compiler.turing import compile_machine
-from tm2tfr.compiler.turing.vocabulary import ACC, BOS, HALT, REJ, Answers, Boundary, Triple, parsed, vocabulary
+from tm2tfr.compiler.turing.vocabulary import Answers, Boundary, vocabulary
 from tm2tfr.machine.library import load, shipped
 from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.tokens import ACC, BOS, HALT, REJ, Triple, parsed
 
 TWO_STATES = {("a", "1"): ("b", "x", "L"), ("a", "_"): ("yes", "_", "R"), ("b", "1"): ("a", "1", "S")}
 

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, Triple, parsed
 from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.tokens import BOS, VERDICTS, Triple, parsed
 from tm2tfr.transformer.residual import at
 
 Coordinates = Mapping[str, int]
 """Direction -> integer; 0 if absent."""
 
 V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
+FEATURES = (V, "1", "i", "i^2")
+"""The position features, Eq. 8.4."""
 
 
 @dataclass(frozen=True)

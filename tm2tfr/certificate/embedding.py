@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tm2tfr.certificate.cases import columns
-from tm2tfr.certificate.domain import Domain
+from tm2tfr.certificate.domain import FEATURES, Domain
 from tm2tfr.certificate.feed_forward import Sums
 from tm2tfr.certificate.refusal import Refusal
-from tm2tfr.compiler.turing.layout import FEATURES
-from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, parsed
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.machine.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -46,6 +45,9 @@ def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     for name, labels in domain.subspaces.items():
         if name not in layout:
             yield _refuse(0, "layout", "a subspace is missing", f"there is no {name}")
+        elif (labels is None) != (layout.subspace(name).labels is None):
+            kind = "a single number" if labels is None else "a direction for each label"
+            yield _refuse(0, "layout", f"{name} must be {kind}", "it is not")
         elif missing := sorted(set(labels or ()) - set(layout.subspace(name).labels or ())):
             yield _refuse(0, "layout", f"{name} must have a direction for each label", f"there is no {name}[{missing[0]}]")
     for subspace in layout.subspaces:

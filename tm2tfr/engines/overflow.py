@@ -109,7 +109,7 @@ def _reach(decoder: Decoder, safe: float) -> Reach:
 def _of_head(head: Head, x: Floats, safe: float) -> tuple[bool, bool, Floats]:
     """Return whether scores, and sums of values over all positions, are small, and a bound on the head's output."""
     query, key, value = (_times(m, x) for m in (head.query, head.key, head.value))
-    both = np.intersect1d(head.query.rows, head.key.rows)
+    both = head.components
     products = query[both] * key[both]
     score = _all_small(query[both], safe) and _all_small(key[both], safe) and bool(products.sum() < safe)
     return score, _all_small(value * MOST_POSITIONS, safe), _times(head.output, value)

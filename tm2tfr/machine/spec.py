@@ -160,7 +160,7 @@ class Machine:
         if found:
             raise MachineError(self.name, found)
 
-    # ── doors to the formats, which build on this module: for users; tests/test_imports.py ──────────────
+    # ── doors to the formats, which build on this module: for users; tests/house/test_imports.py ──────────────
     @classmethod
     def from_yaml(cls, text: str, *, file: str = "<yaml>") -> Machine:
         """Read a machine from YAML `text`; `file` is its name in error messages.

@@ -71,6 +71,8 @@ def for_many_runs(engine: str) -> str:
 def to_watch(engine: str | Engine, dtype: str | None = None) -> Engine:
     """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the one asked for.
 
+    Positions do not matter here: only the dense engine and the exact one can be watched, so fast would have to run as well.
+
     Raises:
         EngineError: for an unknown engine or dtype.
     """

@@ -12,10 +12,11 @@ from tm2tfr.compiler.turing.read_tape import read_tape
 from tm2tfr.compiler.turing.symbol import symbol
 from tm2tfr.compiler.turing.transition import transition
 from tm2tfr.compiler.turing.unpack import unpack
-from tm2tfr.compiler.turing.vocabulary import BOS, VERDICTS, Answers, Boundary, vocabulary
+from tm2tfr.compiler.turing.vocabulary import Answers, Boundary, vocabulary
 from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.machine.formats import native
 from tm2tfr.machine.spec import Machine
+from tm2tfr.machine.tokens import BOS, VERDICTS
 from tm2tfr.transformer.gadgets import stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.provenance import stated

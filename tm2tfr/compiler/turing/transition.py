@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tm2tfr.compiler.turing.vocabulary import BOS, Answers
+from tm2tfr.compiler.turing.vocabulary import Answers
+from tm2tfr.machine.tokens import BOS
 from tm2tfr.transformer.gadgets import Unit, conjunction, feed_forward, rectified
 from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Layer

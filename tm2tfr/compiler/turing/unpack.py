@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from tm2tfr.compiler.turing.vocabulary import parsed
+from tm2tfr.machine.tokens import parsed
 from tm2tfr.transformer.gadgets import Unit, feed_forward, gated, rectified
 from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer

@@ -52,7 +52,8 @@ def completed(decoder: Decoder) -> Decoder:
     Any other decoder is returned as it is.
     """
     said = decoder.provenance
-    if not provenance.is_version_1(said) or provenance.construction(said) != TURING:
+    claims = any(s.holds for s in decoder.layout.subspaces) or any(h.claim for each in decoder.layers for h in each.heads)
+    if claims or not provenance.is_version_1(said) or provenance.construction(said) != TURING:
         return decoder
     today = provenance.from_version_1(said, OPTIONS)
     chosen = {key: value for key, value in today.items() if value != "none" or not key.startswith(provenance.OPTION)}

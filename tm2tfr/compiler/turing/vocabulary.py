@@ -8,39 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tm2tfr.machine.spec import Machine, Rule
-
-BOS, ACC, REJ, HALT = "BOS", "ACC", "REJ", "HALT"
-
-VERDICTS = {"accept": ACC, "reject": REJ, "halt": HALT}
-"""Outcome of a machine -> the token for it."""
+from tm2tfr.machine.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 
 Boundary = Literal["repaired", "chapter", "none"]
 """What a move left at cell 0 emits: m = 0 (repair 4), m = -1 (Exercise 8.3), or "there is no boundary"."""
-
-
-class Triple(NamedTuple):
-    """A token (r, b, m): the machine went to `state`, wrote `symbol` and moved the head by `move`."""
-
-    state: str
-    symbol: str
-    move: int
-
-    @property
-    def token(self) -> str:
-        """The triple as the text of a token: ``(q1,_,+1)``."""
-        return f"({self.state},{self.symbol},{self.move:+d})" if self.move else f"({self.state},{self.symbol},0)"
-
-
-def parsed(token: str) -> Triple | None:
-    """Return the triple that a token stands for, or None. Unambiguous, since a symbol is one character."""
-    for suffix, move in ((",-1)", -1), (",0)", 0), (",+1)", 1)):
-        body = token.removesuffix(suffix)
-        if body != token and body.startswith("(") and len(body) >= 3 and body[-2] == ",":
-            return Triple(body[1:-2], body[-1], move)
-    return None
 
 
 @dataclass(frozen=True)

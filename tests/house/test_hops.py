@@ -21,6 +21,10 @@ PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
 OWN = {
     ("cli/options.py", "others"): "the other options of a command, which go to the command as they came",
     ("cli/__init__.py", "about"): "what an option of the command line is declared with",
+    ("cli/options.py", "{'metavar': 'N', **kwargs}"): "how an option is declared",
+    ("cli/options.py", "{'type': FILE, 'metavar': 'FILE', **kwargs}"): "how an option is declared",
+    ("cli/pages.py", "{'prog_name': 'tm2tfr', 'complete_var': completion.VARIABLE, **extra}"): "what Click is started with",
+    ("runs/recording.py", "{**self._about.__dict__, 'rows': rows}"): "what a checkpoint says about itself",
     ("api/targets.py", "asked"): "the options that only one target has",
     ("explorer/record.py", "lists"): "columns, cut to the same length",
     ("runs/saved.py", "every"): "the arrays of a file",
@@ -33,7 +37,7 @@ def unpacked(source: str) -> Iterator[str]:
     """Yield the names that are unpacked in calls, but for what is handed on to another library's class: ``**kwargs``."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
-            names = [k.value.id for k in node.keywords if k.arg is None and isinstance(k.value, ast.Name)]
+            names = [ast.unparse(k.value) for k in node.keywords if k.arg is None]
             yield from (name for name in names if name not in ("kwargs", "extra"))
 
 

@@ -6,14 +6,14 @@ import re
 
 import networkx as nx
 
-from tests.architecture import BOTTOM, FILE, HIDDEN, drawn, parts, places, rows
-from tests.test_imports import MAY_IMPORT, PARTS
+from tests.house.architecture import BOTTOM, FILE, HIDDEN, drawn, parts, places, rows
+from tests.house.test_imports import MAY_IMPORT, PARTS
 
 PAGE = FILE.with_name("architecture.md").read_text(encoding="utf-8")
 
 
 def test_the_picture_is_drawn_from_the_imports() -> None:
-    assert FILE.read_text(encoding="utf-8") == drawn(), "draw it anew: python -m tests.architecture"
+    assert FILE.read_text(encoding="utf-8") == drawn(), "draw it anew: python -m tests.house.architecture"
 
 
 def test_every_part_is_in_the_picture_and_on_the_page() -> None:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.test_imports import SOURCES
+from tests.house.test_imports import SOURCES
 
 ALONE = {"tm2tfr.targets.torch.model"}
 """Goes into every export as it is and imports nothing of ours, so that it says Decoder, Layer and Head once more."""

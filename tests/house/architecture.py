@@ -1,4 +1,4 @@
-"""The import diagram of the documentation, drawn from the imports: ``python -m tests.architecture`` draws it anew.
+"""The import diagram of the documentation, drawn from the imports: ``python -m tests.house.architecture`` draws it anew.
 
 An arrow goes from a part to one that it imports. Arrows that follow from others are left out (transitive reduction), and
 so are those to the parts at the bottom, which any part above them may import.
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import networkx as nx
 
-from tests.test_imports import MODULES, imported_by, name_of, part_of
+from tests.house.test_imports import MODULES, imported_by, name_of, part_of
 
-FILE = Path(__file__).parents[1] / "docs" / "imports.svg"
+FILE = Path(__file__).parents[2] / "docs" / "imports.svg"
 WIDTH, ROW, HEIGHT, LETTER, PAD, SHIFT = 860, 62, 28, 7.4, 12, 170
 HIDDEN = {"_version", "__init__", "__main__"}
 """The version, which anything may import, and the two doors to the whole."""

@@ -17,8 +17,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"contract", "machine", "engines", "compiler", "trace"}
-WHOLE = RUN | {"shelf", "certificate", "tables", "softness", "runs", "targets"}
+RUN = MODEL | {"contract", "machine", "engines", "trace"}
+WHOLE = RUN | {"compiler", "shelf", "certificate", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "choices": set(),
@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": RUN,
     "softness": RUN,
     "runs": RUN | {"tables"},
-    "targets": RUN | {"certificate"},
+    "targets": RUN | {"compiler", "certificate"},
     "dataset": WHOLE,
     "explorer": WHOLE,
     "api": WHOLE | {"dataset", "explorer"},
@@ -151,6 +151,41 @@ def test_no_import_runs_back_up() -> None:
     assert all(
         order.index(other) < order.index(part) for part, others in MAY_IMPORT.items() for other in others if other != part
     )
+
+
+RIGHT = (
+    "tm2tfr.machine.simulator",
+    "tm2tfr.machine.fast_simulator",
+    "tm2tfr.trace",
+    "tm2tfr.certificate",
+    "tm2tfr.contract",
+)
+"""What says what is right."""
+
+
+def test_what_says_what_is_right_imports_no_compiler() -> None:
+    """Nor does anything that it imports: the evaluator, the specification and the proof share nothing with the compiler."""
+    whole = graph({name: without_notebooks(source) for name, source in SOURCES.items()})
+    found = {
+        (name, used)
+        for name in whole
+        if name.startswith(RIGHT)
+        for used in nx.descendants(whole, name)
+        if used.startswith(("tm2tfr.compiler", "tm2tfr.api", "tm2tfr.cli"))
+    }
+    assert found == set()
+    assert sum(name.startswith(RIGHT) for name in whole) > 15
+
+
+def test_no_folder_has_too_many_files() -> None:
+    folders = [ROOT, *(path for path in ROOT.rglob("*") if path.is_dir()), *(ROOT.parent / "tests").rglob("*")]
+    sizes = {
+        str(folder.relative_to(ROOT.parent)): sum(file.is_file() for file in folder.iterdir())
+        for folder in (*folders, ROOT.parent / "tests", ROOT.parent / "docs")
+        if folder.is_dir() and "__pycache__" not in folder.parts
+    }
+    assert {name: size for name, size in sizes.items() if size > 25} == {}
+    assert len(sizes) > 30
 
 
 def test_imports_form_no_circle() -> None:
