@@ -117,3 +117,8 @@ def mode_of(path: Path) -> int | None:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
+
+
+def is_safetensors(head: bytes, size: int) -> bool:
+    """Return whether a file of `size` bytes that begins with `head` is one of safetensors: a length, then JSON."""
+    return head[8:9] == b"{" and 0 < int.from_bytes(head[:8], "little") <= size - 8

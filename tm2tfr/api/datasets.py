@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tm2tfr.errors import NotFoundError
+
 if TYPE_CHECKING:
     from tm2tfr.dataset.make import Dataset, ShardProgress
     from tm2tfr.dataset.spec import Spec
@@ -42,10 +44,9 @@ def make_dataset(
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.make import make
 
-    wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
+    wanted = _spec(spec)
     return make(wanted, folder, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress)
 
 
@@ -70,10 +71,9 @@ def sweep(
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
         CompileError: if `left_boundary` does not apply to a machine.
     """
-    from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.sweep import sweep as swept
 
-    wanted = load_spec(spec) if isinstance(spec, (str, Path)) else spec
+    wanted = _spec(spec)
     return swept(
         wanted,
         workers=workers,
@@ -83,3 +83,20 @@ def sweep(
         left_boundary=left_boundary,
         progress=progress,
     )
+
+
+def _spec(spec: object) -> Spec:
+    """Return a spec that is given as such, as a file, or by its name.
+
+    Raises:
+        NotFoundError: if it is something else.
+    """
+    from tm2tfr.dataset.library import load_spec
+    from tm2tfr.dataset.spec import Spec
+
+    if isinstance(spec, Spec):
+        return spec
+    if not isinstance(spec, str | Path):
+        what = f"{spec!r} ({type(spec).__name__}) is neither a spec nor the name of one"
+        raise NotFoundError(f"{what}: use a path, or the name of a shipped spec")
+    return load_spec(spec)

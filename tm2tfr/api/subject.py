@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.choices import TURING
 from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning
+from tm2tfr.files import is_safetensors
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -49,6 +51,16 @@ class Subject:
     warnings: tuple[str, ...] = ()
     text: bool = False
 
+    def __post_init__(self) -> None:
+        from tm2tfr.machine.spec import Machine
+        from tm2tfr.transformer.weights import Decoder
+
+        fits = isinstance(self.source, Machine | None) and isinstance(self.weights, Decoder | None)
+        if not fits or (self.source is None and self.weights is None):
+            raise CompileError(f"{self.name}: a subject has a Machine as its source, a Decoder as its weights, or both")
+        if self.left_boundary is not None and self.source is None:
+            raise CompileError(f"{self.name}: these weights are already compiled: omit the left-boundary option")
+
     @classmethod
     def of(cls, given: Given, *, left_boundary: str | None = None) -> Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
@@ -78,7 +90,7 @@ class Subject:
         if isinstance(given, Subject):
             return given if left_boundary is None else given._with(left_boundary)
         if isinstance(given, Machine):
-            return cls(given.name, given, left_boundary=left_boundary)
+            return cls(given.name, given)._with(left_boundary)
         if isinstance(given, Decoder):
             return cls(name(given.provenance, "weights"), weights=given)._with(left_boundary)
         if not isinstance(given, str | Path):
@@ -92,14 +104,14 @@ class Subject:
 
         loaded = load_with_warnings(given, format=format)
         told = tuple(map(str, loaded.warnings))
-        return cls(str(given), loaded.machine, left_boundary=left_boundary, warnings=told, text=True)
+        return cls(str(given), loaded.machine, warnings=told, text=True)._with(left_boundary)
 
     def _with(self, left_boundary: str | None) -> Subject:
         if left_boundary is None:
             return self
-        if self.weights is not None:
-            raise CompileError(f"{self.name}: these weights are already compiled: omit the left-boundary option")
-        return replace(self, left_boundary=left_boundary, warnings=())
+        found = replace(self, weights=None if self.source else self.weights, left_boundary=left_boundary)
+        _ = found.decoder  # refuses an option that does not apply, whether the decoder will be needed or not
+        return found
 
     @property
     def compiled(self) -> bool:
@@ -115,7 +127,9 @@ class Subject:
         """
         from tm2tfr.compiler.turing import compile_machine
 
-        return self.weights or compile_machine(self._source, left_boundary=self.left_boundary)
+        if self.weights is not None:
+            return self.weights
+        return compile_machine(self.right, left_boundary=self.left_boundary)
 
     @cached_property
     def machine(self) -> Machine | None:
@@ -132,12 +146,6 @@ class Subject:
         said = self.weights.provenance
         text = provenance.source(said) if provenance.construction(said) in (None, TURING) else None
         return Machine.from_yaml(text, file=provenance.name(said, "<provenance>")) if text else None
-
-    @property
-    def _source(self) -> Machine:
-        if self.source is None:
-            raise CompileError(f"{self.name}: it is neither a machine nor weights: use Subject.of")
-        return self.source
 
     @property
     def right(self) -> Machine:
@@ -173,8 +181,15 @@ def own_input(machine: Machine) -> str:
 
 
 def is_weights(given: str | Path) -> bool:
-    """Return whether a path is that of a weight file."""
-    return Path(given).suffix == WEIGHTS
+    """Return whether a path is that of a weight file, by its extension or by how the file begins."""
+    path = Path(given)
+    if path.suffix.lower() == WEIGHTS:
+        return True
+    with suppress(OSError, ValueError):  # whoever reads it says what is wrong with the name or the file
+        if path.is_file():
+            with path.open("rb") as file:
+                return is_safetensors(file.read(9), path.stat().st_size)
+    return False
 
 
 def outside() -> int:

@@ -40,8 +40,6 @@ def subject(argument: str, left_boundary: str | None = None, *, format: str | No
     found = Subject.read(argument, left_boundary=left_boundary, format=format)
     for warning in found.warnings:
         click.echo(cautioned(warning), err=True)
-    if left_boundary is not None:
-        _ = found.decoder  # refuses an option that does not apply before anything else is done
     return found
 
 

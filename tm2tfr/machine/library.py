@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tm2tfr import shelf
 from tm2tfr.errors import ReadError, SpecWarning
+from tm2tfr.files import is_safetensors
 from tm2tfr.machine.formats import bbchallenge, registry
 from tm2tfr.machine.formats.loaded import Loaded
 from tm2tfr.machine.spec import Machine
@@ -71,6 +72,9 @@ def _standard_input() -> bytes:
     if sys.stdin is None:
         raise ReadError("<stdin>: standard input is closed: name a file")
     try:
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
+        data = sys.stdin.buffer.read(MAX_BYTES + 1)
     except OSError as error:
         raise ReadError(f"<stdin>: standard input cannot be read ({error.strerror}): name a file") from None
+    if is_safetensors(data[:9], len(data)):
+        raise ReadError("<stdin>: this is a weight file, and standard input is for the text of a machine: name the file")
+    return data

@@ -38,7 +38,8 @@ class RunOptions:
         stop: asked between two blocks of positions whether to save the run and raise `Interrupted`.
 
     Raises:
-        EngineError: for a limit that is not a number of steps, a time that is not one of seconds, a dtype beside an engine.
+        EngineError: for a limit that is not a number of steps, a time that is not one of seconds, a dtype beside an engine,
+            and for anything else that is not what is said above.
         OutputError: for a file that is not given by its name.
     """
 
@@ -56,6 +57,11 @@ class RunOptions:
     def __post_init__(self) -> None:
         check_engine(self.engine, self.dtype)
         check_steps(self.max_steps)
+        if not isinstance(self.keep_rows, bool):
+            raise EngineError(f"keep_rows must be True or False, not {self.keep_rows!r}")
+        for name in ("progress", "stop"):
+            if (found := getattr(self, name)) is not None and not callable(found):
+                raise EngineError(f"{name} must be a function, not {found!r}: omit it, or pass one")
         _check_seconds(self.checkpoint_every, self.saved)
         for name in ("checkpoint", "resume", "out"):
             object.__setattr__(self, name, path(getattr(self, name), name))

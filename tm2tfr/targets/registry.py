@@ -82,7 +82,9 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
         raise ExportError(f"there is no export to {name!r}{did_you_mean(str(name), TARGETS)}: use {' or '.join(TARGETS)}")
     for option in options:
         if option not in TARGETS[name].options:
-            takers = " or ".join(t.name for t in TARGETS.values() if option in t.options) or "no target"
+            takers = " or ".join(t.name for t in TARGETS.values() if option in t.options)
+            if not takers:
+                raise ExportError(f"no export has an option {option!r}: omit it")
             what = f"--to {name} does not take --{option.replace('_', '-')}, which only applies to --to {takers}"
             raise ExportError(f"{what}: omit it")
     return TARGETS[name]
