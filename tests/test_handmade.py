@@ -158,7 +158,7 @@ def test_activations_are_the_stream_after_each_layer() -> None:
 
 
 # ── what is about machines refuses with the reason ──────────────────────────────────────────────────────────
-NO_MACHINE = "no machine to compare with is stored with these weights"
+NO_MACHINE = "no machine is stored with these weights"
 REFUSED: dict[str, Callable[[Decoder], object]] = {
     "check": lambda d: tm2tfr.check(d, ""),
     "certify": tm2tfr.certify,

@@ -430,6 +430,6 @@ def test_the_source_of_another_construction_is_not_read_as_a_machine() -> None:
     decoder = tm2tfr.compile("chapter")
     other = replace(decoder, provenance={**decoder.provenance, "construction": "circuit"})
     assert tm2tfr.Subject.of(other).machine is None
-    with pytest.raises(CompileError, match="no machine to compare with is stored with these weights"):
+    with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.check(other, "11")
     assert tm2tfr.check(other, "11", machine="chapter").agrees

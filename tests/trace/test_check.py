@@ -105,7 +105,7 @@ def test_wrong_inputs_are_refused() -> None:
     with pytest.raises(EngineError, match="token 0 of the prompt, '0', is not in the vocabulary"):
         api.run(compile_machine(load("chapter")), "0")
     nameless = dataclasses.replace(compile_machine(load("chapter")), provenance={})
-    with pytest.raises(CompileError, match="no machine to compare with is stored with these weights"):
+    with pytest.raises(CompileError, match="no machine is stored with these weights"):
         api.check(nameless, "11")
 
 

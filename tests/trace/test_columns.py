@@ -135,7 +135,7 @@ def test_a_result_has_its_own_fields_only() -> None:
 @pytest.mark.parametrize("name", HANDMADE)
 def test_they_are_not_compared_with_a_machine(name: str, tmp_path: object) -> None:
     make, word, _ = HANDMADE[name]
-    with pytest.raises(CompileError, match="no machine to compare with is stored with these weights"):
+    with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.check(make(), word)
     said = (
         "chapter: these weights cannot be compared with a Turing machine, since no subspace of their residual stream holds"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr.errors import NotFoundError
+from tm2tfr.choices import AUTO, ENGINES
+from tm2tfr.errors import DatasetError, NotFoundError
+from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.dataset.make import Dataset, ShardProgress
@@ -47,6 +49,7 @@ def make_dataset(
     from tm2tfr.dataset.make import make
 
     wanted = _spec(spec)
+    _check(workers, engine)
     return make(wanted, folder, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress)
 
 
@@ -74,6 +77,8 @@ def sweep(
     from tm2tfr.dataset.sweep import sweep as swept
 
     wanted = _spec(spec)
+    _check(workers, engine)
+    check_steps(max_steps)
     return swept(
         wanted,
         workers=workers,
@@ -100,3 +105,11 @@ def _spec(spec: object) -> Spec:
         what = f"{spec!r} ({type(spec).__name__}) is neither a spec nor the name of one"
         raise NotFoundError(f"{what}: use a path, or the name of a shipped spec")
     return load_spec(spec)
+
+
+def _check(workers: object, engine: object) -> None:
+    """Raise DatasetError unless `workers` is a number of processes and `engine` the name of one."""
+    if workers is not None and not is_count(workers, 1):
+        raise DatasetError(f"workers must be a number of processes, not {workers!r}: use 1 or more, or None")
+    if engine not in (AUTO, *ENGINES):
+        raise DatasetError(f"unknown engine {engine!r}: use one of {', '.join((AUTO, *ENGINES))}")

@@ -33,6 +33,8 @@ def load(subject: Given, *, format: str | None = None) -> Machine:
         SpecError: with every error of the document.
         CompileError: if no machine is stored with weights.
     """
+    if format is not None and (not isinstance(format, str) or not format):
+        raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
     found = Subject.read(subject, format=format)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")

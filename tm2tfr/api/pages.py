@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject, recompiled
+from tm2tfr.api.subject import judge as judging
 from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.runs.options import MAX_STEPS, check_steps
+from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -50,6 +51,7 @@ def explore(
     from tm2tfr.explorer.record import record
 
     check_steps(max_steps)
+    check_engine("dense", dtype)
     if max_steps is None or max_steps > MOST_EXPLORED:
         steps = "unlimited steps" if max_steps is None else f"{max_steps:,} steps"
         raise EngineError(
@@ -62,7 +64,7 @@ def explore(
         if found.compiled:
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders.append(Subject.of(found.right, left_boundary=compare).decoder)
-    judge = found if machine is None else Subject.of(machine)
+    judge = judging(found, machine)
     right = judge.machine if machine is None else judge.right
     if any(decoder.soft for decoder in decoders):
         raise CompileError(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject, recompiled
+from tm2tfr.api.subject import judge as judging
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
@@ -147,7 +148,7 @@ def check(
     from tm2tfr.runs.run import carried_out
 
     found = recompiled(subject, left_boundary)
-    judge = found if machine is None else Subject.of(machine)
+    judge = judging(found, machine)
     options = RunOptions(
         engine=engine,
         dtype=dtype,
@@ -211,7 +212,7 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
     from tm2tfr.certificate import prove
 
     found = recompiled(subject, left_boundary)
-    right = found.right if machine is None else Subject.of(machine).right
+    right = judging(found, machine).right
     return prove(found.decoder, right)
 
 

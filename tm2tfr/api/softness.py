@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from tm2tfr.api.subject import Subject, recompiled
+from tm2tfr.api.subject import judge as judging
+from tm2tfr.api.subject import recompiled
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError
-from tm2tfr.runs.options import check_steps, is_count
+from tm2tfr.runs.options import check_engine, check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -90,10 +91,11 @@ def measure_softness(
     from tm2tfr.softness.run import soft_run
 
     check_steps(max_steps)
+    check_engine("dense", dtype)
     if temperature is not None:
         _number(temperature)
     found = recompiled(subject, left_boundary)
-    judge = found if machine is None else Subject.of(machine)
+    judge = judging(found, machine)
     right = judge.right
     if found.decoder.soft:
         raise CompileError("these weights already have softmax attention: measure the weights they were made from")

@@ -156,8 +156,8 @@ class Subject:
             SpecError: if what is stored is not a machine.
         """
         if self.machine is None:
-            what = "no machine to compare with is stored with these weights"
-            raise CompileError(f"{what}: name one, or run them without a check")
+            what = "no machine is stored with these weights"
+            raise CompileError(f"{what}: give a machine, or weights that were compiled from one")
         return self.machine
 
     def word(self, word: str | None) -> str:
@@ -210,3 +210,17 @@ def recompiled(given: Given, left_boundary: str | None) -> Subject:
         what = "left_boundary is an option of compiling: pass tm2tfr.compile(machine, left_boundary=...) instead"
         warnings.warn(what, DeprecationWarning, stacklevel=outside())
     return Subject.of(given, left_boundary=left_boundary)
+
+
+def judge(found: Subject, machine: Given | None) -> Subject:
+    """Return what says what is right: the subject itself, or another one that is given in any form.
+
+    Raises:
+        CompileError: if it has an option of the construction, which only matters for what is compiled.
+    """
+    if machine is None:
+        return found
+    other = Subject.of(machine)
+    if other.left_boundary is not None:
+        raise CompileError(f"{other.name}: a machine to compare with has no left-boundary option: give the machine alone")
+    return other

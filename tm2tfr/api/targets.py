@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from tm2tfr.api.subject import Subject, outside
-from tm2tfr.errors import CompileError, ExportError
+from tm2tfr.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def export_to(
     max_head: int | None = None,
     dtype: str = "float64",
     verify: bool = True,
-    **own: Any,
+    stock: bool = False,
 ) -> Exported:
     """Write a decoder as a directory for another program, and return a description of it, readable as ``str``.
 
@@ -40,7 +40,7 @@ def export_to(
         dtype: ``float64`` or ``float32``.
         verify: before the directory gets its name, load the model in that program and compare its runs with the
             simulator's; without a machine, with the dense engine's on prompts made from the vocabulary.
-        own: options of a single target, such as `stock` of ``gpt2``.
+        stock: for ``gpt2`` alone: its own layer norm epsilon and GELU.
 
     Raises:
         ExportError: if there is no such target or option; if the model does not fit, cannot be run, or is not right; if
@@ -52,7 +52,7 @@ def export_to(
     for name, number, least in (("positions", positions, 1), ("max_head", max_head, 0)):
         if number is not None and not is_count(number, least):
             raise ExportError(f"{name} must be a whole number, not {number!r}: use {least} or more, or None")
-    asked = {name: value for name, value in own.items() if value}  # an option that is off is none
+    asked = {"stock": True} if stock else {}
     chosen = target(to, asked)
     found = Subject.of(subject)
     right = found.machine if machine is None else Subject.of(machine).right
@@ -108,8 +108,9 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
 
     Args:
         folder: the directory of an export.
-        machine: what to compare with, in any form of a subject; by default the machine stored with the export. Weights
-            without a machine are compared as they are, and run by the dense engine.
+        machine: what to compare with, in any form of a subject; by default the machine stored with the export, compiled
+            anew. Weights are compared as they are, with the names that they have; those without a machine are run by
+            the dense engine.
         word: the input; by default the machine's own, or a prompt made from the vocabulary.
 
     Raises:
@@ -130,10 +131,11 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
             raise CompileError(f"{folder}: no machine is stored with this export: name one with --machine")
         if text is not None:
             found = Subject.of(Machine.from_yaml(text, file=provenance.name(said, "<provenance>")))
+    if word is not None and not isinstance(word, str):
+        raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
     if found is None or (found.machine is None and chosen.any_weights):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
-    again = Subject.of(found.right)  # compiled anew: the weights are what is in question
-    return chosen.exporter.verified(Path(folder), again.decoder, again.right, again.word(word))
+    return chosen.exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
 
 
 def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:

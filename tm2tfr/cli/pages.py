@@ -98,6 +98,8 @@ class Group(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command; an error about an unknown one suggests what was probably meant."""
+        if not ctx.resilient_parsing and args[0] in OLDER:
+            click.echo(f"warning: {args[0]} is now called {OLDER[args[0]]}", err=True)
         if not ctx.resilient_parsing and args[0] not in {*self.commands, *OLDER} and not args[0].startswith("-"):
             raise usage.unknown_command(args[0], args[1:], self.commands)
         return super().resolve_command(ctx, args)

@@ -78,7 +78,8 @@ def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
     for i, token in enumerate(prompt):
         if token not in numbers:
             what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
-            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}, …")
+            more = ", …" if len(decoder.vocabulary) > 8 else ""
+            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}{more}")
     return [numbers[token] for token in (*prompt, decoder.bos)]
 
 

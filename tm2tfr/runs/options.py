@@ -84,9 +84,9 @@ class RunOptions:
 
 def check_engine(engine: object, dtype: object) -> None:
     """Raise EngineError unless `engine` is a name or an engine, and `dtype` a name that is not given beside an engine."""
-    if not isinstance(engine, str) and not hasattr(engine, "start"):
+    if not isinstance(engine, str) and (isinstance(engine, type) or not hasattr(engine, "start")):
         raise EngineError(f"{engine!r} is not an engine: use auto, dense, exact or fast, or an engine object")
-    if dtype is not None and not isinstance(dtype, str):
+    if dtype is not None and (not isinstance(dtype, str) or not dtype):
         raise EngineError(f"{dtype!r} is not the name of a dtype: use 'float64' or 'float32'")
     if dtype is not None and not isinstance(engine, str):
         what = (
@@ -122,6 +122,8 @@ def path(name: object, what: str) -> Path | None:
     Raises:
         OutputError: if it is neither text nor a path.
     """
-    if name is None or isinstance(name, str | Path):
-        return None if name is None else Path(name)
+    if name is None:
+        return None
+    if isinstance(name, str | Path) and "\0" not in str(name):
+        return Path(name)
     raise OutputError(f"{what} must be the name of a file, not {name!r}: use text or a pathlib.Path")

@@ -62,6 +62,8 @@ def table(trace: Trace, format: str, *, caption: str | None = None, elide: int |
     if format not in FORMATS:
         known = ", ".join(FORMATS)
         raise OutputError(f"unknown table format {format!r}{did_you_mean(str(format), FORMATS)}: use one of {known}")
+    if elide is not None and (not isinstance(elide, int) or elide < 0):
+        raise OutputError(f"elide must be a number of rows, not {elide!r}: use 0 or more, or None")
     if format in _DATA and (caption is not None or elide is not None):
         what, remedy = ("captions", "caption") if caption is not None else ("rows left out", "elide")
         raise OutputError(f"{format} is for programs and has no place for {what}: omit {remedy}")

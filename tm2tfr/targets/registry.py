@@ -78,7 +78,7 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
     Raises:
         ExportError: if there is no such target, or it does not take one of `options`.
     """
-    if name not in TARGETS:
+    if not isinstance(name, str) or name not in TARGETS:
         raise ExportError(f"there is no export to {name!r}{did_you_mean(str(name), TARGETS)}: use {' or '.join(TARGETS)}")
     for option in options:
         if option not in TARGETS[name].options:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import Weighting
-from tm2tfr.errors import ShapeError
+from tm2tfr.errors import ShapeError, counted
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.residual import Residual
@@ -158,6 +158,12 @@ class Decoder:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        for name in ("vocabulary", "stop", "features", "layers"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        words = (self.bos, *self.vocabulary, *self.stop, *self.features, *self.provenance, *self.provenance.values())
+        for word in words:
+            if not isinstance(word, str):
+                raise ShapeError(f"tokens, features and provenance are text, and {word!r} is not: use {str(word)!r}")
         if len(set(self.vocabulary)) < len(self.vocabulary):
             raise ShapeError("the vocabulary contains a token twice")
         for token in (self.bos, *self.stop):
@@ -220,7 +226,8 @@ class Decoder:
 
     def __repr__(self) -> str:
         return (
-            f"<Decoder: {len(self.layers)} layers, {self.heads} heads, {self.hidden} hidden units, "
+            f"<Decoder: {counted(len(self.layers), 'layer')}, {counted(self.heads, 'head')}, "
+            f"{counted(self.hidden, 'hidden unit')}, "
             f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} non-zero>"
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import ExportError, counted
 from tm2tfr.machine.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import WITHOUT, Model, Truth, compared, words
@@ -67,7 +67,8 @@ class MatricesExported(Exported):
     def facts(self) -> tuple[str, ...]:
         """The size of the model, and what is guaranteed, in words."""
         decoder = self.decoder
-        heads = f"{len(decoder.layers)} layers, {decoder.heads} heads in all, width {decoder.layout.width}"
+        layers, heads = counted(len(decoder.layers), "layer"), counted(decoder.heads, "head")
+        heads = f"{layers}, {heads} in all, width {decoder.layout.width}"
         weights = f"{self.title}: {heads}, {self.recipe.dtype}, {decoder.parameters:,} weights"
         return weights, f"certified: {self.recipe.statement}" if self.recipe.certified else self.recipe.statement
 
