@@ -20,8 +20,10 @@ from tests.targets.matrices.programs import needs_torch
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine
+from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
 from tm2tfr.runs.options import RunOptions
+from tm2tfr.transformer.weights import matrices, replaced
 
 MACHINE = tm2tfr.load("chapter")
 TEXT = MACHINE.yaml or ""
@@ -433,3 +435,74 @@ def test_the_source_of_another_construction_is_not_read_as_a_machine() -> None:
     with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.check(other, "11")
     assert tm2tfr.check(other, "11", machine="chapter").agrees
+
+
+def test_a_weight_file_is_known_by_how_it_begins(forms: Forms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extension in capitals, no extension, another one; and on standard input, where it cannot be read."""
+    for name in ("A.SAFETENSORS", "weights", "weights.bin"):
+        path = tmp_path / name
+        path.write_bytes(forms.weights.read_bytes())
+        assert tm2tfr.check(path, "11").agrees
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(forms.weights.read_bytes())))
+    with pytest.raises(Tm2tfrError, match="<stdin>: this is a weight file, and standard input is for the text"):
+        tm2tfr.check("-", "11")
+
+
+def test_a_subject_made_by_hand_checks_itself() -> None:
+    decoder = tm2tfr.compile("chapter")
+    wrong: list[dict[str, Any]] = [{}, {"source": "chapter"}, {"weights": MACHINE}]
+    for parts in wrong:
+        with pytest.raises(CompileError, match="x: a subject has a Machine as its source, a Decoder as its weights"):
+            tm2tfr.Subject("x", **parts)
+    with pytest.raises(CompileError, match="x: these weights are already compiled"):
+        tm2tfr.Subject("x", weights=decoder, left_boundary="chapter")
+    with pytest.raises(CompileError, match="unknown left boundary 'nonsense'"):
+        tm2tfr.Subject.of("chapter", left_boundary="nonsense")
+    with pytest.raises(CompileError, match="the tape is two-way and has no left boundary"):
+        tm2tfr.Subject.of("palindromes", left_boundary="chapter")
+
+
+def test_what_is_compared_with_has_no_option_of_the_construction() -> None:
+    printed = tm2tfr.Subject.of("left-edge", left_boundary="chapter")
+    for function in (tm2tfr.check, tm2tfr.certify, tm2tfr.measure_softness, tm2tfr.explore):
+        with pytest.raises(CompileError, match="a machine to compare with has no left-boundary option"):
+            function("left-edge", machine=printed)
+
+
+@needs_torch
+def test_an_export_is_compared_with_the_weights_that_are_given(tmp_path: Path) -> None:
+    decoder = tm2tfr.compile("chapter")
+    renamed = replace(decoder, layers=(replace(decoder.layers[0], name="my own"), *decoder.layers[1:]))
+    tm2tfr.export_to("torch", renamed, tmp_path / "out", positions=20)
+    assert tm2tfr.verify_export(tmp_path / "out", machine=renamed, word="11").same
+    said = tm2tfr.verify_export(tmp_path / "out", word="11")
+    assert not said.same
+    assert "'my own'" in str(said)
+    query = matrices(decoder)["layers.4.heads.0.query"]
+    broken = replaced(renamed, {"layers.4.heads.0.query": query.with_entry(*next(query.entries())[:2], -9.0)})
+    assert not tm2tfr.verify_export(tmp_path / "out", machine=broken, word="11").same
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tm2tfr.make_dataset(5, "x"), "5 \\(int\\) is neither a spec nor the name of one"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.sweep(None), "None \\(NoneType\\) is neither a spec"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.make_dataset("palindromes", 5), "folder must be the name of a folder, not 5"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.sweep("palindromes", max_steps=3.5), "max_steps must be a whole number"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.sweep("palindromes", workers=0), "workers must be a number of processes, not 0"),
+        (lambda: tm2tfr.sweep("palindromes", engine="nonsense"), "unknown engine 'nonsense': use one of auto"),
+        (lambda: tm2tfr.run("chapter", keep_rows="no"), "keep_rows must be True or False"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.run("chapter", progress=5), "progress must be a function, not 5"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.run("chapter", engine=Dense), "is not an engine"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.run("chapter", dtype=""), "'' is not the name of a dtype"),
+        (lambda: tm2tfr.run("chapter", out="a\0.csv"), "out must be the name of a file"),
+        (lambda: tm2tfr.check("chapter", checkpoint_every=5), "checkpoint_every only applies to a run with a checkpoint"),
+        (lambda: tm2tfr.export_to(["torch"], "chapter", "x"), "there is no export to \\['torch'\\]"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.load("chapter", format=""), "'' is not the name of a format"),
+        (lambda: tm2tfr.table(tm2tfr.run("chapter"), "text", elide="x"), "elide must be a number"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments_of_the_wrong_type_are_refused(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(Tm2tfrError, match=words):
+        call()

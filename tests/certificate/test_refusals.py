@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+import tm2tfr
 from tm2tfr.certificate import Refusal, limit, prove
 from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.machine.library import load
@@ -462,3 +463,11 @@ def test_refusals_come_in_the_order_of_the_layers() -> None:
     found = [refusal.layer for refusal in prove(changed(ONE_WAY, places), CHAPTER).refusals]
     assert len(found) >= 4
     assert all(a <= b for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("what", ["1", "h", "m/(i+1)", "[h=0]"])
+def test_a_number_that_has_labels_is_refused(what: str) -> None:
+    decoder = tm2tfr.compile("chapter")
+    changed = [replace(s, labels=("z",)) if s.holds == what else s for s in decoder.layout.subspaces]
+    proof = tm2tfr.certify(replace(decoder, layout=Residual(tuple(changed))))
+    assert f"{what} must be a single number" in str(proof.refusals[0])

@@ -82,3 +82,13 @@ def test_the_command_line_reads_them(capsys: pytest.CaptureFixture[str]) -> None
         with pytest.raises(SystemExit) as ended:
             main([command, str(FILES / "palindromes.safetensors")])
         assert ended.value.code == 0, capsys.readouterr()
+
+
+def test_what_a_file_of_today_claims_is_kept_whatever_its_provenance_says(tmp_path: Path) -> None:
+    decoder = tm2tfr.compile("chapter")
+    said = {**decoder.provenance, "machine": decoder.provenance["source"]}
+    renamed = Residual(tuple(replace(s, name=f"my {s.name}") for s in decoder.layout.subspaces))
+    odd = replace(decoder, provenance=said, layout=renamed)
+    tm2tfr.save_weights(odd, tmp_path / "odd.safetensors")
+    assert tm2tfr.load_weights(tmp_path / "odd.safetensors") == odd
+    assert tm2tfr.check(tmp_path / "odd.safetensors", "11").agrees

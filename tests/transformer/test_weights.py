@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+import tm2tfr
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.attention import average_hard
 from tm2tfr.transformer.matrix import Matrix
@@ -269,3 +270,17 @@ def test_position_features_are_fractions_of_the_position() -> None:
 )
 def test_average_hard_is_exact_about_ties(scores: list[float], positions: list[int]) -> None:
     assert average_hard(np.array(scores)).tolist() == positions
+
+
+def test_the_digest_is_what_it_was() -> None:
+    """People write it down: it is in every certificate, and says which weights a checkpoint is of."""
+    found = {name: digest(tm2tfr.compile(name))[:16] for name in ("chapter", "busy-beaver-5")}
+    assert found == {"chapter": "197e8f0f8718de54", "busy-beaver-5": "6420c616e3b8ee43"}
+    assert digest(tm2tfr.soften("chapter", temperature=0.5))[:16] == "f82648d1c8e0e5af"
+
+
+def test_sequences_become_tuples_and_words_are_text() -> None:
+    decoder = tm2tfr.compile("chapter")
+    assert dataclasses.replace(decoder, vocabulary=list(decoder.vocabulary), layers=list(decoder.layers)) == decoder
+    with pytest.raises(ShapeError, match="tokens, features and provenance are text, and 1 is not: use '1'"):
+        dataclasses.replace(decoder, provenance={"name": 1})  # type: ignore[dict-item]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.choices import AUTO, ENGINES
-from tm2tfr.errors import DatasetError, NotFoundError
+from tm2tfr.errors import DatasetError, NotFoundError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def make_dataset(
 
     wanted = _spec(spec)
     _check(workers, engine)
+    if not isinstance(folder, str | Path):
+        raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
     return make(wanted, folder, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress)
 
 
