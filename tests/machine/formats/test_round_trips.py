@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tm2tfr
 from tests.strategies import machines, machines_with_inputs
 from tm2tfr.errors import ConversionError
 from tm2tfr.machine.formats import automata_lib, registry
@@ -176,3 +178,15 @@ def test_an_automata_lib_machine_is_rebuilt_from_its_arguments(machine: Machine,
     other = Machine.from_automata(namespace)
     assert dict(other.transitions) == dict(machine.transitions)
     assert set(other.accept_states) == set(machine.accept_states)
+
+
+@pytest.mark.parametrize("name", ["chapter", "power-of-two"])
+def test_the_examples_of_a_machine_on_a_two_way_tape_are_true(name: str, tmp_path: Path) -> None:
+    """Its tape is shown without the blanks at the left, too."""
+    path = tmp_path / "two-way.yaml"
+    path.write_text(tm2tfr.convert(name, "turingmachine.io"), encoding="utf-8")
+    machine = tm2tfr.load(path)
+    assert machine.tape == "two-way"
+    assert machine.examples
+    for example in machine.examples:
+        assert tm2tfr.simulate(machine, example.input, max_steps=example.max_steps).tape == example.tape

@@ -55,7 +55,9 @@ def two_way(t: Translation) -> Translation:
         what = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r}) without halting"
         raise t.refusal(what, "mark cell 0 so that no run does so, or choose a format with one-way tapes")
     note = "the one-way tape becomes a two-way one: no run moves left at cell 0 without halting, so no run differs"
-    return t.to(replace(t.machine, tape="two-way", yaml=None), note)
+    blank = t.machine.blank  # on a two-way tape the outer blanks are cut on both sides
+    examples = tuple(e if e.tape is None else replace(e, tape=e.tape.strip(blank)) for e in t.machine.examples)
+    return t.to(replace(t.machine, tape="two-way", examples=examples, yaml=None), note)
 
 
 def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
