@@ -193,10 +193,10 @@ def test_float32_past_its_precision_says_rounding(tmp_path: Path) -> None:
             ["convert", "chapter", "-o", "c.txt"],
             "no format has the extension '.txt': use --to yaml, turingmachine.io, bbchallenge",
         ),
-        (["convert", "chapter", "--to", "jflip"], "machines cannot be written as 'jflip' (did you mean 'jflap'?)"),
+        (["convert", "chapter", "--to", "jflip"], "--to: unknown value 'jflip' (did you mean 'jflap'?): use one of yaml"),
         (
             ["convert", "-", "--format", "jfl"],
-            "machines cannot be read from 'jfl' (did you mean 'jflap'?): use one of yaml",
+            "--from: unknown value 'jfl' (did you mean 'jflap'?): use one of yaml",
         ),
         (["nonsense"], "nonsense"),
     ],
