@@ -354,13 +354,14 @@ def test_the_documents_of_an_export_differ_in_names_alone(target: str, tmp_path:
 
 
 NEEDS = {"torch": "torch", "gpt2": "transformers", "lens": "transformer_lens", "onnx": "onnxruntime"}
+EXTRAS = {"torch": "torch", "gpt2": "hf", "lens": "lens", "onnx": "onnx"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["foreign", "shuffled"])
 @pytest.mark.parametrize("target", pins.TARGETS)
 def test_exports_run_in_their_programs(target: str, style: str, tmp_path: Path) -> None:
-    pytest.importorskip(NEEDS[target], reason=f"not installed: pip install 'tm2tfr[{target}]'")
+    pytest.importorskip(NEEDS[target], reason=f"not installed: pip install 'tm2tfr[{EXTRAS[target]}]'")
     decoder, machine, _ = compiled("chapter")
     found = renamed(decoder, style)
     made = tm2tfr.export_to(target, found.decoder, tmp_path / "x", machine=machine, positions=64)

@@ -195,7 +195,7 @@ def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
     if said.get("version") != VERSION:
         raise ExportError(f"{folder}: this export has version {said.get('version')!r}, not {VERSION!r}: export it again")
     try:
-        given = dict(said["recipe"])
+        given = {**said["recipe"]}
         if given.get("max_head", 0) is None:
             del given["max_head"]
             whole(given, "positions")
