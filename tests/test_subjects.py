@@ -249,6 +249,15 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
 """Option -> what it cannot be."""
 
 
+def needed(name: str, folder: Path) -> dict[str, Any]:
+    """What a function cannot do without, beside its subject; and no verification, which would take another program."""
+    parameters = inspect.signature(getattr(tm2tfr, name)).parameters
+    values = {"position": 3, "to": "torch", "folder": folder / "x", "path": folder / "x.safetensors", "format": "jflap"}
+    values["word"] = "11"
+    found = {key: value for key, value in values.items() if key in parameters and parameters[key].default is inspect._empty}
+    return found | ({"verify": False} if "verify" in parameters else {})
+
+
 def calls() -> Iterator[tuple[str, str, Any]]:
     """Each function with each of its options, and something that the option cannot be."""
     for name in FUNCTIONS:
@@ -263,18 +272,12 @@ def test_an_option_that_makes_no_sense_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     function = getattr(tm2tfr, name)
-    needed = {"position": 3, "to": "torch", "folder": tmp_path / "x", "path": tmp_path / "x.safetensors", "format": "jflap"}
-    parameters = inspect.signature(function).parameters
-    asked = {key: value for key, value in needed.items() if key in parameters and parameters[key].default is inspect._empty}
-    if "verify" in parameters:
-        asked["verify"] = False
-    if name == "activations":
-        asked["word"] = "11"
+    asked = needed(name, tmp_path)
     if option == "length":
         asked["temperature"] = "auto"
     asked |= {option: value}
     with pytest.raises(Tm2tfrError):
-        function(subject="chapter", **asked) if "subject" in parameters else function("chapter", **asked)
+        function(subject="chapter", **asked)
     assert [path.name for path in tmp_path.iterdir()] == []
 
 
@@ -317,16 +320,7 @@ def test_any_function_with_any_form_and_any_nonsense(data: st.DataObject, forms:
         p for p in inspect.signature(getattr(tm2tfr, name)).parameters if p in OPTIONS and p not in ("out", "resume")
     ]
     chosen = data.draw(st.lists(st.sampled_from(parameters), unique=True, max_size=2)) if parameters else []
-    asked = {option: data.draw(st.sampled_from(OPTIONS[option])) for option in chosen}
-    needed = {"position": 3, "to": "torch", "folder": fresh / "x", "path": fresh / "x.safetensors", "format": "jflap"}
-    signature = inspect.signature(getattr(tm2tfr, name)).parameters
-    for key, value in needed.items():
-        if key in signature and signature[key].default is inspect._empty:
-            asked.setdefault(key, value)
-    if name == "activations":
-        asked.setdefault("word", "1")
-    if "verify" in signature:
-        asked["verify"] = False
+    asked = needed(name, fresh) | {option: data.draw(st.sampled_from(OPTIONS[option])) for option in chosen}
     try:
         getattr(tm2tfr, name)(subject=subject, **asked)
     except Tm2tfrError:
