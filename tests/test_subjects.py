@@ -461,6 +461,8 @@ def test_what_is_compared_with_has_no_option_of_the_construction() -> None:
     for function in (tm2tfr.check, tm2tfr.certify, tm2tfr.measure_softness, tm2tfr.explore):
         with pytest.raises(CompileError, match="a machine to compare with has no left-boundary option"):
             function("left-edge", machine=printed)
+    with pytest.raises(CompileError, match="a machine to compare with has no left-boundary option"):
+        tm2tfr.export_to("torch", "left-edge", "never-written", machine=printed)
 
 
 @needs_torch

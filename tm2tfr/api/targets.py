@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from tm2tfr.api.subject import Subject, outside
+from tm2tfr.api.subject import Subject, judge, outside
 from tm2tfr.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
 
@@ -55,7 +55,7 @@ def export_to(
     asked = {"stock": True} if stock else {}
     chosen = target(to, asked)
     found = Subject.of(subject)
-    right = found.machine if machine is None else Subject.of(machine).right
+    right = found.machine if machine is None else judge(found, machine).right
     if right is None and not chosen.any_weights:
         raise needs_machine(to)
     return chosen.exporter.export(
