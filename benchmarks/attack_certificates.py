@@ -24,13 +24,13 @@ from rich.progress import track
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.machines import rewriter, runner
-from tests.certificate.scores import latest_ties, lookup_picks, other_cells
-from tm2tfr.certificate import Proof, prove
-from tm2tfr.compiler.turing import compile_machine
+from tests.sources.turing.proof.scores import latest_ties, lookup_picks, other_cells
 from tm2tfr.engines import engine, generate
 from tm2tfr.engines.fast.session import FastSession
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.proof import Proof, prove
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer

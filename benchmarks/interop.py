@@ -20,8 +20,8 @@ import torch
 from benchmarks.machines import five_states
 from benchmarks.run import line, seconds
 from tm2tfr.api.targets import export_to
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
+from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.targets.common.comparison import Model, compared
 from tm2tfr.targets.onnx.running import OnnxRunning as InOnnx
 from tm2tfr.targets.torch.running import TorchRunning as InTorch

@@ -19,12 +19,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.machines import five_states, large
 from benchmarks.run import line, positions_a_second
-from tm2tfr.certificate import limit
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.fast import Fast
-from tm2tfr.machine.simulator import result
-from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.proof import limit
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import Trace
 
 WHOLE = 50_000_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine, TapeKind
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.spec import Machine, TapeKind
 
 
 def five_states() -> Machine:

@@ -50,8 +50,8 @@ def _in(folder: str, names: str) -> tuple[str, ...]:
 LONG_RUN, AGAIN = "tests/runs/test_long_run.py", "test_a_run_that_is_begun_again_finds_no_key_of_the_run_before"
 TARGETS = {
     "certificate": Target(
-        _in("tm2tfr/certificate/", "attention cases certificate domain embedding feed_forward overflow rounding"),
-        _in("tests/certificate/test_", "pinned refusals guards certificate command cases rounding mutation"),
+        _in("tm2tfr/sources/turing/proof/", "attention cases certificate domain embedding feed_forward overflow rounding"),
+        _in("tests/sources/turing/proof/test_", "pinned refusals guards certificate command cases rounding mutation"),
         "large or brute or below or within or every_machine or wrong_is_certified or transformed or attack",
     ),
     "check": Target(

@@ -11,9 +11,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.machines import rewriter, runner
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense, Float
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import check
 
 

@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 
 from benchmarks.machines import five_states, large, runner
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.machine.simulator import result
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import check
 
 POSITIONS = 10_000

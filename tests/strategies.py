@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 
 STATES = "ABCDEF"
 SYMBOLS = "_01x"

@@ -13,8 +13,8 @@ import pytest
 
 from tm2tfr import leftovers
 from tm2tfr.files import write_text
-from tm2tfr.machine.drawing import save
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.drawing import save
+from tm2tfr.sources.turing.library import load
 
 ROOT = Path(__file__).parents[1]
 HALF = """

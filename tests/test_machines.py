@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tm2tfr as api
-from tm2tfr.machine.library import load, load_with_warnings, shipped
-from tm2tfr.machine.simulator import result
+from tm2tfr.sources.turing.library import load, load_with_warnings, shipped
+from tm2tfr.sources.turing.simulator import result
 
 CASES = json.loads((Path(__file__).parent / "cases" / "busy-beavers.json").read_text(encoding="utf-8"))
 

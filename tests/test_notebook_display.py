@@ -1,4 +1,4 @@
-"""What a notebook shows of a trace and of a decoder; for machines see tests/machine/test_drawing.py."""
+"""What a notebook shows of a trace and of a decoder; for machines see tests/sources/turing/test_drawing.py."""
 
 from __future__ import annotations
 

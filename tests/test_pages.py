@@ -9,8 +9,8 @@ import pytest
 
 import tm2tfr
 import tm2tfr as api
-from tm2tfr.machine import drawing
-from tm2tfr.machine.spec import Machine, Rule
+from tm2tfr.sources.turing import drawing
+from tm2tfr.sources.turing.spec import Machine, Rule
 
 EVIL = "</script></style></title>--><img src=x onerror=alert(1)><script>alert(2)</script>\" onmouseover='alert(3)'"
 

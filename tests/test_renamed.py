@@ -21,11 +21,11 @@ from tests.explorer.reading import buffer, column, embedded
 from tests.renaming import STYLES, Renamed, nameless, renamed
 from tests.strategies import machines_with_inputs
 from tests.trace.test_sabotage import sabotages
-from tm2tfr.certificate import prove
-from tm2tfr.certificate.report import report
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
 from tm2tfr.softness.report import report as softness_report
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.report import report
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import Decoder, digest, matrices, replaced

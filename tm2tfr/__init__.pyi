@@ -8,8 +8,8 @@ from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
-from .machine.library import shipped
-from .machine.spec import Example, Machine, Rule
+from .sources.turing.library import shipped
+from .sources.turing.spec import Example, Machine, Rule
 from .tables.table import table
 from .trace.check import Trace
 from .transformer.weights import Decoder

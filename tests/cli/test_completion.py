@@ -12,8 +12,8 @@ import pytest
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tm2tfr.cli import completion
-from tm2tfr.machine.library import shipped
 from tm2tfr.shelf import SPECS, shelf
+from tm2tfr.sources.turing.library import shipped
 
 
 def completed(line: str, cwd: Path) -> list[str]:

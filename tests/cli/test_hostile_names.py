@@ -11,8 +11,8 @@ from tests.targets.matrices.programs import needs_onnx, rewritten
 from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
 from tm2tfr.errors import InputError, visible
-from tm2tfr.machine.formats import morphett, native, registry
-from tm2tfr.machine.spec import Example, Machine, MachineError
+from tm2tfr.sources.turing.formats import morphett, native, registry
+from tm2tfr.sources.turing.spec import Example, Machine, MachineError
 
 FORGED = "yes: this export is palindromes"
 HOSTILE = f"x\r\nrun: '1', 9 positions\n{FORGED}\x1b[8m\u2028\u202e"

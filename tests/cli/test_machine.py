@@ -10,7 +10,7 @@ import pytest
 import tm2tfr as api
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
-from tm2tfr.machine.library import shipped
+from tm2tfr.sources.turing.library import shipped
 
 
 def test_one_machine(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.machine.formats import golden
+from tests.sources.turing.formats import golden
 from tm2tfr.dataset.reader import read
 from tm2tfr.errors import SpecError
 

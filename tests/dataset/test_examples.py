@@ -19,9 +19,9 @@ from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs
 from tm2tfr.dataset.shard import Done, Making, made, swept
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.engines.fast import available
-from tm2tfr.machine.library import load
-from tm2tfr.machine.simulator import configurations, result
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import configurations, result
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")

@@ -29,7 +29,7 @@ from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.spec import fingerprint
 from tm2tfr.errors import DatasetError, EngineError, OutputError
-from tm2tfr.machine.library import load, shipped_text
+from tm2tfr.sources.turing.library import load, shipped_text
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 NO_DASK = "Dask is not installed: pip install 'tm2tfr[cluster]'"

@@ -17,9 +17,9 @@ from tm2tfr.dataset.jobs import Job, groups, jobs
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import Spec, Splitting, fingerprint
 from tm2tfr.dataset.words import Inputs, Random, number_of
-from tm2tfr.machine.formats import native
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.spec import Machine
 
 
 # ── machines ────────────────────────────────────────────────────────────────────────────────────────────────

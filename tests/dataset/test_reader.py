@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.dataset.golden import COMPLAINTS, said
-from tests.machine.formats.golden import Case, cases
+from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.dataset.family import Family, Members
 from tm2tfr.dataset.library import load_spec, shipped_specs
 from tm2tfr.dataset.reader import read

@@ -12,7 +12,6 @@ import pytest
 
 from tests.cli.test_commands import ROOT, failed
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.dataset import runs
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.reader import read
@@ -20,9 +19,10 @@ from tm2tfr.dataset.report import sweep_report
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError
-from tm2tfr.machine.library import shipped_text
-from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.choose import for_many_runs
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import shipped_text
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 ONE_WAY = """\

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.dependence import CONSTANT, MORE, POSITION, TOKEN, ZERO, Sources, rows_of, sources
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES

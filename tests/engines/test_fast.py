@@ -20,15 +20,15 @@ from benchmarks.machines import large, rewriter, runner
 from tests.engines.test_dependence import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder
 from tests.engines.test_honest import nameless
 from tests.strategies import machines_with_inputs
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import generate
 from tm2tfr.engines.dense import Dense, _Cache, _Map
 from tm2tfr.engines.fast import Fast, available
 from tm2tfr.engines.fast import session as sessions
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.errors import EngineError
-from tm2tfr.machine.library import load, shipped
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.matrix import Matrix

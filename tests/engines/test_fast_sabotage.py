@@ -14,11 +14,11 @@ from functools import cache
 import pytest
 
 from tests.engines.test_fast import followed
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import FastSession
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import ENGINES, Engine, engine, generate
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Layer, matrices, replaced

@@ -10,11 +10,11 @@ import pytest
 
 from tests.engines.test_fast import followed
 from tests.engines.test_honest import Looks
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.recognise import Recognition, recognise
-from tm2tfr.machine.library import load, shipped
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.transformer.gadgets import head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES

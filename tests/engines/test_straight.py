@@ -15,15 +15,15 @@ import pytest
 
 from benchmarks.machines import large
 from tests.engines.test_fast_sabotage import MACHINES, compiled, mutated, slow
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.fast import Fast, session, straight
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.fast.tail import find
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.machine.library import load
-from tm2tfr.machine.simulator import result
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import result
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.engines.test_fast import followed, given_of, steps
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 

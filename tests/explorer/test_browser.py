@@ -523,7 +523,7 @@ def test_scores_that_differ_look_different(opened: Open) -> None:
 @pytest.mark.parametrize("dot", [True, False])
 def test_the_state_graph_follows(opened: Open, monkeypatch: pytest.MonkeyPatch, dot: bool) -> None:
     if dot:
-        from tm2tfr.machine.drawing import svg_or_none
+        from tm2tfr.sources.turing.drawing import svg_or_none
 
         if svg_or_none(tm2tfr.load("chapter")) is None:
             pytest.skip(NO_DOT)

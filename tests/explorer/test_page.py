@@ -16,7 +16,7 @@ from tests.installed import needs_dot
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, InputError
 from tm2tfr.explorer import document
-from tm2tfr.machine.drawing import rule_lines, to_dot
+from tm2tfr.sources.turing.drawing import rule_lines, to_dot
 
 MEGABYTE = 1_000_000
 CHECKED = """\

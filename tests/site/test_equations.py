@@ -16,7 +16,7 @@ PATTERNS = (
     "tm2tfr/**/*.py",
     "docs/**/*.md",
     "docs/**/*.ipynb",
-    "tests/compiler/golden/*",
+    "tests/sources/turing/compiler/golden/*",
     "traces/*",
     "*.md",
     "machines/*",
@@ -92,7 +92,7 @@ def test_a_listing_s_layers_and_heads_stand_where_their_equations_are_stated(nam
     for layer in tm2tfr.compile(name).layers:
         step = next(text for heading, text in stated.items() if layer.source.startswith(heading.partition(":")[0].lower()))
         own = [stated[number] for found in EQUATIONS.findall(layer.source) for number in numbers(found)] or [step]
-        assert any(f"layer `{layer.name}`" in text and "tm2tfr/compiler/turing/" in text for text in own)
+        assert any(f"layer `{layer.name}`" in text and "tm2tfr/sources/turing/compiler/" in text for text in own)
         for repair in re.findall(r"repair (\d)", layer.source):
             assert any(f"repairs.md#{repair}-" in text for text in own), f"{layer.name}: repair {repair}"
         for head in layer.heads:

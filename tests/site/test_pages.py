@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from tests.readme import ROOT
-from tm2tfr.machine.formats.document import EXAMPLE_KEYS, KEYS
+from tm2tfr.sources.turing.formats.document import EXAMPLE_KEYS, KEYS
 
 URL = re.compile(r"https://[\w.-]+/[\w./-]+")
 

@@ -16,9 +16,9 @@ import pytest
 from tests.readme import ROOT, shown
 from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
-from tm2tfr.machine.library import load
-from tm2tfr.machine.simulator import Simulation
-from tm2tfr.machine.spec import Machine, Rule
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import Simulation
+from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.trace.truth import reference_rows
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"

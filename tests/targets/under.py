@@ -43,7 +43,7 @@ def first_wrong(setting: str, *cases: tuple[str, int, int | None, str, dict[str,
 def _first_wrong(program: str, positions: int, head: int | None, dtype: str, options: dict[str, Any]) -> int | None:
     from tests.targets.matrices.programs import loaded
     from tm2tfr.api.targets import export_gpt2, export_to
-    from tm2tfr.compiler.turing import compile_machine
+    from tm2tfr.sources.turing.compiler import compile_machine
     from tm2tfr.targets.common.comparison import compared
     from tm2tfr.targets.gpt2.running import Gpt2Running as Gpt2
     from tm2tfr.targets.gpt2.tensors import PAD, UNK

@@ -15,8 +15,8 @@ from tm2tfr.api.targets import export_to
 from tm2tfr.dataset.card import card as dataset_card
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine, Rule
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.targets.common import card
 from tm2tfr.text.markdown import code, escaped, quoted
 

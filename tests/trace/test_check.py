@@ -9,13 +9,13 @@ from hypothesis import given, settings
 
 import tm2tfr as api
 from tests.strategies import machines_with_inputs
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.errors import CompileError, EngineError, InputError
-from tm2tfr.machine.library import load
-from tm2tfr.machine.simulator import Simulation
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import Simulation
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.activations import activations
 from tm2tfr.trace.cause import find_cause
 from tm2tfr.trace.check import check, run

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import tm2tfr as api
-from tm2tfr.certificate import prove
 from tm2tfr.cli import main
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.proof import prove
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder
 

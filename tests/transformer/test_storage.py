@@ -21,10 +21,10 @@ from safetensors.numpy import save as save_tensors
 
 from tests.strategies import machines
 from tests.tables.examples import NASTY_SYMBOLS, chapter, nasty
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine, generate
 from tm2tfr.errors import OutputError, WeightFileError
-from tm2tfr.machine.spec import Machine, Rule
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.storage import DENSE, dumps, load, loads, save

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.machine.spec import Machine
+    from tm2tfr.sources.turing.spec import Machine
 
 
 def load(subject: Given, *, format: str | None = None) -> Machine:
@@ -20,7 +20,7 @@ def load(subject: Given, *, format: str | None = None) -> Machine:
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
     looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
-    or, failing that, its contents, unless `format` names it (`tm2tfr.machine.formats.registry`). Anything that the
+    or, failing that, its contents, unless `format` names it (`tm2tfr.sources.turing.formats.registry`). Anything that the
     author of the machine may not have meant is issued as a `SpecWarning`. Of weights it is the machine stored with them.
 
     Args:
@@ -56,7 +56,7 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
     Raises:
         CompileError: if no machine is stored with weights.
     """
-    from tm2tfr.machine.graph import to_graph as graph_of
+    from tm2tfr.sources.turing.graph import to_graph as graph_of
 
     return graph_of(Subject.of(subject).right)
 
@@ -71,11 +71,11 @@ def convert(subject: Given, format: str) -> str:
 
     Args:
         subject: see `Subject.of`.
-        format: one of `tm2tfr.machine.conversion.TARGETS`.
+        format: one of `tm2tfr.sources.turing.conversion.TARGETS`.
 
     Raises:
         ConversionError: if there is no such format, or it cannot express the machine; the message gives the reason.
     """
-    from tm2tfr.machine.conversion import convert as converted
+    from tm2tfr.sources.turing.conversion import convert as converted
 
     return converted(Subject.of(subject).right, format).text

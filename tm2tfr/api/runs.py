@@ -24,10 +24,10 @@ from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.certificate import Proof
     from tm2tfr.engines import Engine
-    from tm2tfr.machine.simulator import Result
-    from tm2tfr.machine.spec import Machine
+    from tm2tfr.sources.turing.proof import Proof
+    from tm2tfr.sources.turing.simulator import Result
+    from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
@@ -54,7 +54,7 @@ def simulate(subject: Given, word: str | None = None, *, max_steps: int | None =
         InputError: if `word` is not over the input alphabet.
         CompileError: if no machine is stored with weights.
     """
-    from tm2tfr.machine.simulator import result
+    from tm2tfr.sources.turing.simulator import result
 
     check_steps(max_steps)
     found = Subject.of(subject)
@@ -209,7 +209,7 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
         CompileError: if no machine is stored with a decoder and none is given.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    from tm2tfr.certificate import prove
+    from tm2tfr.sources.turing.proof import prove
 
     found = recompiled(subject, left_boundary)
     right = judging(found, machine).right

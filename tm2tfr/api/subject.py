@@ -17,7 +17,7 @@ from tm2tfr.files import is_safetensors
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from tm2tfr.machine.spec import Machine
+    from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder
 
     Given: TypeAlias = "Subject | Decoder | Machine | str | Path"
@@ -52,7 +52,7 @@ class Subject:
     text: bool = False
 
     def __post_init__(self) -> None:
-        from tm2tfr.machine.spec import Machine
+        from tm2tfr.sources.turing.spec import Machine
         from tm2tfr.transformer.weights import Decoder
 
         fits = isinstance(self.source, Machine | None) and isinstance(self.weights, Decoder | None)
@@ -83,7 +83,7 @@ class Subject:
     @classmethod
     def read(cls, given: Given, *, left_boundary: str | None = None, format: str | None = None) -> Subject:
         """Return the subject like `of`, but with its warnings instead of issuing them; read a text in `format`."""
-        from tm2tfr.machine.spec import Machine
+        from tm2tfr.sources.turing.spec import Machine
         from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
@@ -97,10 +97,10 @@ class Subject:
             what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
             raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
         if is_weights(given):
-            from tm2tfr.compiler.turing.version_1 import load
+            from tm2tfr.sources.turing.compiler.version_1 import load
 
             return cls(str(given), weights=load(given))._with(left_boundary)
-        from tm2tfr.machine.library import load_with_warnings
+        from tm2tfr.sources.turing.library import load_with_warnings
 
         loaded = load_with_warnings(given, format=format)
         told = tuple(map(str, loaded.warnings))
@@ -125,7 +125,7 @@ class Subject:
         Raises:
             CompileError: if `left_boundary` does not apply to the machine.
         """
-        from tm2tfr.compiler.turing import compile_machine
+        from tm2tfr.sources.turing.compiler import compile_machine
 
         if self.weights is not None:
             return self.weights
@@ -138,7 +138,7 @@ class Subject:
         Raises:
             SpecError: if what is stored is not a machine.
         """
-        from tm2tfr.machine.spec import Machine
+        from tm2tfr.sources.turing.spec import Machine
         from tm2tfr.transformer import provenance
 
         if self.weights is None or self.source is not None:

@@ -118,7 +118,7 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         InputError: if `word` is not over the input alphabet.
         CompileError: if no machine is stored with it and none is given.
     """
-    from tm2tfr.machine.spec import Machine
+    from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.targets.common.directory import document
     from tm2tfr.targets.registry import target_of
     from tm2tfr.transformer import provenance

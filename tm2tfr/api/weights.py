@@ -36,8 +36,8 @@ def load_weights(path: str | Path) -> Decoder:
         WeightFileError: if the file cannot be read, or is truncated, damaged, from another program or version, or not a
             decoder.
     """
-    from tm2tfr.compiler.turing.version_1 import load
     from tm2tfr.errors import WeightFileError
+    from tm2tfr.sources.turing.compiler.version_1 import load
 
     if not isinstance(path, str | Path):
         raise WeightFileError(f"{path!r} is not the name of a weight file: use text or a pathlib.Path")

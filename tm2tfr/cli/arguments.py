@@ -101,7 +101,7 @@ def _files(beginning: str) -> list[str]:
 
 
 def _machines() -> Iterable[str]:
-    from tm2tfr.machine.library import shipped
+    from tm2tfr.sources.turing.library import shipped
 
     return shipped()
 

@@ -13,7 +13,7 @@ from tm2tfr.cli.wording import shown
 from tm2tfr.errors import counted, visible
 
 if TYPE_CHECKING:
-    from tm2tfr.machine.spec import Example, Machine
+    from tm2tfr.sources.turing.spec import Example, Machine
 
 MOST_RULES = 80
 """A table of δ with more cells than this is not printed: the state graph is clearer."""
@@ -23,7 +23,7 @@ WIDEST = 100
 
 def listed(*, as_json: bool) -> Iterator[str]:
     """Yield one line per shipped machine."""
-    from tm2tfr.machine.library import load_with_warnings, shipped
+    from tm2tfr.sources.turing.library import load_with_warnings, shipped
 
     names = shipped()
     width, room = max(map(len, names)), shutil.get_terminal_size((110, 24)).columns
@@ -84,7 +84,7 @@ def _verdicts(machine: Machine) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _rules(argument: str, machine: Machine) -> Iterator[str]:
     """Yield δ as a table with one row per state that has rules, or if it is large, the command that shows it."""
-    from tm2tfr.machine.spec import MOVE_LETTERS
+    from tm2tfr.sources.turing.spec import MOVE_LETTERS
     from tm2tfr.text.columns import line, widths
 
     states = [q for q in machine.states if q not in machine.halting_states]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def certified(trace: Trace, subject: Subject) -> int | None:
     """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
-    from tm2tfr.certificate import limit
+    from tm2tfr.sources.turing.proof import limit
 
     if subject.machine is None or trace.soft:
         return 0

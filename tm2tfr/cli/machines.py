@@ -18,8 +18,8 @@ from tm2tfr.cli.subject import loaded
 @output
 def graph(machine: str, output: Path | None) -> None:
     """Draw the state graph: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
-    from tm2tfr.machine.drawing import EXTENSIONS, save, to_dot
     from tm2tfr.places import check_file
+    from tm2tfr.sources.turing.drawing import EXTENSIONS, save, to_dot
 
     check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
     found = loaded(machine)
@@ -44,9 +44,9 @@ def graph(machine: str, output: Path | None) -> None:
 )
 def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
     """Write a machine in another program's format, or say why that format cannot express it."""
-    from tm2tfr.machine.conversion import convert as converted
-    from tm2tfr.machine.conversion import format_for
     from tm2tfr.places import check_file
+    from tm2tfr.sources.turing.conversion import convert as converted
+    from tm2tfr.sources.turing.conversion import format_for
 
     target = to or (format_for(output) if output else "yaml")
     check_file(output, reading=[machine])

@@ -56,7 +56,7 @@ def certify(
     check_file(output, reading=[machine], what="certificates", endings=[".json"])
     found = subject(machine, left_boundary)
     from tm2tfr.api.runs import certify
-    from tm2tfr.certificate.report import CertifiedRuns, report
+    from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
 
     runs = None
     if max_steps is not None:

@@ -11,7 +11,7 @@ from tm2tfr.errors import counted, visible
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.machine.spec import Example
+    from tm2tfr.sources.turing.spec import Example
     from tm2tfr.trace.check import Trace
 
 

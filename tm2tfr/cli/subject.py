@@ -16,15 +16,15 @@ from tm2tfr.errors import OutputError
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.machine.spec import Example, Machine
     from tm2tfr.runs.options import RunOptions
+    from tm2tfr.sources.turing.spec import Example, Machine
     from tm2tfr.trace.check import Trace
 
 
 def names_machine(argument: str) -> bool:
     """Return whether an argument is the name of a shipped machine, bbchallenge text, or a possible path."""
-    from tm2tfr.machine.formats.bbchallenge import is_argument
-    from tm2tfr.machine.library import shipped
+    from tm2tfr.sources.turing.formats.bbchallenge import is_argument
+    from tm2tfr.sources.turing.library import shipped
 
     return is_argument(argument) or argument in shipped() or Path(argument).suffix != "" or Path(argument).exists()
 
@@ -92,8 +92,8 @@ def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -
     These are the given words, or the machine's examples (only they have expected results), or its default input. A
     given limit overrides an example's own; an example that was to be cut off then has no expected result.
     """
-    from tm2tfr.machine.spec import Example
     from tm2tfr.runs.options import MAX_STEPS
+    from tm2tfr.sources.turing.spec import Example
 
     machine = subject.right
     if words is None and machine.examples:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, overload
 
-from tm2tfr.machine.spec import MOVE_LETTERS, Machine, Rule, TapeKind
+from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule, TapeKind
 
 Ends = Literal["halt", "verdict"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tm2tfr.dataset.spec import Spec
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tm2tfr.compiler.turing.vocabulary import vocabulary
 from tm2tfr.dataset import manifest
 from tm2tfr.dataset.card import card
 from tm2tfr.dataset.examples import arrow_or_error
@@ -21,8 +20,9 @@ from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import refusal, write_bytes, write_text
-from tm2tfr.machine.formats import native
 from tm2tfr.runs.choose import for_many_runs
+from tm2tfr.sources.turing.compiler.vocabulary import vocabulary
+from tm2tfr.sources.turing.formats import native
 
 MACHINES = "machines.jsonl"
 CARD = "README.md"

@@ -12,10 +12,10 @@ from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, dr
 from tm2tfr.dataset.spec import FORMATS, FORMS, SPLIT_BY, UNFINISHED, Spec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
 from tm2tfr.errors import Tm2tfrError, visible
-from tm2tfr.machine.formats.bbchallenge import is_argument
-from tm2tfr.machine.formats.loaded import stem
-from tm2tfr.machine.library import load_with_warnings, shipped
-from tm2tfr.machine.spec import MOVES, TAPES, Machine
+from tm2tfr.sources.turing.formats.bbchallenge import is_argument
+from tm2tfr.sources.turing.formats.loaded import stem
+from tm2tfr.sources.turing.library import load_with_warnings, shipped
+from tm2tfr.sources.turing.spec import MOVES, TAPES, Machine
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.section import Section

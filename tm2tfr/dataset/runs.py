@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr._version import __version__
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.fast import Fast
-from tm2tfr.machine.simulator import result
-from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import Trace, check
 
 if TYPE_CHECKING:

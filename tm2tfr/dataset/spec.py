@@ -10,7 +10,7 @@ from typing import Literal
 
 from tm2tfr.dataset.family import Members
 from tm2tfr.dataset.words import Inputs
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 
 Supervision = Literal["answer", "steps shown", "steps scored"]
 FORMS: tuple[Supervision, ...] = ("answer", "steps shown", "steps scored")

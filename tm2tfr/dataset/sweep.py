@@ -12,9 +12,9 @@ from tm2tfr.dataset.runs import Failure, How, versions
 from tm2tfr.dataset.shard import swept
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.machine.formats import native
-from tm2tfr.machine.formats.bbchallenge import is_argument
 from tm2tfr.runs.choose import for_many_runs
+from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 
 JOB = 1_000
 """The most runs in a job: few enough for progress to be shown soon."""

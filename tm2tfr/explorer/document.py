@@ -10,8 +10,8 @@ from tm2tfr.contract import shown
 from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.words import moves, score
-from tm2tfr.machine.drawing import rule_lines, svg_or_none, to_dot
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.trace.rows import AnyRow

@@ -13,7 +13,7 @@ from typing import Any
 from tm2tfr.explorer.document import document
 from tm2tfr.explorer.record import Recording
 from tm2tfr.files import write_text
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import Trace
 
 HEIGHT = 820

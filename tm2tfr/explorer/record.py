@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, Session, Watch
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.residual import Subspace

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.machine.simulator import Result, Simulation
-from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
 from tm2tfr.runs.saved import Arrays
+from tm2tfr.sources.turing.simulator import Result, Simulation
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace, stop_divergence
 from tm2tfr.trace.ending import wrong_ending

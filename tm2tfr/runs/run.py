@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from tm2tfr.engines.decode import Engine
-from tm2tfr.machine.spec import Machine
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.columns import columns_of, is_turing

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import CheckpointError
 from tm2tfr.files import write_whole
-from tm2tfr.machine.formats import native
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder, digest
 
 PROGRAM, FORMAT = "tm2tfr checkpoint", 1

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
-from tm2tfr.machine.spec import Machine
 from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure
 from tm2tfr.softness.warmest import Search, Warmest, exponent, lengths
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import Trace, check, run
 from tm2tfr.trace.ending import STOP
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26

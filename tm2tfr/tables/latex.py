@@ -5,7 +5,7 @@ It compiles with pdfLaTeX whatever characters the symbols and states contain, se
 
 from __future__ import annotations
 
-from tm2tfr.machine.tokens import parsed
+from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.tables.sheet import TAPE, Gap, Line, Sheet, Stretch
 from tm2tfr.text.tex import maths, text
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from tm2tfr.contract import Column, shown
 from tm2tfr.errors import visible
-from tm2tfr.machine.tokens import parsed
+from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import AnyRow, Row
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from tm2tfr.errors import ExportError, did_you_mean
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.directory import document
 from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.verdict import Verdict

@@ -12,8 +12,8 @@ from typing import Any
 from tm2tfr.contract import Column
 from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.errors import CompileError, EngineError, listing, visible
-from tm2tfr.machine.simulator import Result, Simulation
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.simulator import Result, Simulation
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.columns import TURING, columns_of, is_turing
 from tm2tfr.trace.ending import STOP, wrong_ending

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.cause import Cause
 from tm2tfr.trace.truth import VERDICT_TOKENS
 from tm2tfr.transformer.weights import Decoder

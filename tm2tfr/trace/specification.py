@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.rows import Row
 from tm2tfr.transformer.residual import Residual, Subspace
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from tm2tfr.machine.simulator import Configuration, Result, Simulation
-from tm2tfr.machine.spec import Machine, Outcome
+from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
+from tm2tfr.sources.turing.spec import Machine, Outcome
 from tm2tfr.trace.rows import Row
 
 VERDICT_TOKENS: dict[Outcome, str] = {"accept": "ACC", "reject": "REJ", "halt": "HALT"}

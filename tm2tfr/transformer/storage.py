@@ -6,7 +6,8 @@ order of the rows and then the columns. Everything else is one JSON object, the 
 metadata (a single entry, because safetensors writes several in any order).
 
 Version 2 states what is claimed: what each subspace holds and whether that is a share, a claim or null for each head, an
-equation for each layer. Files of version 1 have none of these; `tm2tfr.compiler.turing.version_1` knows what was meant.
+equation for each layer. Files of version 1 have none of these; `tm2tfr.sources.turing.compiler.version_1` knows what was
+meant.
 
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,

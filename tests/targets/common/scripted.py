@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.targets.matrices.test_machines import Stages
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 
 CHAPTER = load("chapter")
 DECODER = compile_machine(CHAPTER)

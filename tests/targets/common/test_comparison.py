@@ -9,7 +9,7 @@ import pytest
 
 from tests.targets.common.scripted import CHAPTER, TOKENS, VOCABULARY, Scripted
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.spec import Example
+from tm2tfr.sources.turing.spec import Example
 from tm2tfr.targets.common.comparison import ComparedRun, compared, first_difference, told, tried, words
 
 ACC, REJ = VOCABULARY.index("ACC"), VOCABULARY.index("REJ")

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from tests.targets.common.scripted import CHAPTER, DECODER
-from tm2tfr.certificate import prove
-from tm2tfr.certificate.rounding import Condition
 from tm2tfr.errors import ExportError
+from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.targets.common.fitting import Recipe, fitting, proved
 from tm2tfr.transformer.weights import matrices, replaced
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.targets.gpt2.kernels import Numpy
-from tm2tfr.machine.simulator import Simulation
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.simulator import Simulation
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.trace.rows import Row
 from tm2tfr.trace.truth import reference_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.compiler.turing import compile_machine
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import translated
 from tm2tfr.targets.gpt2.verify import described

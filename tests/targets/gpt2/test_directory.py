@@ -13,10 +13,10 @@ import pytest
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError
-from tm2tfr.machine.library import load as machine_called
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load as machine_called
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.gpt2.directory import exported, load
 from tm2tfr.targets.gpt2.documents import introduction
 from tm2tfr.targets.gpt2.export import export

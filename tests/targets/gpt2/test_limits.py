@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tm2tfr.certificate import prove
-from tm2tfr.certificate.rounding import DIGITS, largest
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.library import load, shipped
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
 from tm2tfr.targets.gpt2.limits import Errors, conditions, fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Compared, carried, compared, fetched, sharpened

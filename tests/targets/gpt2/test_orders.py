@@ -12,8 +12,8 @@ from benchmarks.machines import rewriter, runner
 from tests.strategies import machines_with_inputs
 from tests.targets.gpt2.kernels import ORDERS, Ordered
 from tests.targets.gpt2.reference import wrong
-from tm2tfr.compiler.turing import compile_machine
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.tensors import Gpt2, translated
 

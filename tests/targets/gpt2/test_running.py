@@ -16,8 +16,8 @@ from tests.cli.test_commands import tm2tfr_here
 from tests.targets.matrices.programs import rewritten
 from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.errors import ExportError, InputError
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.comparison import compared, words
 from tm2tfr.targets.gpt2.reference import Reference

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from benchmarks.machines import large, rewriter, runner
 from tests.strategies import machines_with_inputs
 from tests.targets.gpt2.reference import expected, logits, wrong
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.library import load, shipped
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2, translated

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.machine.library import load
-from tm2tfr.machine.simulator import Simulation
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import Simulation
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.documents import names

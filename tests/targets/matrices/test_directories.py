@@ -18,12 +18,12 @@ from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, tokens_of
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.certificate import prove
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, OutputError
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.proof import prove
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import METADATA

@@ -14,10 +14,10 @@ from tests.engines.test_fast_sabotage import compiled, mutated, slow
 from tests.targets.matrices.programs import BOTH, LONG, answers_of, loaded, needs_torch, tokens_of
 from tests.targets.matrices.programs import program as program_called
 from tm2tfr.api.targets import export_to
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.engines.dense import Dense, Float
-from tm2tfr.machine.library import load, shipped
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.documents import as_json, names

@@ -17,9 +17,9 @@ from benchmarks.machines import rewriter, runner
 from tests.targets.gpt2.kernels import ORDERS, Ordered
 from tests.targets.matrices.programs import needs_onnx, tokens_of
 from tm2tfr.api.targets import export_to
-from tm2tfr.compiler.turing import compile_machine
-from tm2tfr.machine.library import load
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.matrices.tensors import features, tensors
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.library import load
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.matrices import recipe
 from tm2tfr.targets.matrices.documents import names
 from tm2tfr.targets.matrices.tensors import described, features

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tm2tfr._version import __version__
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import Truth, words
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance

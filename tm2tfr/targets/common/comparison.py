@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, counted
-from tm2tfr.machine.simulator import Simulation
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.simulator import Simulation
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.truth import reference_rows
 from tm2tfr.transformer.weights import Decoder
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr import leftovers
-from tm2tfr.compiler.turing import compile_machine
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.files import refusal
-from tm2tfr.machine.formats import native
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.formats import native
 from tm2tfr.targets.common.reading import mapping, texts, why
 from tm2tfr.targets.common.settings import shown
 from tm2tfr.transformer import provenance

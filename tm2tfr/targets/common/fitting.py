@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 
-from tm2tfr.certificate import Proof
-from tm2tfr.certificate.attention import Lookups, Retrieval
-from tm2tfr.certificate.rounding import DIGITS, Condition, largest
 from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError, counted, visible
+from tm2tfr.sources.turing.proof import Proof
+from tm2tfr.sources.turing.proof.attention import Lookups, Retrieval
+from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, largest
 
 USUAL = 1024
 """The default number of positions of an export, if they fit."""

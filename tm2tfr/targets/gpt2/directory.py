@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.directory import KEY, Look, written
 from tm2tfr.targets.common.reading import METADATA, mapping, texts, whole, why
 from tm2tfr.targets.common.reading import tensors as stored

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import WITHOUT
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.gpt2.directory import exported

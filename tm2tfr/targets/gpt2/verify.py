@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import Model, compared
 from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
 from tm2tfr.targets.common.reading import METADATA

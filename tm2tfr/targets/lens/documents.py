@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import example, typed
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.gpt2.documents import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError, visible
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model
 from tm2tfr.targets.common.directory import README, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal

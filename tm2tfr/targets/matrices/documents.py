@@ -7,7 +7,7 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.errors import CompileError
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import checking, introduction, name_of
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe

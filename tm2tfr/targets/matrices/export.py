@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, counted
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import WITHOUT, Model, Truth, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tm2tfr.certificate import prove
-from tm2tfr.certificate.certificate import checked
 from tm2tfr.errors import ExportError, visible
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.certificate import checked
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
 from tm2tfr.transformer.weights import Decoder

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, first_line
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import example
 from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.machine.spec import Machine
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import argument, example
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe

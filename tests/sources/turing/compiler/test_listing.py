@@ -1,0 +1,58 @@
+"""The compiler's output, weight by weight: ``golden/NAME.txt`` is what ``tm2tfr compile NAME --explain`` prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tm2tfr.errors import ShapeError
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.transformer.listing import layer_number, listing, summary
+from tm2tfr.transformer.weights import matrices, replaced
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-2"])
+def test_the_weights_are_those_of_the_golden_listing(name: str) -> None:
+    assert listing(compile_machine(load(name))) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_one_layer_by_number_and_by_name() -> None:
+    decoder = compile_machine(load("chapter"))
+    whole, third = listing(decoder), listing(decoder, "3")
+    assert third == listing(decoder, "read input")
+    assert third in whole
+    assert "    query[0] = 2·h/(i+1)\n    query[1] = -1/(i+1)\n    key[0] = i\n    key[1] = i^2\n" in third
+    assert layer_number(decoder, "symbol") == 5
+
+
+def test_an_unknown_layer_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"there is no layer 'symbl' \(did you mean 'symbol'\?\): the layers are 1 unpack"):
+        listing(compile_machine(load("chapter")), "symbl")
+
+
+def test_every_changed_weight_changes_the_listing() -> None:
+    decoder = compile_machine(load("chapter"))
+    before = listing(decoder)
+    for path, matrix in matrices(decoder).items():
+        if matrix.shape[0] and matrix.shape[1]:
+            changed = replaced(decoder, {path: matrix.with_entry(0, 0, 0.75)})
+            assert listing(changed) != before, path
+
+
+def test_the_summary_counts() -> None:
+    lines = summary(compile_machine(load("chapter"))).splitlines()
+    assert lines[0] == "1  unpack: unpack the token: state, symbol written, move [step 1, Eq. 8.5; repair 2]"
+    assert {line.split("  ")[0]: line.split()[-1] for line in lines[-8:]} == {
+        "layers": "6",
+        "attention heads": "4",
+        "hidden units": "46",
+        "residual width": "63",
+        "vocabulary": "16",
+        "parameters": "10,583",
+        "non-zero": "281",
+        "largest weight": "2",
+    }

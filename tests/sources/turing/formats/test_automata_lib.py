@@ -1,0 +1,154 @@
+"""automata-lib is an independent implementation: its simulator and ours must agree on every machine."""
+
+from __future__ import annotations
+
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from automata.base.exceptions import RejectionException
+from automata.tm.dtm import DTM
+from automata.tm.mntm import MNTM
+from automata.tm.ntm import NTM
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.strategies import machines_with_inputs
+from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.sources.turing.formats import automata_lib
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine
+
+LIMIT = 80
+AB = {
+    "states": {"q0", "q1", "q2", "q3", "q4"},
+    "input_symbols": {"0", "1"},
+    "tape_symbols": {"0", "1", "x", "y", "."},
+    "transitions": {
+        "q0": {"0": ("q1", "x", "R"), "y": ("q3", "y", "R")},
+        "q1": {"0": ("q1", "0", "R"), "1": ("q2", "y", "L"), "y": ("q1", "y", "R")},
+        "q2": {"0": ("q2", "0", "L"), "x": ("q0", "x", "R"), "y": ("q2", "y", "L")},
+        "q3": {"y": ("q3", "y", "R"), ".": ("q4", ".", "N")},
+    },
+    "initial_state": "q0",
+    "blank_symbol": ".",
+    "final_states": {"q4"},
+}
+
+
+def verdict(dtm: Any, word: str) -> tuple[str, int, str]:
+    """Return what automata-lib's own simulator says: the outcome, the steps and the tape, at most `LIMIT` steps."""
+    run, steps, tape = dtm.read_input_stepwise(word), -1, ""
+    try:
+        for configuration in islice(run, LIMIT + 1):
+            steps += 1
+            tape = "".join(configuration.tape.tape).strip(dtm.blank_symbol)
+    except RejectionException:
+        return "reject", steps, tape
+    return ("accept" if configuration.state in dtm.final_states else "limit"), steps, tape
+
+
+def ours(machine: Machine, word: str) -> tuple[str, int, str]:
+    """Return what our simulator says; at the very limit ours looks whether a rule is there, automata-lib does not."""
+    found = result(machine, word, max_steps=LIMIT)
+    outcome = "limit" if found.outcome == "reject" and found.steps == LIMIT else found.outcome
+    return outcome, found.steps, found.tape.strip(machine.blank)
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@given(case=machines_with_inputs())
+def test_automata_libs_simulator_and_ours_agree(case: tuple[Machine, str]) -> None:
+    machine, word = case
+    try:
+        dtm = machine.to_automata()
+    except ConversionError:
+        assume(False)
+    assert verdict(dtm, word) == ours(machine, word)
+    assert ours(Machine.from_automata(dtm), word) == ours(machine, word)
+
+
+@st.composite
+def dtms(draw: st.DrawFn) -> DTM:
+    """A machine made with automata-lib and nothing of ours; states are numbers."""
+    symbols = ".01"[: draw(st.integers(2, 3))]
+    states = range(draw(st.integers(1, 4)))
+    result = st.tuples(st.sampled_from([*states, "f"]), st.sampled_from(symbols), st.sampled_from("LRN"))
+    rows = {q: draw(st.dictionaries(st.sampled_from(symbols), result, min_size=1)) for q in states}
+    return DTM(
+        states={*states, "f"},
+        input_symbols={*symbols[1:]},
+        tape_symbols={*symbols},
+        transitions=rows,
+        initial_state=0,
+        blank_symbol=".",
+        final_states={"f"},
+    )
+
+
+@settings(max_examples=200)
+@given(dtm=dtms(), word=st.text("0", max_size=5))
+def test_a_machine_of_automata_lib_is_read_as_it_runs(dtm: DTM, word: str) -> None:
+    assert ours(Machine.from_automata(dtm), word) == verdict(dtm, word)
+
+
+def test_the_example_of_automata_libs_documentation() -> None:
+    machine = Machine.from_automata(DTM(**AB), name="zeros-ones")  # type: ignore[arg-type]
+    assert (machine.name, machine.start, machine.blank, machine.tape) == ("zeros-ones", "q0", ".", "two-way")
+    assert (machine.accept, machine.input_alphabet) == (("q4",), ("0", "1"))
+    for n in range(5):
+        assert result(machine, "0" * n + "1" * n).outcome == ("accept" if n else "reject")
+        assert result(machine, "0" * n + "1").outcome == ("accept" if n == 1 else "reject")
+    assert machine.to_automata().input_parameters == DTM(**AB).input_parameters  # type: ignore[arg-type]
+
+
+def test_reading_needs_no_automata_lib() -> None:
+    assert result(Machine.from_automata(SimpleNamespace(**AB)), "01").outcome == "accept"
+
+
+def test_without_automata_lib_there_is_no_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "automata.tm.dtm", None)
+    with pytest.raises(ConversionError, match="automata-lib is not installed: pip install automata-lib"):
+        load("palindromes").to_automata()
+
+
+def test_what_is_no_dtm() -> None:
+    with pytest.raises(SpecError, match="int is not a DTM from automata-lib: it has no states, input_symbols"):
+        Machine.from_automata(3)
+
+
+def test_choices_and_tapes_are_refused_by_name() -> None:
+    transitions = {"a": {"1": {("a", "1", "R"), ("f", "1", "L")}}}
+    given = {**AB, "states": {"a", "f"}, "initial_state": "a", "final_states": {"f"}}
+    ntm = NTM(**{**given, "transitions": transitions})  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=r"state 'a' has a choice on '1' \(nondeterminism\): machines here are determ"):
+        Machine.from_automata(ntm)
+    two = {"a": {("1", "1"): [("f", (("1", "R"), ("1", "R")))]}}
+    mntm = MNTM(**{**given, "transitions": two, "n_tapes": 2})  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="it has 2 tapes: machines here have one"):
+        Machine.from_automata(mntm)
+
+
+def test_two_states_with_one_name_are_refused() -> None:
+    dtm = SimpleNamespace(**{**AB, "states": {1, "1"}, "transitions": {}, "initial_state": 1, "final_states": set()})
+    with pytest.raises(SpecError, match="two states are both called '1': rename one of them"):
+        Machine.from_automata(dtm)
+
+
+def test_what_a_dtm_cannot_say() -> None:
+    with pytest.raises(ConversionError, match="busy-beaver-2: automata-lib cannot express this machine: it halts without"):
+        load("busy-beaver-2").to_automata()
+    with pytest.raises(ConversionError, match="accept-all: .* its start state accepts, which it does not allow"):
+        load("accept-all").to_automata()
+    with pytest.raises(ConversionError, match=r"in state 'rewind' it may move left at cell 0 \(on '1'\)"):
+        automata_lib.arguments(load("left-edge"))
+
+
+def test_the_code() -> None:
+    text = automata_lib.write(Machine.from_automata(DTM(**AB))).text  # type: ignore[arg-type]
+    names: dict[str, Any] = {}
+    exec(text, names)
+    assert names["dtm"].input_parameters == DTM(**AB).input_parameters  # type: ignore[arg-type]
+    assert text.startswith('"""dtm."""\n\nfrom automata.tm.dtm import DTM\n\ndtm = DTM(\n')

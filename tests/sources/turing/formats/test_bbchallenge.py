@@ -1,0 +1,136 @@
+"""bbchallenge text: what it means, in a file and as an argument, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.sources.turing.formats.reading import fails, read
+from tm2tfr.errors import ConversionError, NotFoundError
+from tm2tfr.sources.turing import library
+from tm2tfr.sources.turing.formats import bbchallenge
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine, Rule
+
+CASES = json.loads((Path(__file__).parents[3] / "cases" / "busy-beavers.json").read_text(encoding="utf-8"))
+BB2 = {
+    ("A", "0"): Rule("B", "1", 1),
+    ("A", "1"): Rule("B", "1", -1),
+    ("B", "0"): Rule("A", "1", -1),
+    ("B", "1"): Rule("Z", "1", 1),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1RB1LB_1LA1RZ", "1RB1LB_1LA1RZ\n", "1RB 1LB  1LA 1RZ", "1RB 1LB_1LA 1RZ", "1RB1LB 1LA1RZ", "1RB 1LB\n1LA 1RZ\n\n"],
+)
+def test_the_ways_to_write_it(text: str) -> None:
+    for format in ("bbchallenge", None):
+        machine = read(text, format)
+        assert dict(machine.transitions) == BB2
+        assert (machine.start, machine.blank, machine.tape, machine.states) == ("A", "0", "two-way", ("A", "B", "Z"))
+        assert (machine.tape_alphabet, machine.decides) == (("0", "1"), False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_the_published_busy_beavers(case: dict[str, object]) -> None:
+    machine = library.load(str(case["machine"]))
+    assert machine.name == case["machine"]
+    if int(str(case.get("steps", 10**9))) > 1_000_000:
+        return
+    found = result(machine)
+    assert found.outcome == "halt"
+    shipped = [name for name in library.shipped() if dict(library.load(name).transitions) == dict(machine.transitions)]
+    assert result(library.load(shipped[0])) == found
+
+
+def test_a_step_into_z_counts_and_an_undefined_cell_is_no_step() -> None:
+    assert (result(read("1RZ---")).steps, result(read("1RZ---")).tape) == (1, "1")
+    assert (result(read("------", "bbchallenge")).steps, result(read("---0RA_------")).outcome) == (0, "halt")
+    undefined = read("1RB---_1LA---")
+    assert (undefined.missing_rules, result(undefined).steps) == ((("A", "1"), ("B", "1")), 2)
+
+
+def test_any_letter_past_the_last_row_halts() -> None:
+    assert result(read("1RB1LB_1LA1RC")) == result(read("1RB1LB_1LA1RZ"))
+    assert read("1RC1RZ_1LA1RH").halting_states == {"C", "H", "Z"}
+
+
+def test_what_is_wrong_is_said_all_at_once_and_where() -> None:
+    assert fails("1RB1LB_1XA1RZ_1RA", "bbchallenge") == [
+        "f:1:8: '1XA' is not a cell: a cell is a digit, L or R, and a letter, as in 1RB, or ---",
+        "f:1:15: the row of state C has 1 cells, the first one 2: write one cell per symbol, --- where nothing is defined",
+    ]
+    assert fails("1RB2LB_1LA1RZ", "bbchallenge") == [
+        "f:1:4: '2LB' writes 2, but the rows have 2 cells, for the symbols up to 1: write a symbol below 2, or add "
+        "cells to the rows"
+    ]
+    assert fails("1RB1LB_1LA1R", "bbchallenge")[0].startswith("f:1:11: '1R' is not a cell")
+    assert fails("\n \n", "bbchallenge") == ["f: this text contains no machine: write rows such as 1RB1LB_1LA1RZ"]
+    assert fails("_".join(["1RA"] * 27), "bbchallenge")[0].startswith("f:1:105: there are 27 rows: the states are ABC")
+    assert fails("1RB1LB_1LA1RZ\n\n1RB---_1LA1RZ") == ["f:3:1: a second machine begins here: keep one machine per file"]
+    assert fails("1RA" * 11, "bbchallenge")[0].startswith(
+        "f:1:1: the row of state A has 11 cells, at most 10 are allowed: "
+    )
+
+
+def test_as_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dict(library.load("1RB1LB_1LA1RZ").transitions) == BB2
+    with pytest.raises(NotFoundError):
+        library.load(Path("1RB1LB_1LA1RZ"))
+    for other in ("1RB", "1RB1LB_1LA1R", "1rb1lb_1la1rz", "AAA_BBB", "------"):
+        with pytest.raises(NotFoundError):
+            library.load(other)
+    Path("1RB1LB_1LA1RZ").write_text("0RZ1RZ", encoding="utf-8")  # a file goes first
+    assert len(library.load("1RB1LB_1LA1RZ").transitions) == 2
+
+
+def test_out() -> None:
+    written = bbchallenge.write(library.load("busy-beaver-4"))
+    assert written.text == "1RB1LB_1LA0LC_1RZ1LD_1RD0RA\n"
+    for case in CASES:
+        assert bbchallenge.write(library.load(case["machine"])).text.strip().replace("1RZ", "1RH") == str(
+            case["machine"]
+        ).replace("1RZ", "1RH")
+
+
+def test_names_are_changed_and_it_is_said() -> None:
+    rules = {("go", " "): Rule("on", "x", 1), ("on", " "): Rule("end", "x", -1), ("on", "x"): Rule("stop", "y", 0)}
+    machine = Machine(transitions=rules, start="on", blank=" ", input_alphabet=("x",), name="m")
+    written = bbchallenge.write(machine)
+    assert written.text == "1LZ2RZ---_1RA------\n"
+    assert written.notes == (
+        "a rule that stayed in the cell before a halt now moves right",
+        "states are renamed: 'end' to 'Z', 'stop' to 'Z', 'on' to 'A', 'go' to 'B'",
+        "symbols are renamed: ' ' to '0', 'x' to '1', 'y' to '2'",
+        "the input alphabet is lost: 2 can be input as well",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"accept": "B"}, "it accepts and rejects, but the format has only one kind of halt: choose another format"),
+        (
+            {"tape": "one-way", "transitions": {("A", "_"): ("A", "_", -1)}},
+            r"its tape is one-way, and in state 'A' it may move left at cell 0 \(on '_'\) without halting",
+        ),
+        ({"tape_alphabet": tuple("_0123456789")}, "it has 11 symbols, but a symbol is one digit"),
+        (
+            {"transitions": {("A", "_"): ("A", "_", 0)}},
+            r"δ\(A, '_'\) stays in its cell, but the format has no such move: move r",
+        ),
+        (
+            {"transitions": {(f"s{k}", "_"): ("A", "_", 1) for k in range(26)}},
+            "it has 27 states with rules, but a state is",
+        ),
+    ],
+)
+def test_what_it_cannot_say(change: dict[str, object], reason: str) -> None:
+    plain: dict[str, object] = {"transitions": {("A", "_"): Rule("B", "_", -1)}, "start": "A", "blank": "_", "name": "m"}
+    with pytest.raises(ConversionError, match=f"^m: bbchallenge text cannot express this machine: {reason}"):
+        bbchallenge.write(Machine(**{**plain, **change}))  # type: ignore[arg-type]

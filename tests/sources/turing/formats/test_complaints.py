@@ -1,0 +1,137 @@
+"""What is said about documents that are not machines, or not the ones that were meant: every word of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.sources.turing.formats.golden import FOLDER, Case, cases, said
+from tm2tfr.errors import SpecError
+from tm2tfr.sources.turing.formats import native
+from tm2tfr.text import nodes
+from tm2tfr.text.source import MAX_BYTES, MOST_DIAGNOSTICS
+
+GOLDEN = [(path.stem, case) for path in sorted(FOLDER.glob("*.txt")) for case in cases(path)]
+
+
+def test_no_golden_case_is_lost() -> None:
+    written = sum(text.count("=== says") for text in (path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt")))
+    assert len(GOLDEN) == written > 120
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{name}: {case.about}") for name, case in GOLDEN])
+def test_golden(case: Case) -> None:
+    assert said(case.text) == case.said
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{name}: {case.about}") for name, case in GOLDEN])
+def test_golden_with_the_loader_in_python(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "LOADERS", nodes.LOADERS[-1:])
+    assert said(case.text) == case.said
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{name}: {case.about}") for name, case in GOLDEN])
+def test_golden_with_carriage_returns_and_a_byte_order_mark(case: Case) -> None:
+    assert said(b"\xef\xbb\xbf" + case.text.replace("\n", "\r\n").encode()) == case.said
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{name}: {case.about}") for name, case in GOLDEN])
+def test_every_complaint_says_where_what_and_what_to_do(case: Case) -> None:
+    for line in case.said.splitlines():
+        if not line.startswith("  "):
+            assert re.match(r"f\.yaml( \(source code\))?(:\d+:\d+)?: (warning: )?.+: .+", line)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            b"\xff\xfeb\0l\0",
+            "f.yaml:1:1: byte 0 is 0xff, which is not UTF-8: check that it is a text file, and save it as UTF-8",
+        ),
+        (
+            b"blank: _\nname: caf\xe9\n",
+            "f.yaml:2:10: byte 18 is 0xe9, which is not UTF-8: check that it is a text file, and save",
+        ),
+        (
+            b"\xef\xbb\xbfblank: \xe9\n",
+            "f.yaml:1:8: byte 10 is 0xe9, which is not UTF-8: check that it is a text file, and save",
+        ),
+        (
+            "blank: _\nname: a\0b\n",
+            "f.yaml:2:8: the character U+0000 is not allowed in a text: remove it; if it is a symbol, ",
+        ),
+        (
+            "name: \x07\n",
+            'f.yaml:1:7: the character U+0007 is not allowed in a text: remove it; if it is a symbol, write it as "\\x07"',
+        ),
+        ("name: \ud800\n", "f.yaml:1:7: the character U+D800 is not allowed in a text: "),
+        ("name: a\ufeff\n", "f.yaml:1:8: the character U+FEFF is not allowed in a text: "),
+        (
+            "#" * (MAX_BYTES + 1),
+            "f.yaml: the text is larger than 1 MiB: no machine needs that much: check that this is the right file",
+        ),
+        ("#" + "é" * (MAX_BYTES // 2), "f.yaml: the text is larger than 1 MiB: "),
+        (b"\xff" * (MAX_BYTES + 1), "f.yaml: the text is larger than 1 MiB: "),
+    ],
+)
+def test_what_is_no_text(text: str | bytes, words: str) -> None:
+    assert said(text).startswith(words)
+
+
+def test_no_terminal_sees_a_control_character() -> None:
+    assert said("name: a\x1b[2J\ud800\n").splitlines()[1] == "  name: a\ufffd[2J\ufffd"
+    assert said(b"\xff\x1b").splitlines()[1] == "  \ufffd\ufffd"
+
+
+def test_all_control_characters_at_once() -> None:
+    assert [line[:11] for line in said("a\x01\n\x02b\x03: c\n").splitlines() if line.startswith("f.")] == [
+        "f.yaml:1:2:",
+        "f.yaml:2:1:",
+        "f.yaml:2:3:",
+    ]
+
+
+def test_the_largest_text_is_read() -> None:
+    machine = "blank: _\nstart state: a\ntable:\n  a:\n#"
+    assert native.read(machine + "x" * (MAX_BYTES - len(machine)), file="f.yaml").machine.states == ("a",)
+
+
+def test_nobody_is_shown_more_than_a_hundred_complaints() -> None:
+    rules = "".join(f"    {chr(0x4E00 + i)}: X{i}\n" for i in range(MOST_DIAGNOSTICS + 23))
+    with pytest.raises(SpecError, match=r"f\.yaml: 23 more complaints: fix those above first") as caught:
+        native.read(f"blank: _\nstart state: a\ntable:\n  a:\n{rules}", file="f.yaml")
+    assert len(caught.value.diagnostics) == MOST_DIAGNOSTICS + 1
+
+
+def test_complaints_have_a_severity_and_a_place() -> None:
+    with pytest.raises(SpecError) as caught:
+        native.read("blank: _\nstart state: a\nfoo: bar\ntable:\n  a:\n    0: {R: b}\n", file="f.yaml")
+    assert [
+        (d.severity, d.file, d.span and (d.span.line, d.span.column, d.span.length)) for d in caught.value.diagnostics
+    ] == [
+        ("warning", "f.yaml", (3, 1, 3)),
+        ("error", "f.yaml", (6, 12, 1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bracket", "words"),
+    [
+        ("[", "more than 16 levels deep"),
+        ("{a: ", "more than 16 levels deep"),
+        ("[{", "more than 16 levels deep"),
+        ("- ", "more than 16 levels deep"),
+        ("? ", "more than 16 levels deep"),
+        ("!!seq [", "is a YAML tag"),
+        ("&a [", "is a YAML anchor"),
+        ("{", "more than 16 levels deep"),
+        ("a:\n ", "there is no table"),
+        ("'", "never closed"),
+        ("|\n ", "the document is text"),
+    ],
+)
+def test_nesting_is_no_crash(bracket: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        native.read(bracket * 20_001, file="f.yaml")

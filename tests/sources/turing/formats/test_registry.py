@@ -1,0 +1,132 @@
+"""Which format a text is in, and the documents of turingmachine.io that we write."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sources.turing.formats.reading import fails, read
+from tests.sources.turing.formats.test_doty import COPIED
+from tests.sources.turing.formats.test_jflap import ENDS, document, step
+from tests.sources.turing.formats.test_morphett import PALINDROMES
+from tm2tfr import choices
+from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.sources.turing import conversion
+from tm2tfr.sources.turing.formats import registry, turingmachine_io
+from tm2tfr.sources.turing.library import load, shipped, shipped_text
+from tm2tfr.sources.turing.proof import ENGINES
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine, Rule
+
+TEXTS = {
+    "bbchallenge": "1RB1LB_1LA1RZ\n",
+    "morphett": PALINDROMES,
+    "doty": COPIED,
+    "jflap": document(ENDS, step(0, 1, "1", "1")),
+    "yaml": shipped_text("parity"),
+}
+
+
+@pytest.mark.parametrize("format", TEXTS)
+@pytest.mark.parametrize("file", ["f", "f.txt", "<stdin>"])
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
+def test_a_format_is_known_by_its_text(format: str, file: str, before: bytes) -> None:
+    text = before + TEXTS[format].encode()
+    assert registry.read(text, file=file) == registry.read(text, file=file, format=format)
+
+
+def test_or_by_the_ending_of_its_file() -> None:
+    assert fails("0 1 1 r halt", file="f.yaml")[0].startswith("f.yaml:1:1: the document is text, not a mapping")
+    assert fails("0 1 1 r halt", file="f.jff")[0].startswith("f.jff:1:1: this is not XML")
+    assert read(PALINDROMES, file="f.tm").decides
+    assert read(COPIED, file="F.TM").tape == "one-way"
+    assert "f.tm: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", file="f.tm")
+
+
+def test_code_is_not_run() -> None:
+    with pytest.raises(
+        ConversionError, match=r"^f\.py: a file for automata-lib is a program, which is not executed: in Python, pass"
+    ):
+        registry.read("print()", file="f.py")
+
+
+@pytest.mark.parametrize("line", ["0 _ 11 r halt", "0 0 0 n halt", "0 0 0 r", "0 0 0 r 0 0 ; one too many"])
+def test_a_program_with_an_error_is_still_known(line: str) -> None:
+    assert fails(f"0 1 1 r 0\n{line}\n")[0].startswith("f:2:")
+
+
+def splices(texts: list[str]) -> st.SearchStrategy[str]:
+    """Texts that nearly are machines: pieces of machines, cut anywhere, with anything between."""
+    piece = st.sampled_from(texts).flatmap(
+        lambda t: st.tuples(st.integers(0, len(t)), st.integers(0, len(t))).map(lambda at: t[min(at) : max(at)])
+    )
+    return st.lists(piece | st.sampled_from(texts) | st.text(max_size=5), max_size=4).map("".join)
+
+
+@settings(max_examples=300)
+@given(text=splices([t[:400] for t in TEXTS.values()]), format=st.sampled_from([None, *registry.READABLE]))
+def test_whatever_the_text_is_it_is_a_machine_or_a_complaint(text: str, format: str | None) -> None:
+    try:
+        loaded = registry.read(text, file="f", format=format)
+    except SpecError:
+        return
+    assert len(loaded.machine.states) >= 1
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_yaml_is_never_taken_for_something_else(name: str) -> None:
+    assert registry.read(shipped_text(name), file="f").machine.yaml == shipped_text(name)
+
+
+def test_unknown_formats() -> None:
+    with pytest.raises(
+        ConversionError, match=r"machines cannot be read from 'jfla' \(did you mean 'jflap'\?\): use one of yaml"
+    ):
+        registry.read("", file="f", format="jfla")
+    with pytest.raises(ConversionError, match="machines cannot be read from 'automata-lib': use one of"):
+        registry.read("", file="f", format="automata-lib")
+    with pytest.raises(
+        ConversionError, match="machines cannot be written as 'doty': use one of yaml, turingmachine.io, bb"
+    ):
+        registry.write(load("chapter"), "doty")
+
+
+# ── turingmachine.io ────────────────────────────────────────────────────────────────────────────────────
+def test_verdicts_become_the_state_accept() -> None:
+    rules = {("a", "1"): Rule("yes", "1", 0), ("a", "0"): Rule("ja", "0", 1), ("accept", "1"): Rule("no", "1", 1)}
+    machine = Machine(transitions=rules, start="a", blank="_", accept=("yes", "ja"), reject="no", name="m")
+    written = turingmachine_io.write(machine)
+    assert written.notes == (
+        "a rule that stayed in the cell before a halt now moves right",
+        "states are renamed: 'yes' to 'accept', 'ja' to 'accept', 'accept' to 'accept_1'",
+    )
+    other = registry.read(written.text, file="f").machine
+    assert (other.accept, other.reject, other.accept_states, other.tape) == (None, None, ("accept",), "two-way")
+    assert [result(other, w).outcome for w in ("1", "0", "")] == ["accept", "accept", "reject"]
+    assert "accept:\n" in written.text
+
+
+def test_a_machine_without_an_accepting_state() -> None:
+    written = turingmachine_io.write(
+        Machine(transitions={("a", "1"): ("accept", "1", 1)}, start="a", blank="_", reject="accept")
+    )
+    assert written.notes == (
+        "states are renamed: 'accept' to 'accept_'",
+        "a state 'accept' that no run enters declares that every halt rejects",
+    )
+    assert result(registry.read(written.text, file="f").machine, "1").outcome == "reject"
+
+
+def test_what_turingmachine_io_cannot_say() -> None:
+    with pytest.raises(
+        ConversionError, match=r"digit-sum-parity: turingmachine\.io cannot express this machine: δ\(even, '1'\) stays"
+    ):
+        turingmachine_io.write(load("digit-sum-parity"))
+
+
+def test_the_words_for_formats_are_those_of_the_formats() -> None:
+    assert tuple(f.name for f in registry.FORMATS.values() if f.reads or f.name == "turingmachine.io") == choices.READABLE
+    assert tuple(f.name for f in registry.FORMATS.values() if f.writes) == choices.WRITABLE
+    assert tuple(conversion._PICTURES) == choices.PICTURES
+    assert tuple(ENGINES) == choices.CERTIFIED

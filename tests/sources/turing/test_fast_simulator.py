@@ -1,0 +1,241 @@
+"""The compiled simulator, held against the plain one configuration by configuration."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sources.turing.test_simulator import SPIN, bbchallenge, machine
+from tests.strategies import machines_with_inputs
+from tm2tfr.errors import EngineError, InputError
+from tm2tfr.sources.turing import fast_simulator as compiled
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.simulator import Configuration, Simulation, configurations, result
+from tm2tfr.sources.turing.spec import Machine
+
+pytest.importorskip("numba", reason="Numba is not installed: pip install 'tm2tfr[fast]'")
+CompiledSimulation = compiled.CompiledSimulation
+BEAVER = bbchallenge("1RB1LB_1LA0LC_1RZ1LD_1RD0RA")
+Line = tuple[int, str, str, int, str | None, str | None, int, int]
+
+
+def plain(m: Machine, run: list[Configuration]) -> Iterator[Line]:
+    """What a block says, from the plain simulator's configurations."""
+    for c in run:
+        to, write, said = c.rule or (None, None, 0)
+        stays = m.tape == "one-way" and c.head == 0 and said < 0
+        yield c.step, c.state, c.symbol, c.head, to, write, 0 if stays else said, said
+
+
+def lines(m: Machine, block: compiled.Block) -> Iterator[Line]:
+    """A block, with names for its numbers."""
+    states, symbols = (*m.states, None), (*m.tape_alphabet, None)
+    columns = [c.tolist() for c in block[1:]]
+    for k, (q, a, head, to, b, move, said) in enumerate(zip(*columns, strict=True)):
+        yield block.start + k, m.states[q], m.tape_alphabet[a], head, states[to], symbols[b], move, said
+
+
+def run_through(m: Machine, simulation: compiled.CompiledSimulation, size: int) -> list[Line]:
+    seen: list[Line] = []
+    while (block := simulation.advance(size)).size:
+        assert block.size <= size
+        assert block.start == len(seen)
+        seen += lines(m, block)
+        assert simulation.steps == len(seen) - 1
+        assert simulation.stopped == (seen[-1][4] is None)
+    return seen
+
+
+def same(m: Machine, word: str, limit: int | None, size: int) -> None:
+    want = list(plain(m, list(configurations(m, word, max_steps=limit))))
+    simulation = CompiledSimulation(m, word, max_steps=limit)
+    assert run_through(m, simulation, size) == want
+    assert simulation.result() == CompiledSimulation(m, word, max_steps=limit).result()
+    assert simulation.result() == result(m, word, max_steps=limit)
+
+
+# ── against the plain simulator ─────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("name", shipped())
+def test_every_example_of_the_shipped_machines(name: str, size: int) -> None:
+    m = load(name)
+    for example in m.examples:
+        same(m, example.input, min(example.max_steps or 5_000, 5_000), size)
+
+
+@given(machines_with_inputs(), st.sampled_from([1, 7, 1000]), st.sampled_from([0, 1, 2, 60, 300]), st.booleans())
+def test_random_machines(drawn: tuple[Machine, str], size: int, limit: int, sparse: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled, "MOST_CELLS", 0 if sparse else compiled.MOST_CELLS)
+        same(*drawn, limit, size)
+
+
+@pytest.mark.parametrize("tape", ["one-way", "two-way"])
+def test_limits(tape: Any) -> None:
+    m = machine({("a", "_"): ("b", "x", "L"), ("b", "x"): ("a", "_", "R"), ("b", "_"): ("a", "x", "L")}, tape=tape)
+    for limit in (-1, 0, 1, 2, 3, 1000):
+        same(m, "", limit, 7)
+
+
+def test_the_rule_at_the_limit_is_told_and_not_carried_out() -> None:
+    simulation = CompiledSimulation(SPIN, max_steps=0)
+    assert list(lines(SPIN, simulation.advance(5))) == [(0, "a", "_", 0, "a", "_", 1, 1)]
+    assert (simulation.stopped, simulation.steps, simulation.advance(5).size) == (False, 0, 0)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_start_state_that_halts(size: int) -> None:
+    m = machine({("b", "0"): ("b", "0", "R")}, accept=("a",))
+    assert CompiledSimulation(m, "00").stopped
+    same(m, "00", None, size)
+
+
+@pytest.mark.parametrize("move", ["L", "R"])
+def test_a_tape_that_grows_far(move: str) -> None:
+    same(machine({("a", "_"): ("a", "x", move)}), "", 100_000, 100_000)
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 5_000, 40_000])
+def test_many_symbols(n: int) -> None:
+    symbols = [chr(0x4E00 + k) for k in range(n)]
+    rules = {("a", a): ("b", b, "R") for a, b in zip(symbols, [*symbols[1:], symbols[0]], strict=True)}
+    m = machine({**rules, ("b", symbols[-1]): ("a", symbols[0], "L")})
+    word = symbols[-2] + symbols[-1] * 3
+    same(m, word, 50, 7)
+    assert CompiledSimulation(m, word).result().tape == result(m, word).tape
+
+
+def test_rules_beyond_a_table_are_searched() -> None:
+    symbols = [chr(0x4E00 + k) for k in range(5_000)]
+    table = {(f"q{k}", symbols[k % 5_000]): (f"q{k + 1}", symbols[(7 * k) % 5_000], "S") for k in range(2_000)}
+    m = Machine(transitions=table, start="q0", blank="_", tape_alphabet=(*symbols, "_"))
+    assert len(m.states) * len(m.tape_alphabet) > compiled.MOST_CELLS
+    same(m, symbols[0], None, 1000)
+
+
+def test_symbols_that_numpy_would_take_for_nothing() -> None:
+    same(
+        machine({("a", "\0"): ("a", "_", "R"), ("a", "1"): ("b", "\0", "R"), ("b", "\0"): ("b", "\0", "R")}),
+        "\x001\0",
+        None,
+        7,
+    )
+
+
+# ── long runs ───────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_whole_fifth_busy_beaver() -> None:
+    """Marxen and Buntrock (1990), proved the champion in 2024."""
+    simulation, steps = CompiledSimulation(bbchallenge("1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA")), 0
+    while (block := simulation.advance(2**16)).size:
+        assert block.start == steps
+        steps += block.size
+    assert (simulation.stopped, simulation.steps, steps) == (True, 47_176_870, 47_176_871)
+    got = simulation.result()
+    assert (got.outcome, got.steps, got.ones, got.cells_visited) == ("halt", 47_176_870, 4_098, 12_289)
+
+
+# ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────
+@given(machines_with_inputs(), st.integers(0, 40), st.integers(0, 60))
+def test_a_restored_run_goes_on_identically(drawn: tuple[Machine, str], before: int, limit: int) -> None:
+    m, word = drawn
+    simulation = CompiledSimulation(m, word, max_steps=limit)
+    simulation.advance(before)
+    saved = simulation.save()
+    want = [list(lines(m, simulation.advance(7))) for _ in range(9)]
+    restored = CompiledSimulation.restore(m, saved, max_steps=limit)
+    assert [list(lines(m, restored.advance(7))) for _ in range(9)] == want
+    assert restored.result() == simulation.result() == result(m, word, max_steps=limit)
+
+
+def test_a_saved_run_stays_as_it_was_and_takes_little_room() -> None:
+    simulation = CompiledSimulation(BEAVER)
+    simulation.advance(50)
+    saved = simulation.save()
+    kept = {key: value.copy() for key, value in saved.items()}
+    simulation.result()
+    assert all(np.array_equal(saved[key], kept[key]) for key in kept)
+    assert saved["place"].tolist()[:3] == [49, *(BEAVER.states.index(c.state) for c in states_at(49)), head_at(49)]
+    assert len(saved["tape"]) == saved["place"][4] - saved["place"][3] + 1
+
+
+def states_at(step: int) -> list[Configuration]:
+    return list(configurations(BEAVER, max_steps=step))[-1:]
+
+
+def head_at(step: int) -> int:
+    return states_at(step)[0].head
+
+
+def test_a_run_cut_off_goes_on_with_a_higher_limit() -> None:
+    simulation = CompiledSimulation(BEAVER, max_steps=40)
+    assert simulation.result().outcome == "limit"
+    restored = CompiledSimulation.restore(BEAVER, simulation.save())
+    assert list(lines(BEAVER, restored.advance(1000))) == list(plain(BEAVER, list(configurations(BEAVER))))[41:]
+    assert restored.result() == result(BEAVER)
+    lower = CompiledSimulation.restore(BEAVER, simulation.save(), max_steps=3)
+    assert (lower.advance(5).size, lower.result().steps) == (0, 40)
+
+
+def broken(key: str, at: int, value: int) -> dict[str, Any]:
+    simulation = CompiledSimulation(BEAVER)
+    simulation.advance(50)
+    saved = simulation.save()
+    saved[key][at] = value
+    return saved
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        {},
+        {"place": np.zeros(6, dtype=np.int64)},
+        {"place": np.zeros(6, dtype=np.int64), "tape": np.zeros(0, dtype=np.int8)},
+        {"place": np.zeros(6), "tape": np.zeros(1)},
+        {"place": np.zeros(5, dtype=np.int64), "tape": np.zeros(1, dtype=np.int8)},
+        *(broken("place", at, value) for at in range(1, 6) for value in (-1000, 1000)),
+        broken("place", 0, -2),
+        broken("tape", 0, 2),
+        broken("tape", 0, -1),
+    ],
+)
+def test_a_saved_run_of_another_machine_is_refused(saved: dict[str, Any]) -> None:
+    with pytest.raises(EngineError) as caught:
+        CompiledSimulation.restore(BEAVER, saved)
+    what = "machine: the saved run is not one of this machine"
+    assert str(caught.value) == f"{what}: restore it with the machine it was saved with, or start again"
+
+
+# ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────
+def test_a_foreign_symbol_is_refused_as_by_the_plain_simulator() -> None:
+    with pytest.raises(InputError) as want:
+        Simulation(SPIN, "7")
+    with pytest.raises(InputError) as got:
+        CompiledSimulation(SPIN, "7")
+    assert str(got.value) == str(want.value)
+
+
+def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "tm2tfr.sources.turing._fast_simulator_kernel", raising=False)
+    with pytest.raises(
+        EngineError, match=r"^machine: the compiled simulator needs Numba \(.*\): pip install 'tm2tfr\[fast\]'$"
+    ):
+        CompiledSimulation(SPIN)
+
+
+def test_where_nothing_can_be_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tm2tfr.sources.turing import _fast_simulator_kernel as _compiled_kernel
+
+    def njit(function: Any = None, *, cache: bool = False) -> Any:
+        if cache:  # as Numba does where neither its own folder nor the user's can be written to
+            raise RuntimeError("cannot cache function: no locator available")
+        return ("compiled", function)
+
+    monkeypatch.setattr(_compiled_kernel, "njit", njit)
+    assert _compiled_kernel.compiled(len) == ("compiled", len)

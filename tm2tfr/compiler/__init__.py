@@ -1,1 +1,0 @@
-"""From machines to weights."""

@@ -1,6 +1,0 @@
-"""The chapter's construction (Theorem 8.2), one step per file; `compile_machine` calls them in order."""
-
-from tm2tfr.compiler.turing.compiler import compile_machine
-from tm2tfr.compiler.turing.version_1 import completed
-
-__all__ = ["compile_machine", "completed"]

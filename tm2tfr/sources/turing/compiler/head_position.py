@@ -1,0 +1,33 @@
+"""Step 2, Eqs. 8.6-8.7: the head position as the sum of the moves, by uniform attention."""
+
+from __future__ import annotations
+
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.transformer.gadgets import Unit, feed_forward, mean, rectified
+from tm2tfr.transformer.residual import Linear, Residual
+from tm2tfr.transformer.weights import Layer
+
+HERE: Linear = {"h/(i+1)": 1}
+BEFORE: Linear = {"h/(i+1)": 1, "m/(i+1)": -1}
+"""h_{i-1}/(i+1) = h_i/(i+1) - m_{i-1}/(i+1): bounded, so no product of h and m is needed (repair 2)."""
+
+
+def head_position(layout: Residual, machine: Machine) -> Layer:
+    """Return the layer that writes ``h/(i+1)`` and, on a two-way tape, its positive and negative parts.
+
+    The mean of m_{-1} … m_{i-1} over the i+1 positions j ≤ i is h_i/(i+1), since h_i is their sum.
+    """
+    units: list[Unit] = []
+    if machine.tape == "two-way":
+        for name, value in (("h", HERE), ("h_{i-1}", BEFORE)):
+            units += rectified(f"{name}+/(i+1)", value, {f"{name}+/(i+1)": 1})
+            negative = {direction: -coefficient for direction, coefficient in value.items()}
+            units += rectified(f"{name}-/(i+1)", negative, {f"{name}-/(i+1)": 1})
+    return Layer(
+        name="head position",
+        meaning="where the head is: the mean of all moves so far is h/(i+1)",
+        source="step 2, Eqs. 8.6-8.7" + ("; repair 5" if units else ""),
+        heads=(mean(layout, "sum of moves", "Eq. 8.6", [({"m": 1}, {"h/(i+1)": 1})], attends="all"),),
+        feed_forward=feed_forward(layout, units) if units else None,
+        equation="h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
+    )

@@ -1,0 +1,48 @@
+"""Step 1, Eq. 8.5: unpack the token x_i = (q_i, b_{i-1}, m_{i-1}); q, b = ⊥ (all zeros) and m = 0 for others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from tm2tfr.sources.turing.tokens import parsed
+from tm2tfr.transformer.gadgets import Unit, feed_forward, gated, rectified
+from tm2tfr.transformer.residual import Residual, at, total
+from tm2tfr.transformer.weights import Layer
+
+
+def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
+    """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``."""
+    states: defaultdict[str, list[str]] = defaultdict(list)
+    symbols: defaultdict[str, list[str]] = defaultdict(list)
+    moves: defaultdict[int, list[str]] = defaultdict(list)
+    for token in tokens:
+        if (triple := parsed(token)) is not None:
+            states[triple.state].append(at("e_x", token))
+            symbols[triple.symbol].append(at("e_x", token))
+            moves[triple.move].append(at("e_x", token))
+    units: list[Unit] = []
+    for subspace, carriers in (("e_q", states), ("e_b", symbols)):
+        for label, directions in carriers.items():
+            target = at(subspace, label)
+            units += rectified(target, total(directions), {target: 1})
+    for move in (+1, -1):
+        if carriers_of_move := moves[move]:
+            units += _moved(move, carriers_of_move, tokens)
+    return Layer(
+        name="unpack",
+        meaning="unpack the token: state, symbol written, move",
+        source="step 1, Eq. 8.5; repair 2",
+        feed_forward=feed_forward(layout, units),
+        equation="x_i = (q, b, m)",
+    )
+
+
+def _moved(move: int, carriers: Sequence[str], tokens: Sequence[str]) -> tuple[Unit, ...]:
+    # m/(i+1) is needed because -2·h·m, with h unbounded, is not Lipschitz: only a bounded number can be gated.
+    own = set(carriers)
+    others = total(d for d in (at("e_x", token) for token in tokens) if d not in own)
+    return (
+        *rectified(f"m = {move:+d}", total(carriers), {"m": move}),
+        *gated(f"m/(i+1), m = {move:+d}", {"1/(i+1)": 1}, others, {"m/(i+1)": move}),
+    )

@@ -1,0 +1,263 @@
+"""A machine as a picture: Graphviz DOT, Mermaid, SVG, PNG, PDF, and δ as an HTML table.
+
+The conventions are the textbook's (Sipser, Figure 3.10): an arrow from nowhere marks the start state, the
+arrow from q to r is labelled ``0,1 → x, R`` (on 0 or 1 write x, move right; ``0 → R`` keeps the 0). An
+accepting state has a double line, a rejecting one is a dashed octagon, any other halting one is a box.
+DOT and Mermaid are text; the rest is drawn by Graphviz's program ``dot``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
+from math import ceil
+from pathlib import Path
+from subprocess import CalledProcessError
+from typing import Any, Literal, get_args
+
+import graphviz
+
+from tm2tfr.errors import OutputError, visible
+from tm2tfr.files import write_bytes
+from tm2tfr.sources.turing.graph import to_graph
+from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Outcome
+
+RenderFormat = Literal["svg", "png", "pdf"]
+EXTENSIONS: tuple[str, ...] = (".dot", ".gv", ".mmd", *(f".{f}" for f in get_args(RenderFormat)))
+
+_SYMBOLS_A_ROW = 8
+_LONGEST_IN_A_CIRCLE = 5
+_MOST_STATES_IN_A_NOTEBOOK = 100  # dot would take minutes for more, and nobody could read it
+
+_DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
+    None: {},
+    "accept": {"peripheries": "2", "fillcolor": "#e2f3e2"},
+    "reject": {"shape": "octagon", "style": "filled,dashed", "fillcolor": "#fae6e4"},
+    "halt": {"shape": "box", "style": "filled,rounded", "fillcolor": "#ececec"},
+}
+_MERMAID_NODES: Mapping[Outcome | None, tuple[str, str]] = {
+    None: ("(", ")"),
+    "accept": ("(((", ")))"),
+    "reject": ("{{", "}}:::reject"),
+    "halt": ("[", "]"),
+}
+
+
+def to_dot(machine: Machine, *, large: bool = False) -> str:
+    """Return the state graph in Graphviz's language, without ``dot``. With `large` letters it suits a small space."""
+    return str(_digraph(machine, large=large).source)
+
+
+def to_mermaid(machine: Machine) -> str:
+    """Return the state graph as a Mermaid flowchart, which GitHub and many editors draw themselves.
+
+    A flowchart rather than a state diagram: only there can a label be quoted, and so contain any symbol.
+    """
+    ids = _ids(machine)
+    lines = ["flowchart LR", f'  start[" "]:::start --> {ids[machine.start]}']
+    for q in machine.states:
+        opening, closing = _MERMAID_NODES[machine.outcome_of(q)]
+        lines.append(f'  {ids[q]}{opening}"{_mermaid(_name(q))}"{closing}')
+    for q, r, label in _arrows(machine):
+        lines.append(f'  {ids[q]} -->|"{"<br>".join(map(_mermaid, label))}"| {ids[r]}')
+    classes = ("  classDef start fill:none,stroke:none", "  classDef reject stroke-dasharray:4 3", "")
+    return "\n".join([*lines, *classes])
+
+
+def to_svg(machine: Machine, *, large: bool = False) -> str:
+    """Return the drawing as SVG, with `large` letters if it is for a small space.
+
+    Raises:
+        OutputError: if ``dot`` is missing or fails.
+    """
+    return render(machine, "svg", large=large).decode()
+
+
+def svg_or_none(machine: Machine, *, large: bool = False) -> str | None:
+    """Return the drawing as SVG, or None if ``dot`` cannot draw it or the machine is too large for a legible one."""
+    if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
+        return None
+    try:
+        return to_svg(machine, large=large)
+    except OutputError:
+        return None
+
+
+def rule_lines(machine: Machine) -> dict[tuple[str, str], int]:
+    """Return for each rule δ(q, a) the line of its arrow's label that it belongs to, counted from 0."""
+    labels = [(q, n, read) for q, _, lines in _labels(machine) for n, (_, read) in enumerate(lines)]
+    return {(q, a): n for q, n, read in labels for a in read}
+
+
+def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> bytes:
+    """Return the drawing as the bytes of an SVG, PNG or PDF file.
+
+    Raises:
+        OutputError: if `format` is none of these, or ``dot`` is missing or fails.
+    """
+    if format not in get_args(RenderFormat):
+        raise OutputError(f"drawings cannot be made as {format!r}: use one of {', '.join(get_args(RenderFormat))}")
+    other = "or choose .dot or .mmd, which need no program"
+    drawing = _digraph(machine, large=large)
+    if format == "png":
+        drawing.graph_attr["dpi"] = "192"  # resolution enough for a slide
+    try:
+        return bytes(drawing.pipe(format=format, quiet=True))
+    except graphviz.ExecutableNotFound:
+        raise OutputError(
+            f"drawing {visible(machine.name)}: Graphviz's program 'dot' is not on the PATH: install it with one of "
+            "'apt install graphviz', 'brew install graphviz', 'choco install graphviz', "
+            f"'conda install -c conda-forge graphviz', {other}"
+        ) from None
+    except CalledProcessError as error:
+        said = (error.stderr or b"").decode(errors="replace").strip() or f"exit status {error.returncode}"
+        raise OutputError(
+            f"drawing {visible(machine.name)}: Graphviz's 'dot' failed ({said}): fix its installation, {other}"
+        ) from error
+    except OSError as error:
+        raise OutputError(
+            f"drawing {visible(machine.name)}: Graphviz's 'dot' does not start ({error.strerror}): "
+            f"fix its installation, {other}"
+        ) from error
+
+
+def save(machine: Machine, path: str | Path) -> None:
+    """Write the drawing to `path` in the format of its extension; the file appears whole or not at all.
+
+    Raises:
+        OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file
+            cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    match suffix:
+        case ".dot" | ".gv":
+            content = to_dot(machine).encode()
+        case ".mmd":
+            content = to_mermaid(machine).encode()
+        case ".svg" | ".png" | ".pdf":
+            content = render(machine, suffix[1:])  # type: ignore[arg-type]
+        case _:
+            raise OutputError(f"{path}: {suffix!r} is not a drawing format: use one of {', '.join(EXTENSIONS)}")
+    write_bytes(path, content)
+
+
+def html(machine: Machine) -> str:
+    """Return the drawing, if `svg_or_none` returns one, and the table of δ, as HTML to embed in a page."""
+    svg = svg_or_none(machine) or ""
+    return svg[max(0, svg.find("<svg")) :] + html_table(machine)  # without the lines that only a separate file needs
+
+
+def html_table(machine: Machine) -> str:
+    """Return δ as an HTML table: a row for each state, a column for each tape symbol, (r, b, m) in a cell."""
+    symbol = _symbols(machine)
+    columns = (escape(symbol[a]) + " (blank)" * (a == machine.blank) for a in machine.tape_alphabet)
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("state", *columns))
+    lines = [
+        "<table>",
+        f"<caption>{escape(': '.join(filter(None, (_name(machine.name), machine.description))))}</caption>",
+        f"<thead><tr>{head}</tr></thead>",
+        "<tbody>",
+        *(f"<tr>{''.join(_row(machine, q, symbol))}</tr>" for q in machine.states),
+        "</tbody>",
+        "</table>",
+    ]
+    return "\n".join(lines)
+
+
+def _row(machine: Machine, q: str, symbol: Mapping[str, str]) -> Iterator[str]:
+    outcome = machine.outcome_of(q)
+    marks = ", ".join([*(["start"] if q == machine.start else []), *([outcome] if outcome else [])])
+    yield f'<th scope="row">{escape(_name(q))}{f" ({marks})" if marks else ""}</th>'
+    if outcome is not None:
+        yield f'<td colspan="{len(machine.tape_alphabet)}">{outcome}</td>'
+        return
+    for a in machine.tape_alphabet:
+        if (q, a) in machine.transitions:
+            r, b, m = machine.transitions[q, a]
+            yield f"<td>{escape(f'{_name(r)}, {symbol[b]}, {MOVE_LETTERS[m]}')}</td>"
+        else:
+            yield f'<td title="no rule: {machine.missing_outcome}">—</td>'
+
+
+# ── what all the drawings share ─────────────────────────────────────────────────────────────────────────
+def _ids(machine: Machine) -> dict[str, str]:
+    """Return ``s0, s1, …`` for the states: names that are safe in every graph language."""
+    return {q: f"s{i}" for i, q in enumerate(machine.states)}
+
+
+def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (q, r, the lines of the label) for each pair of states with a rule from q to r."""
+    for q, r, lines in _labels(machine):
+        yield q, r, [text for text, _ in lines]
+
+
+def _labels(machine: Machine) -> Iterator[tuple[str, str, list[tuple[str, list[str]]]]]:
+    """Yield (q, r, the lines of the label, each with its symbols).
+
+    Symbols with the same action share a line: ``0,1 → x, R``.
+    """
+    symbol = _symbols(machine)
+    for q, targets in to_graph(machine).adjacency():
+        for r, edges in targets.items():
+            groups: dict[str, list[str]] = {}
+            for a, edge in edges.items():
+                write = "" if edge["write"] == a else f"{symbol[edge['write']]}, "
+                groups.setdefault(write + MOVE_LETTERS[edge["move"]], []).append(a)
+            yield q, r, [line for action, read in groups.items() for line in _wrapped(read, action, symbol)]
+
+
+def _wrapped(read: list[str], action: str, symbol: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    in_a_row = ceil(len(read) / ceil(len(read) / _SYMBOLS_A_ROW))  # rows of similar length
+    rows = [read[i : i + in_a_row] for i in range(0, len(read), in_a_row)]
+    texts = [",".join(symbol[a] for a in row) for row in rows]
+    texts = [*(f"{text}," for text in texts[:-1]), f"{texts[-1]} → {action}"]
+    return list(zip(texts, rows, strict=True))
+
+
+def _symbols(machine: Machine) -> dict[str, str]:
+    """Return how each tape symbol is shown: as it is, ``␣`` for a space, quoted where it would mislead."""
+    gamma = machine.tape_alphabet
+    shown = {a: a if a.isprintable() and a not in ",→" else repr(a) for a in gamma}
+    return shown | {" ": "␣" if "␣" not in gamma else "' '"}
+
+
+def _name(text: str) -> str:
+    """Return `text`, or its repr if some of it would be invisible."""
+    return text if text.isprintable() and text == text.strip() else repr(text)
+
+
+# ── DOT ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _digraph(machine: Machine, *, large: bool = False) -> Any:
+    """Return the `graphviz.Digraph`, which is untyped."""
+    ids = _ids(machine)
+    long = max(len(_name(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
+    font = {"fontname": "Helvetica,Arial,sans-serif"}
+    node = {"shape": "ellipse" if long else "circle", "style": "filled", "fillcolor": "white"}
+    drawing = graphviz.Digraph(
+        _dot(_name(machine.name)),
+        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.25" if large else "0.5"},
+        node_attr={**font, **node, "margin": "0.05", **({"fontsize": "18"} if large else {})},
+        edge_attr={**font, "fontsize": "17" if large else "12", "arrowsize": "0.7"},
+    )
+    drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
+    for q in machine.states:
+        label = _dot(_name(q))
+        drawing.node(ids[q], label, tooltip=label, **_DOT_NODES[machine.outcome_of(q)])
+    drawing.edge("start", ids[machine.start], tooltip="start")
+    for q, r, lines in _arrows(machine):
+        label = _dot(*(f" {line} " for line in lines))  # the spaces keep it clear of the line
+        drawing.edge(ids[q], ids[r], label, tooltip=_dot(f"{_name(q)} → {_name(r)}"))
+    return drawing
+
+
+def _dot(*lines: str) -> str:
+    r"""Return a label that shows `lines` literally: no ``\N``, no ``&lt;`` and no ``<b>`` is interpreted."""
+    label: str = graphviz.nohtml(r"\n".join(graphviz.escape(line).replace("&", "&amp;") for line in lines))
+    return label
+
+
+# ── Mermaid ─────────────────────────────────────────────────────────────────────────────────────────────
+def _mermaid(text: str) -> str:
+    """Return `text` with every character that Mermaid or its Markdown may interpret as an entity, ``#34;``."""
+    return re.sub(r"[^\w ,→␣]|_", lambda sign: f"#{ord(sign[0])};", text)

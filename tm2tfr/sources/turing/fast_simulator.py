@@ -1,0 +1,240 @@
+"""The simulator for long runs: the same machine, the same steps as `tm2tfr.sources.turing.simulator`, compiled with Numba.
+
+It proceeds in blocks of configurations, as columns of numbers: tens of millions of steps per second in the memory
+of one block and the tape. Numba is optional; this module loads without it. It shares nothing with the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import EngineError, visible
+from tm2tfr.extras import required
+from tm2tfr.sources.turing.simulator import Result
+from tm2tfr.sources.turing.spec import Machine
+
+MOST_CELLS = 2**22
+"""δ is a table up to this many (state, symbol) pairs, and a sorted list of rules beyond: slower, but smaller."""
+
+_BLOCK = 2**15  # configurations at a time when the caller wants only the result: they fit the processor's cache
+_FOR_EVER = 2**62
+_MARGIN = 8  # blank cells on either side of the input, so that a short run rarely needs more
+_SAVED = ("step", "state", "head", "lowest", "highest", "first")
+
+
+class Block(NamedTuple):
+    """The configurations `start`, `start` + 1, …: arrays of shape (n,)."""
+
+    start: int
+    state: NDArray[np.int32]
+    """The state, as its index in ``machine.states``."""
+    symbol: NDArray[np.int32]
+    """The symbol under the head, as its index in ``machine.tape_alphabet``."""
+    head: NDArray[np.int64]
+    """The cell under the head, 0 where the input begins."""
+    to: NDArray[np.int32]
+    """The state after the step from here; -1 where there is no rule: the machine stops here."""
+    written: NDArray[np.int32]
+    """The symbol that this step writes; -1 without a rule."""
+    move: NDArray[np.int32]
+    """The head's actual move in this step: 0 without a rule, and at cell 0 of a one-way tape when the rule says left."""
+    said: NDArray[np.int32]
+    """The rule's own move; 0 without a rule."""
+
+    @property
+    def size(self) -> int:
+        """The number of configurations; `len` counts the columns, as for any tuple."""
+        return len(self.state)
+
+
+class CompiledSimulation:
+    """A run that proceeds in blocks: ask for the next configurations, or for the result.
+
+    Args:
+        max_steps: make at most this many steps; None: run until the machine stops.
+
+    Raises:
+        InputError: if `word` has symbols outside the input alphabet.
+        EngineError: if Numba is not installed.
+    """
+
+    def __init__(self, machine: Machine, word: str = "", *, max_steps: int | None = None) -> None:
+        machine.check_input(word)
+        self._begin(machine, max_steps)
+        self.restart(word)
+
+    def restart(self, word: str) -> None:
+        """Go back to the start, with `word` on the tape.
+
+        Raises:
+            InputError: if `word` has symbols outside the input alphabet.
+        """
+        machine = self._machine
+        machine.check_input(word)
+        number = {a: k for k, a in enumerate(machine.tape_alphabet)}
+        around = [self._blank] * _MARGIN
+        self._tape = self._cells(np.array([*around, *(number[a] for a in word or machine.blank), *around]))
+        self._origin = _MARGIN
+        self._place = np.array([-1, machine.states.index(machine.start), *[self._origin] * 3], dtype=np.int64)
+
+    def _begin(self, machine: Machine, max_steps: int | None) -> None:
+        """Prepare the parts that do not change during a run."""
+        self._machine, self._advance = machine, _kernel(machine.name)
+        self._limit = _FOR_EVER if max_steps is None else min(max(0, max_steps), _FOR_EVER)
+        self._blank = machine.tape_alphabet.index(machine.blank)
+        self._rules = _rules(machine)
+
+    # ── the run ─────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def steps(self) -> int:
+        """The number of steps made so far: that of the last configuration returned."""
+        return max(0, int(self._place[0]))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the machine has stopped, rather than being in mid-run or cut off by the limit."""
+        symbols, (_, state, head, _, _) = self._machine.tape_alphabet, self._place.tolist()
+        return self._no_rule(self._machine.states[state], symbols[self._tape[head]])
+
+    def advance(self, n: int) -> Block:
+        """Return the next `n` configurations, fewer at the end, none after it.
+
+        The configuration in which the limit cuts the run off is the last one; its rule is not carried out. A
+        block takes 32 bytes per configuration.
+        """
+        start = int(self._place[0]) + 1
+        columns = _columns(max(0, min(n, self._limit + 1 - start)))
+        size = self._fill(columns)
+        return Block(start, *(column[:size] for column in columns))
+
+    def result(self) -> Result:
+        """Continue to the end, or to the limit, and return the result of the run."""
+        scratch = _columns(_BLOCK)
+        while self._fill(scratch):
+            pass
+        machine, (steps, state, _, lowest, highest) = self._machine, self._place.tolist()
+        used = np.flatnonzero(self._tape != self._blank)
+        first, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (self._origin, self._origin)
+        text = self._text(self._origin if machine.tape == "one-way" else first, end)
+        outcome = machine.outcome_of(machine.states[state]) or machine.missing_outcome
+        return Result(
+            outcome=outcome if self.stopped else "limit",
+            steps=steps,
+            tape=text,
+            cells_visited=highest - lowest + 1,
+            ones=len(used),
+        )
+
+    def _fill(self, columns: tuple[NDArray[Any], ...]) -> int:
+        """Continue and fill `columns`, (n,) each; return the number of entries filled."""
+        done, new = 0, 1
+        symbols = len(self._machine.tape_alphabet)
+        while new and done < len(columns[0]):
+            self._make_room()
+            wall = self._origin if self._machine.tape == "one-way" else -1
+            given = (self._tape, self._place, self._rules, symbols, self._origin, wall, self._limit, columns, done)
+            new = self._advance(*given)
+            done += new
+        return done
+
+    def _make_room(self) -> None:
+        """Double the tape at the end that the head has reached."""
+        head, more = int(self._place[2]), len(self._tape) + 8
+        left, right = more * (head == 0), more * (head == len(self._tape) - 1)
+        if left or right:
+            longer = np.full(left + len(self._tape) + right, self._blank, dtype=self._tape.dtype)
+            longer[left : left + len(self._tape)] = self._tape
+            self._tape = longer
+            self._place[2:] += left
+            self._origin += left
+
+    def _no_rule(self, state: str, symbol: str) -> bool:
+        return state in self._machine.halting_states or (state, symbol) not in self._machine.transitions
+
+    def _text(self, first: int, end: int) -> str:
+        """Return the cells from index `first` to before `end` as text."""
+        points = np.array([ord(a) for a in self._machine.tape_alphabet], dtype="<u4")
+        data: bytes = points[self._tape[first:end]].tobytes()
+        return data.decode("utf-32-le", "surrogatepass")
+
+    def _cells(self, symbols: NDArray[Any]) -> NDArray[Any]:
+        """Return a tape in the smallest integer type that can represent every symbol."""
+        return symbols.astype(np.min_scalar_type(-len(self._machine.tape_alphabet)))
+
+    # ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Return the state that `restore` needs: ``place`` (6,) and the cells used so far, ``tape`` (n_cells,)."""
+        used = np.flatnonzero(self._tape != self._blank)
+        step, state, head, lowest, highest = self._place.tolist()
+        first, last = min([lowest, *used[:1].tolist()]), max([highest, *used[-1:].tolist()])
+        cells = [at - self._origin for at in (head, lowest, highest, first)]
+        return {"place": np.array([step, state, *cells], dtype=np.int64), "tape": self._tape[first : last + 1].copy()}
+
+    @classmethod
+    def restore(
+        cls, machine: Machine, saved: Mapping[str, NDArray[Any]], *, max_steps: int | None = None
+    ) -> CompiledSimulation:
+        """Return the run of `machine` as it was when `saved`; the limit counts from the beginning of the run.
+
+        Raises:
+            EngineError: if `saved` is not from a run of `machine`, or if Numba is not installed.
+        """
+        tape, place = (np.asarray(saved.get(key, ())) for key in ("tape", "place"))
+        if not _fits(machine, tape, place):
+            what = f"{visible(machine.name)}: the saved run is not one of this machine"
+            raise EngineError(f"{what}: restore it with the machine it was saved with, or start again")
+        run = cls.__new__(cls)
+        run._begin(machine, max_steps)
+        step, state, head, lowest, highest, first = place.tolist()
+        run._tape, run._origin = run._cells(tape), -first
+        run._place = np.array([step, state, head - first, lowest - first, highest - first], dtype=np.int64)
+        return run
+
+
+def _fits(machine: Machine, tape: NDArray[Any], place: NDArray[Any]) -> bool:
+    """Whether these are a state, cells and symbols of `machine`."""
+    if place.shape != (len(_SAVED),) or tape.ndim != 1 or not len(tape) or {tape.dtype.kind, place.dtype.kind} != {"i"}:
+        return False
+    step, state, head, lowest, highest, first = place.tolist()
+    known = 0 <= state < len(machine.states) and tape.min() >= 0 and tape.max() < len(machine.tape_alphabet)
+    stands = first <= lowest <= min(head, 0) and max(head, 0) <= highest < first + len(tape)
+    return bool(known and stands and step >= -1 and (machine.tape == "two-way" or lowest == 0))
+
+
+def _rules(machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return δ as keys, to, written, said, as `tm2tfr.sources.turing._fast_simulator_kernel.advance` takes it."""
+    states = {q: k for k, q in enumerate(machine.states)}
+    symbols = {a: k for k, a in enumerate(machine.tape_alphabet)}
+    halting, n_pairs = machine.halting_states, len(states) * len(symbols)
+    rules = sorted(
+        (states[q] * len(symbols) + symbols[a], states[rule.state], symbols[rule.write], rule.move)
+        for (q, a), rule in machine.transitions.items()
+        if q not in halting
+    )
+    found = np.array([*rules, (n_pairs, -1, -1, 0)], dtype=np.int64)  # the last one is a sentinel, never found
+    to, written, said = (np.ascontiguousarray(column, dtype=np.int32) for column in found.T[1:])
+    keys = np.ascontiguousarray(found[:, 0])
+    if n_pairs > MOST_CELLS:
+        return keys, to, written, said
+    table = np.full((3, n_pairs + 1), -1, dtype=np.int32)
+    table[:, keys] = to, written, said
+    return keys[:0], table[0], table[1], table[2]
+
+
+def _columns(n: int) -> tuple[NDArray[Any], ...]:
+    """Return room for the columns of a `Block` of `n` configurations."""
+    return tuple(np.empty(n, dtype=np.int64 if name == "head" else np.int32) for name in Block._fields[1:])
+
+
+def _kernel(name: str) -> Any:
+    """Return the compiled loop.
+
+    Raises:
+        EngineError: if Numba is missing or cannot be imported.
+    """
+    need, module = f"{name}: the compiled simulator needs Numba", "tm2tfr.sources.turing._fast_simulator_kernel"
+    return required(need, [module], "fast", error=EngineError)[0].advance

@@ -1,0 +1,168 @@
+"""bbchallenge text, ``1RB1LB_1LA1RZ``: rows are the states A, B, …, cells are write, move, next state.
+
+A letter past the last row halts, by convention Z; ``---`` is undefined and halts too. The blank is 0, the start
+state A, the tape two-way. A step into a halting state is made and counts; ``---`` is not a step.
+Source: https://bbchallenge.org.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import replace
+from typing import Any
+
+from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats.loaded import Loaded, stem
+from tm2tfr.sources.turing.formats.lossless import Translation, Written, letter, renamed, two_way, without_stays
+from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.text.nodes import Node
+from tm2tfr.text.source import Log, Mark, Source
+
+LETTERS = string.ascii_uppercase
+HALT = "Z"
+UNDEFINED = "---"
+
+_CELL = re.compile("([0-9])([LR])([A-Z])|---")
+_LIKE = re.compile(r"(?:[0-9][LRSN][A-Z0-9]|---)")
+_ARGUMENT = re.compile(rf"(?=.*[0-9][LR]){_LIKE.pattern}{{1,10}}(?:_{_LIKE.pattern}{{1,10}})*")
+
+
+def is_argument(text: str) -> bool:
+    """Return whether a machine argument looks like bbchallenge text."""
+    return len(text) > 3 and _ARGUMENT.fullmatch(text) is not None
+
+
+def looks_like(text: str) -> bool:
+    """Return whether the contents of a file look like bbchallenge text."""
+    lines = text.strip().splitlines()
+    return bool(lines) and all(is_argument(re.sub(r"\s", "", line)) for line in lines if line.strip())
+
+
+def read(source: Source) -> Loaded:
+    """Read a machine from bbchallenge text.
+
+    Raises:
+        SpecError: with every error.
+    """
+    draft = Draft(Log(source), values={"name": stem(source.file)})
+    rows = _rows(source)
+    if not rows:
+        draft.error(None, "this text contains no machine", "write rows such as 1RB1LB_1LA1RZ")
+        raise draft.log.failure()
+    if len(rows) > len(LETTERS):
+        draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
+        raise draft.log.failure()
+    for number in [n for n, line in enumerate(source.lines) if "_" in line][1:]:
+        draft.error(
+            _node((Mark(number, 0), source.lines[number])), "a second machine begins here", "keep one machine per file"
+        )
+    width = len(rows[0])
+    rules: dict[tuple[str, str], Rule] = {}
+    for state, row in zip(LETTERS, rows, strict=False):
+        if len(row) != width or width > 10:
+            what = f"the row of state {state} has {len(row)} cells, " + (
+                "at most 10 are allowed" if width > 10 else f"the first one {width}"
+            )
+            draft.error(_node(row[0]), what, "write one cell per symbol, --- where nothing is defined")
+        for symbol, cell in zip("0123456789", row, strict=False):
+            rule = _rule(draft, cell, width)
+            if rule is not None:
+                rules[state, symbol] = rule
+    draft.values |= _values(rules, len(rows), min(width, 10))
+    return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
+
+
+def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[str, Any]:
+    halts = sorted({rule.state for rule in rules.values()} - {*LETTERS[:rows]})
+    return {
+        "transitions": rules,
+        "start": "A",
+        "blank": "0",
+        "states": (*LETTERS[:rows], *halts),
+        "tape_alphabet": tuple("0123456789"[:width]),
+        "accept": None,
+    }
+
+
+def _rows(source: Source) -> list[list[tuple[Mark, str]]]:
+    """Return the cells of each row; rows are separated by underscores, several spaces, or line breaks."""
+    rows = []
+    for number, line in enumerate(source.lines):
+        apart = "_" if "_" in line else r"\s{2,}" if _spaced(line) else r"\s+"
+        start = 0
+        for piece in re.split(f"({apart})", line):
+            cells = [
+                (Mark(number, start + found.start() + k), found[0][k : k + 3])
+                for found in re.finditer(r"\S+", piece.replace("_", " "))
+                for k in range(0, len(found[0]), 3)
+            ]
+            rows += [cells] if cells else []
+            start += len(piece)
+    return rows
+
+
+def _spaced(line: str) -> bool:
+    """Whether a line separates its cells, as in ``1RB 1LB  1LA 1RZ``."""
+    return all(len(word) == 3 for word in line.split())
+
+
+def _rule(draft: Draft, cell: tuple[Mark, str], width: int) -> Rule | None:
+    mark, text = cell
+    found = _CELL.fullmatch(text)
+    if found is None:
+        what = f"{text!r} is not a cell"
+        draft.error(_node(cell), what, "a cell is a digit, L or R, and a letter, as in 1RB, or ---")
+        return None
+    if text == UNDEFINED:
+        return None
+    if int(found[1]) >= width:
+        what = f"{text!r} writes {found[1]}, but the rows have {width} cells, for the symbols up to {width - 1}"
+        draft.error(_node((mark, text[0])), what, f"write a symbol below {width}, or add cells to the rows")
+        return None
+    return Rule(found[3], found[1], -1 if found[2] == "L" else 1)
+
+
+def _node(cell: tuple[Mark, str]) -> Node:
+    mark, text = cell
+    return Node(mark, Mark(mark.line, mark.column + len(text)))
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
+def write(machine: Machine) -> Written:
+    """Return `machine` as bbchallenge text.
+
+    Raises:
+        ConversionError: if it has verdicts, too many states or symbols, a rule that stays and does not halt, or
+            a one-way tape whose end it may run into.
+    """
+    t = Translation(machine, "bbchallenge text")
+    if machine.decides:
+        raise t.refusal("it accepts and rejects, but the format has only one kind of halt", "choose another format")
+    t = without_stays(two_way(t))
+    m = t.machine
+    rows = [m.start, *(q for q in m.states if q != m.start and q not in m.halting_states)]
+    symbols = [m.blank, *(a for a in m.tape_alphabet if a != m.blank)]
+    if len(symbols) > 10:
+        raise t.refusal(f"it has {len(symbols)} symbols, but a symbol is one digit", "choose another format")
+    halts = m.halting_states & {rule.state for rule in m.transitions.values()} - {m.start}
+    if len(rows) + bool(halts) > len(LETTERS):
+        raise t.refusal(f"it has {len(rows)} states with rules, but a state is one letter", "choose another format")
+    states = {**dict.fromkeys((q for q in m.states if q in halts), HALT), **dict(zip(rows, LETTERS, strict=False))}
+    digits = dict(zip(symbols, "0123456789", strict=False))
+    notes = [
+        f"{noun}s are renamed: {', '.join(f'{old!r} to {new!r}' for old, new in names.items())}"
+        for noun, names in (("state", states), ("symbol", digits))
+        if any(old != new for old, new in names.items())
+    ]
+    if (lost := {*m.tape_alphabet} - {*(m.input_alphabet or ()), m.blank}) and len(symbols) > 1:
+        shown = ", ".join(sorted(digits[a] for a in lost))
+        notes.append(f"the input alphabet is lost: {shown} can be input as well")
+    dense = renamed(replace(m, states=(*rows, *halts)), states, digits)
+    cells = [[_cell(dense, q, a) for a in "0123456789"[: len(symbols)]] for q in LETTERS[: len(rows)]]
+    return Written("_".join("".join(row) for row in cells) + "\n", (*t.notes, *notes))
+
+
+def _cell(machine: Machine, state: str, symbol: str) -> str:
+    rule = machine.transitions.get((state, symbol))
+    return UNDEFINED if rule is None else f"{rule.write}{letter(rule)}{rule.state}"

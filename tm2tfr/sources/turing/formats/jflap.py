@@ -1,0 +1,261 @@
+"""JFLAP's ``.jff`` files (https://www.jflap.org) for Turing machines with one tape.
+
+An empty read or write is the blank, a missing move is R. A final state accepts on entry, every other halt rejects;
+the tape is two-way. ``!x`` reads any symbol but x; ``~`` reads any symbol, and written it leaves the symbol unchanged.
+Rules that overlap are a choice in JFLAP, and are refused unless they do the same. JFLAP does not name the blank: it
+is ``_`` here, or the first of a few other signs that is not a symbol, unless a comment names it: ``<!-- blank: # -->``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats.loaded import Loaded, stem
+from tm2tfr.sources.turing.formats.lossless import (
+    Translation,
+    Written,
+    letter,
+    renumbered,
+    two_way,
+    with_states,
+    with_symbols,
+    with_verdicts,
+)
+from tm2tfr.sources.turing.spec import MOVES, Machine, Rule
+from tm2tfr.text.nodes import Node
+from tm2tfr.text.source import Log, Source
+
+if TYPE_CHECKING:
+    from tm2tfr.text import xml
+
+SQUARE = "□"  # how JFLAP draws the blank
+BLANKS = ("_", SQUARE, "␣", " ", "▢", "◻")
+ANY, NOT = "~", "!"
+MEANING = (ANY, NOT, "}", "{", ",", ";", SQUARE)
+
+_COMMENT = re.compile(r"(?P<key>name|blank|input|input alphabet|tape alphabet): *(?P<value>.*)")
+
+
+def looks_like(text: str) -> bool:
+    """Return whether a text is XML."""
+    return text.lstrip().startswith("<")
+
+
+def read(source: Source) -> Loaded:
+    """Read a machine from a ``.jff`` file.
+
+    Raises:
+        SpecError: with every error.
+    """
+    from tm2tfr.text import xml  # noqa: PLC0415  (defusedxml is needed for nothing else)
+
+    document = xml.parse(source)
+    draft = Draft(Log(source), values={"name": stem(source.file)})
+    said = ((found, node) for text, node in document.comments if (found := _COMMENT.fullmatch(text)))
+    return _Reader(draft, document.root, {m["key"]: (m["value"], node) for m, node in said}).read()
+
+
+@dataclass
+class _Reader:
+    draft: Draft
+    root: xml.Element
+    comments: dict[str, tuple[str, Node]]
+    states: dict[str, str] = field(default_factory=dict)
+    transitions: list[tuple[xml.Element, str, str, str, str, int]] = field(default_factory=list)
+
+    def read(self) -> Loaded:
+        self.kind()
+        body = self.root.first("automaton") or self.root
+        marks = {"initial": list[str](), "final": list[str]()}
+        for element in body.all("state", "block"):
+            self.state(element, body, marks)
+        if len(marks["initial"]) != 1:
+            many = "two states are" if marks["initial"] else "no state is"
+            self.draft.error(body.node, f"{many} initial", "mark the state in which a run starts as initial, and no other")
+        for element in body.all("transition"):
+            self.transition(element)
+        if any(d.severity == "error" for d in self.draft.log.found):
+            raise self.draft.log.failure()
+        self.machine(marks["initial"][0], tuple(dict.fromkeys(marks["final"])))
+        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+
+    def kind(self) -> None:
+        """Refuse anything but a Turing machine with one tape."""
+        kind = self.root.first("type")
+        if self.root.tag != "structure" or kind is None:
+            self.draft.error(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
+            raise self.draft.log.failure()
+        if kind.text.strip() != "turing":
+            what = f"this is JFLAP's {kind.text.strip()!r}, not a Turing machine"
+            self.draft.error(kind.node, what, "save a machine of type 'turing'")
+            raise self.draft.log.failure()
+        tapes = self.root.first("tapes")
+        if tapes is not None and tapes.text.strip() not in ("", "1"):
+            what = f"this machine has {tapes.text.strip()} tapes, but machines here have one"
+            self.draft.error(tapes.node, what, "convert it to one tape first")
+            raise self.draft.log.failure()
+
+    def state(self, element: xml.Element, body: xml.Element, marks: dict[str, list[str]]) -> None:
+        """Read a state; a block that contains a machine of its own is refused."""
+        number = element.attributes.get("id")
+        if number is None:
+            self.draft.error(element.node, "the state has no id", 'add id="…"')
+            return
+        if number in self.states:
+            self.draft.error(element.node, f"the id {number!r} is used a second time", "give each state an id of its own")
+            return
+        tag = element.first("tag")
+        inner = None if tag is None else body.first(tag.text.strip())
+        if element.tag == "block" and inner is not None and any(inner.all("state", "block", "transition", "automaton")):
+            what = f"the building block {element.attributes.get('name', number)!r} contains a machine of its own"
+            self.draft.error(element.node, what, "replace it with its states: machines here are flat")
+        name = element.attributes.get("name", "").strip() or f"q{number}"
+        known = frozenset(self.states.values())
+        self.states[number] = name if name not in known else f"{name} ({number})"
+        self.draft.marks["table", self.states[number]] = element.node
+        for mark, named in marks.items():
+            if element.first(mark) is not None:
+                named.append(self.states[number])
+
+    def transition(self, element: xml.Element) -> None:
+        """Read a transition as it is written."""
+        ends = []
+        for tag in ("from", "to"):
+            end = element.first(tag)
+            if end is None:
+                self.draft.error(element.node, f"the transition has no <{tag}>", "add it, with the id of a state")
+            elif end.text.strip() not in self.states:
+                self.draft.error(end.node, f"no state has the id {end.text.strip()!r}", "use the id of a state")
+            else:
+                ends.append(self.states[end.text.strip()])
+        several = next((e for e in element.children if e.attributes.get("tape", "1") != "1"), None)
+        if several is not None:
+            self.draft.error(several.node, "this is for a second tape", "remove it: machines here have one tape")
+            return
+        texts = {}
+        for tag, default in (("read", ""), ("write", ""), ("move", "R")):
+            found = element.first(tag)
+            texts[tag] = (found.text.strip() if found is not None else "") or default
+            if found is not None and (wrong := _wrong(tag, texts[tag])) is not None:
+                self.draft.error(found.node, *wrong)
+                return
+        if len(ends) == 2:
+            self.transitions.append((element, ends[0], ends[1], texts["read"], texts["write"], MOVES[texts["move"]]))
+
+    # ── what the transitions mean ───────────────────────────────────────────────────────────────────────
+    def machine(self, start: str, final: tuple[str, ...]) -> None:
+        """Put the machine into the draft."""
+        draft, named = self.draft, dict[str, None]()
+        for _, _, _, symbol, write, _ in self.transitions:
+            named |= dict.fromkeys(a for a in (symbol.removeprefix(NOT), write) if a not in ("", ANY, SQUARE))
+        blank = self.comment("blank")
+        blank = blank if len(blank) == 1 and blank not in named else next(a for a in BLANKS if a not in named)
+        sigma, listed = (self.alphabet(key) for key in ("input alphabet", "tape alphabet"))
+        gamma = tuple(dict.fromkeys([*(listed or ()), *(sigma or ()), *named, blank]))
+        draft.log.too_many(len(self.transitions), len(gamma))
+        rules: dict[tuple[str, str], tuple[Rule, Node]] = {}
+        for element, q, r, symbol, write, move in self.transitions:
+            if q in final:
+                draft.warn(element.node, f"no run continues from the final state {q!r}", "remove the transition")
+                continue
+            for a in _matching(symbol, gamma, blank):
+                rule = Rule(r, {"": blank, SQUARE: blank, ANY: a}.get(write, write), move)
+                before = rules.setdefault((q, a), (rule, element.node))
+                if before[0] != rule:
+                    first = before[1].start.line + 1
+                    what = f"state {q!r} already has a transition for {a!r} in line {first}: a choice (nondeterminism)"
+                    draft.error(element.node, what, "keep one of them: machines here are deterministic")
+        draft.marks |= {("table", q, a): node for (q, a), (_, node) in rules.items()}
+        draft.values |= {
+            "transitions": {key: rule for key, (rule, _) in rules.items()},
+            "start": start,
+            "blank": blank,
+            "states": tuple(self.states.values()),
+            "tape_alphabet": gamma,
+            "input_alphabet": sigma,
+            "accept": final,
+        }
+        if self.comment("name"):
+            draft.values["name"] = self.comment("name")
+        if (word := self.comment("input")) and set(word) <= {*(sigma or gamma)} - {blank}:
+            draft.values["input"] = word
+
+    def comment(self, key: str) -> str:
+        """Return the value that a comment has for a key, or the empty string if there is no such comment."""
+        return self.comments[key][0].strip() if key in self.comments else ""
+
+    def alphabet(self, key: str) -> tuple[str, ...] | None:
+        """Return the symbols that a comment lists, or None if there is no such list."""
+        symbols = self.comment(key).split()
+        return tuple(symbols) if key in self.comments and all(len(a) == 1 for a in symbols) else None
+
+
+def _wrong(tag: str, text: str) -> tuple[str, str] | None:
+    """Return what is wrong with a symbol or a move, and what to do."""
+    if tag == "move":
+        return None if text in MOVES else (f"{text!r} is not a move", "use L, R or S")
+    if "}" in text:
+        return f"{text!r} reads into a variable, which machines here do not have", "write one transition per symbol"
+    if tag == "read" and len(text) == 2 and text.startswith(NOT):
+        return None
+    if len(text) > 1:
+        several = "; write one transition per symbol" if "," in text else ""
+        return f"the symbol {text!r} is not one character", f"a symbol is exactly one character{several}"
+    return None
+
+
+def _matching(symbol: str, gamma: tuple[str, ...], blank: str) -> tuple[str, ...]:
+    """Return the symbols that a read matches."""
+    if symbol == ANY:
+        return gamma
+    if len(symbol) == 2:
+        other = blank if symbol[1] == SQUARE else symbol[1]
+        return tuple(a for a in gamma if a != other)
+    return (blank,) if symbol in ("", SQUARE) else (symbol,)
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _symbol(a: str) -> bool:
+    return a.isprintable() and not a.isspace() and a not in MEANING
+
+
+def write(machine: Machine) -> Written:
+    """Return `machine` as a ``.jff`` file.
+
+    Raises:
+        ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
+    """
+    t = two_way(with_verdicts(Translation(machine, "JFLAP")))
+    t = with_symbols(t, _symbol, None if _symbol(machine.blank) else "_")
+    t = with_states(t, renumbered(t.machine, lambda q: q.isprintable() and q == q.strip(), "q"))
+    m = t.machine
+    numbers = {q: k for k, q in enumerate(m.states)}
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        *_comments(m),
+        "<structure>",
+        "  <type>turing</type>",
+        "  <automaton>",
+    ]
+    for q, k in numbers.items():
+        marks = "<initial/>" * (q == m.start) + "<final/>" * (q in m.accept_states)
+        place = f"<x>{100 + 150 * (k % 6)}.0</x><y>{100 + 150 * (k // 6)}.0</y>"
+        lines.append(f'    <state id="{k}" name={quoteattr(q)}>{place}{marks}</state>')
+    for (q, a), rule in m.transitions.items():
+        parts = {"from": str(numbers[q]), "to": str(numbers[rule.state])}
+        parts |= {"read": "" if a == m.blank else a, "write": "" if rule.write == m.blank else rule.write}
+        inside = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in (parts | {"move": letter(rule)}).items())
+        lines.append(f"    <transition>{inside}</transition>")
+    return Written("\n".join([*lines, "  </automaton>", "</structure>", ""]), t.notes)
+
+
+def _comments(m: Machine) -> Iterator[str]:
+    alphabets = {"input alphabet": " ".join(m.input_alphabet or ()), "tape alphabet": " ".join(m.tape_alphabet)}
+    for key, value in {"name": m.name, "blank": m.blank, "input": m.input or "", **alphabets}.items():
+        if (value or key == "input alphabet") and "--" not in value and value.isprintable():
+            yield f"<!-- {key}: {value} -->"

@@ -1,0 +1,258 @@
+"""Programs for Anthony Morphett's Turing machine simulator (https://morphett.info/turing).
+
+One rule per line, ``state read write l|r|* new-state``, optionally with a breakpoint ``!``; ``;`` begins a comment, ``_``
+is the blank. ``*`` matches any symbol or state, and leaves the symbol, the head or the state as it is. The most
+specific rule applies: (q, s), (q, *), (*, s), (*, *). A run starts in state 0 and stops in a state that begins with
+``halt``: ``halt-accept`` accepts, ``halt-reject`` rejects; a program without either halts without a verdict.
+
+Settings that the simulator takes apart from its program can be given here in comments:
+``; name:``, ``; tape: one-way`` (its semi-infinite variant),
+``; input: 0101``, ``; input alphabet: 0 1``, ``; tape alphabet: 0 1 x _``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tm2tfr.errors import visible
+from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats.loaded import Loaded, stem
+from tm2tfr.sources.turing.formats.lossless import (
+    Translation,
+    Written,
+    renumbered,
+    with_states,
+    with_symbols,
+)
+from tm2tfr.sources.turing.spec import TAPES, Machine, Rule
+from tm2tfr.text.nodes import Node
+from tm2tfr.text.source import Log, Mark, Source
+
+START, BLANK, ANY = "0", "_", "*"
+ACCEPT, REJECT, HALT = "halt-accept", "halt-reject", "halt"
+MOVES = {"l": -1, "r": 1, ANY: 0}
+
+_FIELDS = ("state", "symbol to read", "symbol to write", "move", "new state")
+_RULE = re.compile(r"\s*[^\s;]+\s+[^\s;]\s+[^\s;]\s+[lrLR*]\s+[^\s;]+(\s+!)?\s*(;.*)?")
+_HEADER = re.compile(r"\s*;\s*(?P<key>name|tape|input|input alphabet|tape alphabet): *(?P<value>.*?)\s*")
+
+
+def looks_like(text: str) -> bool:
+    """Return whether some line of a text is a rule of this format, and most lines have as many parts as one."""
+    lines = [line for line in text.splitlines() if line.split(";")[0].strip()]
+    long = sum(4 <= len(line.split(";")[0].split()) <= 6 for line in lines)
+    return long * 2 > len(lines) and any(_RULE.fullmatch(line) for line in lines)
+
+
+def stops(state: str) -> bool:
+    """Return whether the simulator stops in a state."""
+    return state[:4].lower() == HALT
+
+
+class _RuleLine(NamedTuple):
+    """A rule as it is written, wildcards and all, and its tokens."""
+
+    state: str
+    read: str
+    write: str
+    move: int
+    new: str
+    tokens: tuple[Node, ...]
+
+
+def read(source: Source) -> Loaded:
+    """Read a machine from a program.
+
+    Raises:
+        SpecError: with every error.
+    """
+    draft = Draft(Log(source), values={"name": stem(source.file), "blank": BLANK, "start": START})
+    return _Program(draft).read()
+
+
+@dataclass
+class _Program:
+    draft: Draft
+    lines: dict[tuple[str, str], _RuleLine] = field(default_factory=dict)
+    headers: dict[str, tuple[str, Node]] = field(default_factory=dict)
+
+    def read(self) -> Loaded:
+        for number, text in enumerate(self.draft.log.source.lines):
+            if (header := _HEADER.fullmatch(text)) is not None:
+                node = Node(Mark(number, header.start("value")), Mark(number, header.end("value")))
+                self.headers.setdefault(header["key"], (header["value"], node))
+            self.line(number, text.split(";")[0])
+        if not self.lines and not self.draft.log.found:
+            self.draft.error(None, "this text contains no rule", "write rules such as '0 1 _ r 0', one per line")
+        if any(d.severity == "error" for d in self.draft.log.found):
+            raise self.draft.log.failure()
+        self.expand()
+        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+
+    def line(self, number: int, text: str) -> None:
+        """Read one line without its comment."""
+        found = list(re.finditer(r"\S+", text))
+        if not found:
+            return
+        tokens = [m[0] for m in found]
+        nodes = tuple(Node(Mark(number, m.start()), Mark(number, m.end())) for m in found)
+        remedy = "a rule is 'state read write l|r|* new-state', optionally followed by !"
+        if len(tokens) < 5:
+            what = f"the {_FIELDS[len(tokens)]} is missing"
+            self.draft.error(Node(nodes[0].start, nodes[-1].end), what, remedy)
+            return
+        if len(tokens) > 6 or (len(tokens) == 6 and tokens[5] != "!"):
+            several = " (machines here have one tape)" if len(tokens) > 6 else ""
+            self.draft.error(nodes[5], f"{tokens[5]!r} is one entry too many{several}", remedy)
+            return
+        state, symbol, write, move, new = tokens[:5]
+        good = True
+        for k in (1, 2):
+            if len(tokens[k]) != 1:
+                what = f"the {_FIELDS[k]}, {tokens[k]!r}, is not one character"
+                self.draft.error(nodes[k], what, "a symbol is one character; _ is the blank, * is any")
+                good = False
+        if move.lower() not in MOVES:
+            self.draft.error(nodes[3], f"{move!r} is not a move", "use l, r, or * to stay")
+            good = False
+        if good:
+            self.add(_RuleLine(state, symbol, write, MOVES[move.lower()], new, nodes))
+
+    def add(self, line: _RuleLine) -> None:
+        """Add a rule: of two for the same state and symbol the last one applies, as in the simulator."""
+        before = self.lines.get((line.state, line.read))
+        if before is not None:
+            what = f"the rule for state {line.state!r} and symbol {line.read!r} replaces the one in line "
+            what += str(before.tokens[0].start.line + 1)
+            self.draft.warn(line.tokens[0], what, "remove one of the two")
+        if stops(line.state):
+            self.draft.warn(
+                line.tokens[0], f"no run continues from state {line.state!r}", "remove the rule, or rename the state"
+            )
+        self.lines[line.state, line.read] = line
+
+    # ── what the program means ──────────────────────────────────────────────────────────────────────────
+    def expand(self) -> None:
+        """Put the machine into the draft, with a rule for each state and symbol in place of the wildcards."""
+        draft, lines = self.draft, self.lines.values()
+        states = dict.fromkeys([START, *(q for x in lines for q in (x.state, x.new) if q != ANY)])
+        if not any(x.state in (START, ANY) for x in lines):
+            what = f"there is no rule for state {START!r}, in which a run starts"
+            draft.error(next(iter(lines)).tokens[0], what, f"name the start state {START!r}")
+        self.headers_into(draft)
+        named = dict.fromkeys(a for x in lines for a in (x.read, x.write) if a != ANY)
+        gamma = tuple(dict.fromkeys([*draft.values.get("tape_alphabet", ()), *named, *self.sigma(), BLANK]))
+        draft.log.too_many(len(states), len(gamma))
+        rules: dict[tuple[str, str], Rule] = {}
+        for q in states:
+            for a in () if stops(q) else gamma:
+                line = self.rule_for(q, a)
+                if line is not None:
+                    new, write = (q if line.new == ANY else line.new), (a if line.write == ANY else line.write)
+                    rules[q, a] = Rule(new, write, line.move)
+                    draft.marks["table", q, a] = line.tokens[0]
+        draft.values |= {"transitions": rules, "states": tuple(states), "tape_alphabet": gamma} | self.verdicts(states)
+
+    def rule_for(self, state: str, symbol: str) -> _RuleLine | None:
+        """Return the most specific rule."""
+        keys = ((state, symbol), (state, ANY), (ANY, symbol), (ANY, ANY))
+        return next((self.lines[key] for key in keys if key in self.lines), None)
+
+    def verdicts(self, states: dict[str, None]) -> dict[str, object]:
+        """Return the states with a verdict; where there are any, a bare ``halt`` counts as a rejection."""
+        ends = [q for q in states if stops(q)]
+        accept = tuple(q for q in ends if q.lower() == ACCEPT)
+        reject = tuple(q for q in ends if q.lower() == REJECT)
+        if not accept and not reject:
+            return {}
+        for q in ends:
+            if q not in (*accept, *reject):
+                line = next(x for x in self.lines.values() if q in (x.state, x.new))
+                what = f"state {q!r} halts without a verdict in a program that has verdicts: it counts as a rejection"
+                self.draft.warn(line.tokens[4], what, f"name it {ACCEPT} or {REJECT}")
+        return {"accept": accept, "reject": tuple(q for q in ends if q not in accept)}
+
+    def headers_into(self, draft: Draft) -> None:
+        """Read the settings given in comments, as far as they are meant for this program."""
+        for key in ("input alphabet", "tape alphabet"):
+            value, node = self.headers.get(key, ("*", None))
+            symbols = value.split()
+            if node is not None and all(len(a) == 1 and a not in "*;" for a in symbols):
+                draft.values[key.replace(" ", "_")] = tuple(symbols)
+                draft.marks[key,] = node
+        if "name" in self.headers and self.headers["name"][0]:
+            draft.values["name"] = self.headers["name"][0]
+        if "tape" in self.headers and self.headers["tape"][0].split(" ")[0] in TAPES:
+            draft.values["tape"] = self.headers["tape"][0].split(" ")[0]
+        word, node = self.headers.get("input", ("", None))
+        if node is None or " " in word:  # prose about the input
+            return
+        draft.marks["input",] = node
+        if (at := word.find(ANY)) > 0:
+            mark = Node(Mark(node.start.line, node.start.column + at), Mark(node.start.line, node.start.column + at + 1))
+            what = f"the mark '*' starts the head at cell {at}, but runs here start at cell 0, on the first symbol"
+            draft.error(mark, what, "move the mark to the front, or add rules that move the head there")
+        draft.values["input"] = word.replace(ANY, "")
+
+    def sigma(self) -> Iterator[str]:
+        """Yield the symbols that the comments name."""
+        yield from self.draft.values.get("input_alphabet", ())
+        yield from self.draft.values.get("input", "")
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _symbol(a: str) -> bool:
+    return a.isprintable() and not a.isspace() and a not in (";", ANY) and ord(a) < 0x10000
+
+
+def _state(q: str) -> bool:
+    return q.isprintable() and not re.search(r"[\s;]", q) and q != ANY and not stops(q)
+
+
+def write(machine: Machine) -> Written:
+    """Return `machine` as a program.
+
+    Raises:
+        ConversionError: if it halts before its first step, which the state named 0 cannot do.
+    """
+    t = with_symbols(Translation(machine, "Morphett's simulator"), _symbol, BLANK)
+    m = t.machine
+    if m.start in m.halting_states:
+        raise t.refusal("it halts before its first step", "add a rule for the start state")
+    names = {"accept": ACCEPT, "reject": REJECT, "halt": HALT}
+    ends = {q: names[outcome] for q in m.states if (outcome := m.outcome_of(q)) is not None}
+    odd = renumbered(m, lambda q: q in ends or _state(q), "q")
+    t = with_states(t, {**ends, **odd, m.start: START})
+    m = t.machine
+    rules = [f"{q} {a} {_written(a, r)} {_move(r)} {r.state}" for (q, a), r in m.transitions.items()]
+    notes = list(t.notes)
+    if m.decides and not {ACCEPT, REJECT} & {rule.state for rule in m.transitions.values()}:
+        rules.append(f"never _ * * {REJECT}" if "never" not in m.states else f"never-entered _ * * {REJECT}")
+        notes.append("a rule for a state that no run enters declares that the other halts reject")
+    if m.tape == "one-way":
+        notes.append("the tape is one-way: choose the simulator's semi-infinite variant")
+    return Written("\n".join([*_header(m), "", *rules, ""]), tuple(notes))
+
+
+def _header(m: Machine) -> Iterator[str]:
+    yield f"; name: {visible(' '.join(m.name.split())) or 'machine'}"  # no text may hold what cannot be printed
+    for line in map(visible, f"{m.description}\n{m.source}".splitlines()):
+        if line.strip() and not _HEADER.fullmatch(f"; {line}"):
+            yield f"; {line}"
+    if m.tape == "one-way":
+        yield "; tape: one-way (choose the semi-infinite variant)"
+    if m.input:
+        yield f"; input: {m.input}"
+    yield f"; input alphabet: {' '.join(m.input_alphabet or ())}"
+    yield f"; tape alphabet: {' '.join(m.tape_alphabet)}"
+
+
+def _written(symbol: str, rule: Rule) -> str:
+    return ANY if rule.write == symbol else rule.write
+
+
+def _move(rule: Rule) -> str:
+    return {-1: "l", 0: ANY, 1: "r"}[rule.move]

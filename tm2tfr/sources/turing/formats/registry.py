@@ -1,0 +1,101 @@
+"""The formats that machines are read from and written to, and how the format of a text is recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any, NamedTuple, cast
+
+from tm2tfr.choices import READABLE, WRITABLE
+from tm2tfr.errors import ConversionError, did_you_mean
+from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.formats.loaded import Loaded
+from tm2tfr.sources.turing.formats.lossless import Written
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.text.source import Source, decoded
+
+
+class Format(NamedTuple):
+    """A format: its name, its module, the extensions of its files, and whether the module reads and writes it.
+
+    The module has ``looks_like(text)`` and ``read(source)`` if it `reads`, and ``write(machine)`` if it `writes`.
+    """
+
+    name: str
+    module: str
+    extensions: tuple[str, ...] = ()
+    reads: bool = True
+    writes: bool = True
+
+    def call(self, function: str, argument: Any) -> Any:
+        """Call a function of the module."""
+        found: Callable[[Any], Any] = getattr(import_module(f"{__package__}.{self.module}"), function)
+        return found(argument)
+
+
+NATIVE = Format("yaml", "native", (".yaml", ".yml"))
+OTHERS = (
+    Format("turingmachine.io", "turingmachine_io", reads=False),
+    Format("bbchallenge", "bbchallenge"),
+    Format("doty", "doty", (".tm",), writes=False),
+    Format("morphett", "morphett", (".tm",)),
+    Format("jflap", "jflap", (".jff",)),
+    Format("automata-lib", "automata_lib", (".py",), reads=False),
+)
+FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
+
+_SNIFFED = 1 << 16
+
+
+def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
+    """Read a machine in any of the formats, determined by `format`, the file's extension, or the text.
+
+    Raises:
+        ConversionError: if no such format is read, or files in it are programs.
+        SpecError: with every error of the text.
+    """
+    chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
+    if chosen.module in ("native", "turingmachine_io"):
+        return native.read(text, file=file)
+    source: Source = decoded(text, file=file)
+    return cast(Loaded, chosen.call("read", source))
+
+
+def write(machine: Machine, format: str) -> Written:
+    """Return `machine` in a format, with notes for the reader about the translation.
+
+    Raises:
+        ConversionError: if no such format is written, or it cannot express the machine.
+    """
+    chosen = _named(format, WRITABLE, "written as")
+    if chosen is NATIVE:
+        return Written(native.write(machine))
+    return cast(Written, chosen.call("write", machine))
+
+
+def by_extension(file: str) -> tuple[str, ...]:
+    """Return the names of the formats that use the extension of `file`."""
+    suffix = PurePath(file).suffix.lower()
+    return tuple(f.name for f in FORMATS.values() if suffix in f.extensions)
+
+
+def _named(name: str, known: tuple[str, ...], done: str) -> Format:
+    if name not in known:
+        what = f"machines cannot be {done} {name!r}{did_you_mean(str(name), known)}"
+        raise ConversionError(f"{what}: use one of {', '.join(known)}")
+    return FORMATS[name]
+
+
+def _guess(text: str | bytes, file: str) -> Format:
+    """Return the format of a text, by the file's extension if only one format uses it; YAML if none is recognised."""
+    candidates = by_extension(file)
+    if len(candidates) == 1:
+        if not FORMATS[candidates[0]].reads:
+            what = f"{file}: a file for {candidates[0]} is a program, which is not executed"
+            raise ConversionError(f"{what}: in Python, pass the DTM it makes to tm2tfr.Machine.from_automata")
+        return FORMATS[candidates[0]]
+    start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
+    readable = (f for f in OTHERS if f.reads and (not candidates or f.name in candidates))
+    sure = next((f for f in readable if f.call("looks_like", start.removeprefix("\ufeff"))), None)
+    return sure or (FORMATS[candidates[0]] if candidates else NATIVE)

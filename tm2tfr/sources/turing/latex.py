@@ -1,0 +1,98 @@
+r"""A machine as LaTeX: the table of δ, and the state graph in TikZ. Both compile with pdfLaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tm2tfr.sources.turing.graph import to_graph
+from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
+from tm2tfr.text.tex import maths
+
+_TABLE = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
+_PICTURE = r"% needs \usepackage{tikz} in the preamble, and nothing else"
+_STYLES = {
+    None: "",
+    "accept": ", accepting",
+    "reject": ", dashed",
+    "halt": ", rectangle, rounded corners",
+}
+
+
+def delta_table(machine: Machine) -> str:
+    """Return δ as a ``tabular``: a row for each state, a column for each tape symbol, (r, b, m) in a cell.
+
+    A missing rule is shown as a dash, and a halting state by its outcome.
+    """
+    gamma = machine.tape_alphabet
+    lines = [_TABLE, rf"\begin{{tabular}}{{l{'l' * len(gamma)}}}", r"\toprule"]
+    blank = {machine.blank: " (blank)"}
+    heads = (rf"{_maths(a)}{blank.get(a, '')}" for a in gamma)
+    lines += [rf"$\delta$ & {' & '.join(heads)} \\", r"\midrule"]
+    lines += [rf"{_row(machine, q)} \\" for q in machine.states]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _row(machine: Machine, q: str) -> str:
+    name = _maths(q) + (" (start)" if q == machine.start else "")
+    outcome = machine.outcome_of(q)
+    if outcome is not None:
+        return rf"{name} & \multicolumn{{{len(machine.tape_alphabet)}}}{{l}}{{{outcome}}}"
+    rules = (machine.transitions.get((q, a)) for a in machine.tape_alphabet)
+    return " & ".join([name, *(_triple(rule) if rule else "--" for rule in rules)])
+
+
+def _triple(rule: Rule) -> str:
+    return rf"$({maths(rule.state)}, {maths(rule.write)}, \mathrm{{{MOVE_LETTERS[rule.move]}}})$"
+
+
+def _maths(name: str) -> str:
+    return f"${maths(name).rstrip()}$"
+
+
+# ── TikZ ────────────────────────────────────────────────────────────────────────────────────────────────
+def tikz(machine: Machine) -> str:
+    r"""Return the state graph as a ``tikzpicture``, with the states on a circle and the start state at its left.
+
+    An arrow is labelled ``0,1 → x, R`` as in the other drawings.
+    """
+    n = len(machine.states)
+    radius = max(2.2, 0.62 * n)
+    lines = [
+        _PICTURE,
+        r"\begin{tikzpicture}[",
+        r"  state/.style={circle, draw, minimum size=9mm, inner sep=1.5pt},",
+        r"  accepting/.style={double, double distance=1.5pt},",
+        r"  label/.style={fill=white, inner sep=1pt, align=center, font=\scriptsize},",
+        r"  every node/.style={font=\small}, >=latex]",
+    ]
+    order = [machine.start, *(q for q in machine.states if q != machine.start)]
+    angles = {q: (180 - 360 * k / n) % 360 for k, q in enumerate(order)}
+    ids = {q: f"s{k}" for k, q in enumerate(order)}
+    for q, angle in angles.items():
+        style = _STYLES[machine.outcome_of(q)]
+        x, y = (radius * f(math.radians(angle)) for f in (math.cos, math.sin))
+        lines.append(rf"  \node[state{style}] ({ids[q]}) at ({x:.2f}, {y:.2f}) {{{_maths(q)}}};")
+    lines.append(rf"  \draw[->] ([xshift=-8mm]{ids[machine.start]}.west) -- ({ids[machine.start]}.west);")
+    lines += _edges(machine, ids, angles)
+    return "\n".join([*lines, r"\end{tikzpicture}", ""])
+
+
+def _edges(machine: Machine, ids: dict[str, str], angles: dict[str, float]) -> Iterator[str]:
+    graph = to_graph(machine)
+    for q, targets in graph.adjacency():
+        for r, edges in targets.items():
+            actions: dict[str, list[str]] = {}
+            for a, edge in edges.items():
+                write = "" if edge["write"] == a else f"{_maths(edge['write'])}, "
+                actions.setdefault(write + MOVE_LETTERS[edge["move"]], []).append(_maths(a))
+            said = r" \\ ".join(rf"{','.join(read)} $\to$ {action}" for action, read in actions.items())
+            if q == r:
+                out, back = angles[q] + 20, angles[q] - 20
+                if q == machine.start:  # beside the arrow that marks it
+                    out, back = angles[q] - 50, angles[q] - 80
+                bend = f"out={out:.0f}, in={back:.0f}, looseness=7"
+                place = f"midway, anchor={((out + back) / 2 + 180) % 360:.0f}"
+            else:
+                bend, place = "bend left=14", "pos=0.4"
+            yield rf"  \draw[->] ({ids[q]}) to[{bend}] node[label, {place}] {{{said}}} ({ids[r]});"

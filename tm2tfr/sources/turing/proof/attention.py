@@ -1,0 +1,258 @@
+"""Attention heads, from their matrices: the positions they attend to in exact arithmetic, and what they carry.
+
+Query and key are linear forms of what the stream must hold; their product is a polynomial in the head position h,
+the key and v = 1/(i+1), which must be exactly the following.
+
+Sum of moves (Eq. 8.6). No component has entries in both the query and the key: all scores are 0.
+
+Lookup of t (Eqs. 8.8, 8.11). Key components i and i^2; the score of j is B·v·(2tj - j²) = B·v·(t² - (t-j)²) with
+B > 0: for 0 ≤ t ≤ i it is maximal at j = t alone, by at least B·v. Here t is h or h_{i-1}, or on a two-way tape the
+positive or negative part of one. |h_i| ≤ i, since h_0 = 0 and no move is longer than 1, and |h_{i-1}| ≤ i - 1 or 0.
+
+Latest write (Eq. 8.15). Key components k = h_{j-1}, k² and j; the score is B·(2hk - k²) + T·v·j with 0 < T ≤ B.
+Scores of different k differ by a multiple of B or more, tie-breaks by less than T·v·(i+1) = T: the nearest key wins,
+and of several positions with that key the last. *Written cell*: j* has k = h, and e_b is its symbol (none if the
+key is the 0 of a prompt position: e_b is 0 there). *Unwritten cell*: the keys are {0, h_0, …, h_{i-1}}, a set
+without gaps, as moves are at most 1 and h_0 = 0; if h_i is not among them, it is just above the largest or just
+below the smallest, so the nearest key is unique, h_i - 1 or h_i + 1, all others lie further on the same side, and
+h_{j*-1} ≠ h_i: the flag of layer 4 is 0. (With keys on both sides a tie could average to h_i itself; there are none.)
+
+In all heads each row of the value and output matrices has one entry, a power of two: values arrive unrounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+
+from tm2tfr.engines.overflow import nearest
+from tm2tfr.errors import counted
+from tm2tfr.sources.turing.proof.domain import HV, MV, Domain, V
+from tm2tfr.sources.turing.proof.feed_forward import power_of_two
+from tm2tfr.sources.turing.proof.refusal import Refusal
+from tm2tfr.sources.turing.proof.witness import latest_witness, lookup_witness
+from tm2tfr.transformer.matrix import Matrix, Rational, rational
+from tm2tfr.transformer.residual import at
+from tm2tfr.transformer.weights import Decoder, Head
+
+ExactForm = dict[str, Rational]
+"""A linear form by the names of directions."""
+Carried = dict[tuple[str, str], Rational]
+"""(direction written, direction read) -> weight."""
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """What is proved about the head of layer 4: `ratio` = T/B, a power of two, at most 1; `head`: its index."""
+
+    name: str
+    head: int
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.ratio <= 1:
+            raise ValueError(f"head {self.name!r}: the tie-break must be positive and at most the gap between two keys")
+
+
+@dataclass(frozen=True)
+class Lookups:
+    """What is proved about the heads of layers 2 and 3: the names of one that sums the moves, and of ones that look up h
+    and h_{i-1}.
+    """
+
+    moves: str
+    here: str
+    before: str
+
+
+class AttentionProof:
+    """The proof of all heads: refusals, and what the bounds on rounding need."""
+
+    def __init__(self, decoder: Decoder, domain: Domain) -> None:
+        self._decoder, self._domain = decoder, domain
+        self._names = decoder.layout.directions
+        self._moves: str | None = None
+        self.lookups: Lookups | None = None
+        self.retrieval: Retrieval | None = None
+        self.refusals: tuple[Refusal, ...] = tuple(self._layers())
+
+    def _layers(self) -> Iterator[Refusal]:
+        for n, layer in enumerate(self._decoder.layers, start=1):
+            heads = [(k, head) for k, head in enumerate(layer.heads) if head.output.nonzero and head.value.nonzero]
+            found = next(chain(self._hard(n, layer.heads), self._plain(n, heads)), None)
+            if found is None:
+                check = {2: self._sum_of_moves, 3: self._lookups, 4: self._latest}.get(n, self._none)
+                found = next(check(n, heads), None)
+            if found is not None:
+                yield found
+
+    def _hard(self, n: int, heads: Iterable[Head]) -> Iterator[Refusal]:
+        """Refuse any other kind of attention, even in heads that write nothing: not every engine runs it."""
+        for head in heads:
+            if (head.mask, head.weighting) != ("future", "average-hard"):
+                text = f"mask {head.mask!r}, weighting {head.weighting!r}"
+                if head.weighting == "softmax":
+                    text += ", about which nothing is proved here (tm2tfr soften measures it)"
+                yield self._refuse(n, f"head {head.name!r} is not future-masked average-hard attention", text)
+
+    def _plain(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+        """Refuse a head whose values or outputs would be rounded."""
+        for _, head in heads:
+            for name, matrix in (("value", head.value), ("output", head.output)):
+                for row, entries in enumerate(matrix.by_row()):
+                    if len(entries) > 1 or not all(power_of_two(rational(w)) for w in entries.values()):
+                        where = self._domain.shown(self._names[row]) if name == "output" else f"component {row}"
+                        text = f"{where} has the weights {', '.join(f'{w:g}' for w in entries.values())}"
+                        yield self._refuse(
+                            n, f"head {head.name!r}: a row of its {name} matrix is not a single power of two", text
+                        )
+
+    def _none(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+        for _, head in heads:
+            yield self._refuse(n, f"head {head.name!r} is not part of the construction", f"it writes {self._target(head)}")
+
+    # ── layer 2 ─────────────────────────────────────────────────────────────────────────────────────────────
+    def _sum_of_moves(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+        for _, head in heads:
+            if parts := self._components(head):
+                text = f"its score has the term ({self._shown(parts[0][0])})·({self._shown(parts[0][1])})"
+                yield self._refuse(n, f"head {head.name!r} does not attend to all positions alike", text)
+            yield from self._compared(n, f"head {head.name!r}", self._carried(head), {(HV, "m"): 1})
+        if len(heads) != 1:
+            yield self._refuse(n, "exactly one head must sum the moves", f"{counted(len(heads), 'head')} write something")
+        else:
+            self._moves = heads[0][1].name
+
+    # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
+    def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
+        """Return the lookups: t -> (t/(i+1) as a linear form, what is carried from position t)."""
+        sigma = self._domain.sigma
+        if not self._domain.two_way:
+            here: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h)", a), at("e_x", a)): 1 for a in sigma}}
+            before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
+            return {"h": ({HV: 1}, here), "h_{i-1}": ({HV: 1, MV: -1}, before)}
+        up: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h+)", a), at("e_x", a)): 1 for a in sigma}}
+        down: Carried = {("h", "i"): -1, ("h^2", "i^2"): 1, ("h-", "i"): 1}
+        up_before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
+        down_before: Carried = {("h_{i-1}", "i"): -1, ("h_{i-1}^2", "i^2"): 1}
+        return {
+            "h+": ({"h+/(i+1)": 1}, up),
+            "h-": ({"h-/(i+1)": 1}, down),
+            "h_{i-1}+": ({"h_{i-1}+/(i+1)": 1}, up_before),
+            "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, down_before),
+        }
+
+    def _lookups(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+        targets, served = self.targets(), dict[str, str]()
+        for _, head in heads:
+            carried = self._carried(head)
+            sought = next((t for t, (form, _) in targets.items() if self._looks_up(head, form)), None)
+            meant = next((t for t, (_, wanted) in targets.items() if carried == wanted), None)
+            if sought is None:
+                said = head.claim.attends if head.claim is not None else ""
+                aim = meant or (said if said in targets else next(iter(targets)))
+                text = lookup_witness(self._decoder, self._domain, head, aim) or self._score(head)
+                yield self._refuse(n, f"head {head.name!r} is not a lookup of {aim}, v·(2tj - j²) up to a factor", text)
+            elif meant != sought:
+                yield from self._compared(n, f"head {head.name!r}", carried, targets[sought][1])
+            elif sought in served:
+                yield self._refuse(n, f"{sought} is looked up twice", f"by {served[sought]!r} and {head.name!r}")
+            else:
+                served[sought] = head.name
+        for target, (_, wanted) in targets.items():
+            if target not in served:
+                (row, _), _ = next(iter(wanted.items()))
+                yield self._refuse(n, f"no head looks up {target}", f"{self._domain.shown(row)} stays 0")
+        here, before = ([served[t] for t in served if t.startswith("h_") == past] for past in (False, True))
+        if self._moves is not None and here and before:
+            self.lookups = Lookups(self._moves, here[0], before[0])
+
+    def _looks_up(self, head: Head, form: ExactForm) -> bool:
+        parts = self._components(head)
+        if len(parts) != 2 or not _powers(parts):
+            return False
+        by_key = {name: (query, weight) for query, key in parts for name, weight in key.items() if len(key) == 1}
+        if set(by_key) != {"i", "i^2"}:
+            return False
+        (linear, k1), (square, k2) = by_key["i"], by_key["i^2"]
+        factor = -k2 * square.get(V, 0)
+        wanted = {name: 2 * factor * c for name, c in form.items()}
+        return set(square) == {V} and factor > 0 and {name: k1 * w for name, w in linear.items()} == wanted
+
+    # ── layer 4 ─────────────────────────────────────────────────────────────────────────────────────────────
+    def _latest(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+        gamma = self._domain.machine.tape_alphabet
+        wanted: Carried = {("h_{j*-1}", "h_{i-1}"): 1, **{(at("e_b(j*-1)", b), at("e_b", b)): 1 for b in gamma}}
+        if len(heads) != 1:
+            yield self._refuse(
+                n, "exactly one head must find the latest write", f"{counted(len(heads), 'head')} write something"
+            )
+        for k, head in heads:
+            ratio = self._ratio(head)
+            if ratio is None:
+                text = latest_witness(self._decoder, self._domain, head) or self._score(head)
+                what = f"head {head.name!r} is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B"
+                yield self._refuse(n, what, text)
+            else:
+                self.retrieval = Retrieval(head.name, k, ratio)
+                yield from self._compared(n, f"head {head.name!r}", self._carried(head), wanted)
+
+    def _ratio(self, head: Head) -> Fraction | None:
+        """Return T/B if the head's score has the required form, with its tie-break summed last."""
+        parts = self._components(head)
+        keys = [next(iter(key)) for _, key in parts if len(key) == 1]
+        if len(parts) != 3 or not _powers(parts) or keys[2:] != ["i"] or set(keys[:2]) != {"h_{i-1}", "h_{i-1}^2"}:
+            return None
+        score = {name: {d: w * key[name] for d, w in query.items()} for query, key in parts for name in key}
+        gap = -score["h_{i-1}^2"].get("1", 0)
+        ratio = Fraction(score["i"].get(V, 0)) / gap if gap > 0 else Fraction(0)
+        right = {"h_{i-1}": {"h": 2 * gap}, "h_{i-1}^2": {"1": -gap}, "i": {V: gap * ratio}}
+        return ratio if score == right and 0 < ratio <= 1 else None
+
+    # ── matrices by name ────────────────────────────────────────────────────────────────────────────────────
+    def _components(self, head: Head) -> list[tuple[ExactForm, ExactForm]]:
+        """Return (query, key) as linear forms for each component that both have, in order."""
+        pairs = zip(self._forms(head.query), self._forms(head.key), strict=True)
+        return [(query, key) for query, key in pairs if query and key]
+
+    def _forms(self, matrix: Matrix) -> list[ExactForm]:
+        return [{d: rational(w) for d, w in self._decoder.layout.named(row).items()} for row in matrix.by_row()]
+
+    def _carried(self, head: Head) -> Carried:
+        values, found = self._forms(head.value), Carried()
+        for row, component, weight in head.output.entries():
+            for name, w in values[component].items():
+                place = (self._names[row], name)
+                found[place] = found.get(place, 0) + rational(weight) * w
+        return {place: w for place, w in found.items() if w}
+
+    def _target(self, head: Head) -> str:
+        return self._domain.shown(self._names[int(head.output.rows[0])])
+
+    def _score(self, head: Head) -> str:
+        terms = " + ".join(f"({self._shown(query)})·({self._shown(key)})" for query, key in self._components(head))
+        return f"its score is {terms or '0'}, which does not have the form that this proof covers"
+
+    def _shown(self, form: ExactForm) -> str:
+        return " + ".join(f"{nearest(w):g}·{self._domain.shown(name)}" for name, w in form.items())
+
+    # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────
+    def _compared(self, n: int, who: str, found: Carried, wanted: Carried) -> Iterator[Refusal]:
+        for place in sorted({*found, *wanted}):
+            if found.get(place, 0) != wanted.get(place, 0):
+                written, read = map(self._domain.shown, place)
+                text = f"it adds {nearest(found.get(place, 0)):g} times {read} to {written} but should add "
+                yield self._refuse(
+                    n, f"{who} does not carry what it should", text + f"{nearest(wanted.get(place, 0)):g} times"
+                )
+
+    def _refuse(self, n: int, what: str, witness: str) -> Refusal:
+        name = self._decoder.layers[n - 1].name
+        return Refusal(layer=n, layer_name=name, part="attention", what=what, witness=witness)
+
+
+def _powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:
+    """Return whether every weight is a power of two: products with it are exact."""
+    return all(power_of_two(w) for pair in parts for form in pair for w in form.values())

@@ -1,0 +1,278 @@
+"""The certificate: "for every input and every run with at most N positions and |h| ≤ H, this engine in this dtype
+generates exactly the simulator's tokens", proved from the weights.
+
+By induction over positions and, within one, over the layers: if all earlier tokens are the simulator's and every
+earlier stream holds what the construction says (`tm2tfr.trace.specification`), so does this one. `embedding`,
+`feed_forward` and `attention` show it in exact arithmetic, on the matrices; `rounding` says up to which N and H the
+floats of an engine change nothing. N counts the prompt, BOS and the generated tokens except the verdict: a run of T
+steps on n symbols has at most n + T + 2 positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.recognise import recognise
+from tm2tfr.errors import EngineError, ShapeError, did_you_mean
+from tm2tfr.sources.turing.proof.attention import AttentionProof, Lookups, Retrieval
+from tm2tfr.sources.turing.proof.domain import Domain
+from tm2tfr.sources.turing.proof.embedding import (
+    embedding_refusals,
+    layout_refusals,
+    spread,
+    unclaimed,
+    unembedding_refusals,
+)
+from tm2tfr.sources.turing.proof.feed_forward import Sums, feed_forwards
+from tm2tfr.sources.turing.proof.overflow import overflow
+from tm2tfr.sources.turing.proof.refusal import Refusal
+from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.transformer.weights import Decoder, by_claims, digest, matrices
+
+ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
+"""Engine -> the dtypes for which there are certificates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """One condition of a certificate, and its slack at N and H: from 1 (all is left) down to 0; negative: violated."""
+
+    layer: int
+    part: str
+    where: str
+    claim: str
+    formula: str
+    slack: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What is proved about some weights on one engine in one dtype.
+
+    Args:
+        machine: the machine's name; `weights`: a SHA-256 digest of the matrices, the layout and the vocabulary.
+        positions: the largest N that is certified for `max_head`; None: no limit; 0: nothing is certified.
+        max_head: H; None: no bound but |h| ≤ N - 1, which always holds.
+        asked: the N asked for, if any.
+        refusals: why nothing is certified.
+        bounds: the conditions, with their slack at the N asked for, else at `positions`; the tightest first.
+
+    Raises:
+        ValueError: if it grants positions in spite of a refusal.
+    """
+
+    machine: str
+    weights: str
+    engine: str
+    dtype: str
+    positions: int | None
+    max_head: int | None
+    asked: int | None
+    refusals: tuple[Refusal, ...]
+    bounds: tuple[Bound, ...]
+
+    def __post_init__(self) -> None:
+        if self.refusals and self.positions != 0:
+            raise ValueError(f"{self.machine}: refused weights are certified for no position, not for {self.positions}")
+
+    @property
+    def granted(self) -> bool:
+        """Whether the claim asked for is proved; if nothing was asked for, whether anything is."""
+        return self.positions is None or self.positions >= max(1, self.asked or 1)
+
+    def covers(self, positions: int, max_head: int) -> bool:
+        """Return whether a run with this many positions and |h| ≤ `max_head` is certified to be the simulator's."""
+        within = self.max_head is None or max_head <= self.max_head
+        return self.positions is None or (within and positions <= self.positions)
+
+    @property
+    def statement(self) -> str:
+        """What is proved, in words; for refused weights, nothing is."""
+        if self.positions == 0:
+            return f"nothing is certified for the engine {self.engine} in {self.dtype}"
+        many = self.asked if self.asked is not None and self.granted else self.positions
+        extent = "every run" if many is None else f"every run with at most {many:,} positions"
+        if self.max_head is not None and many is not None:
+            extent += f" and |h| ≤ {self.max_head:,}"
+        text = f"for every input and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
+        return text if self.granted else f"{text}; the {self.asked or 0:,} positions asked for are not certified"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain data."""
+        plain = {k: getattr(self, k) for k in ("machine", "weights", "engine", "dtype", "positions", "max_head", "asked")}
+        found = {"refusals": [r.as_dict() for r in self.refusals], "bounds": [asdict(b) for b in self.bounds]}
+        limited = {"unlimited": self.positions is None, "granted": self.granted, "statement": self.statement}
+        return {**plain, **limited, **found}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found out about `decoder` as a simulator of `machine`, for all engines.
+
+    Args:
+        refusals: everything that could not be proved right: any number at the ends, at most one for each part of a layer.
+        sums: the sums of integers in each layer; `lookups`, `retrieval`: the heads. None if they are refused.
+    """
+
+    decoder: Decoder
+    machine: Machine
+    refusals: tuple[Refusal, ...]
+    sums: tuple[Sums, ...]
+    lookups: Lookups | None
+    retrieval: Retrieval | None
+
+    def _repr_html_(self) -> str:
+        """Return the text that ``certify`` prints, for notebooks."""
+        from tm2tfr.sources.turing.proof.report import report  # noqa: PLC0415
+
+        return f"<pre>{escape(report(self).text())}</pre>"
+
+    def largest(self, engine: str, dtype: str | None = None, max_head: int | None = None) -> int | None:
+        """Return the largest N certified for |h| ≤ `max_head`; None: no limit; 0: nothing is certified.
+
+        Raises:
+            EngineError: for an unknown engine or dtype.
+        """
+        dtype = checked(engine, dtype)
+        if self.refusals:
+            return 0
+        if engine == "exact":
+            return None
+        most = LONGEST_FAST if engine == "fast" else 2 ** DIGITS[dtype]
+        return largest(self.conditions(engine, dtype), most, max_head)
+
+    def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
+        """Return the conditions on N and H for an engine, by layer; empty for rationals and for refused weights."""
+        if self.lookups is None or self.retrieval is None or dtype not in DIGITS:
+            return ()
+        fast = engine == "fast"
+        apart = fast and self._kept_apart
+        found = conditions(dtype, self.lookups, self.retrieval, self.sums, numbered=fast, apart=apart)
+        return (*self._rounded_weights(dtype), overflow(self.decoder, dtype), *found)
+
+    def certificate(
+        self, engine: str, dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
+    ) -> Certificate:
+        """Return the certificate for an engine, for N = `positions`, by default for the largest certified N.
+
+        Raises:
+            EngineError: for an unknown engine or dtype.
+        """
+        dtype = checked(engine, dtype)
+        most = self.largest(engine, dtype, max_head)
+        n = max(1, positions or most or 1)
+        h = n - 1 if max_head is None else min(max_head, n - 1)
+        found = () if self.refusals else self.conditions(engine, dtype)
+        bounds = [
+            Bound(layer=c.layer, part=c.part, where=c.where, claim=c.claim, formula=c.formula, slack=_slack(c.use(n, h)))
+            for c in found
+        ]
+        return Certificate(
+            machine=self.machine.name,
+            weights=self.digest,
+            engine=engine,
+            dtype=dtype,
+            positions=most,
+            max_head=max_head,
+            asked=positions,
+            refusals=self.refusals,
+            bounds=tuple(sorted(bounds, key=lambda b: b.slack)),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the weights; see `tm2tfr.transformer.weights.digest`."""
+        return digest(self.decoder)
+
+    @cached_property
+    def _kept_apart(self) -> bool:
+        """Whether the fast engine keeps the latest of equal keys apart in the head of layer 4 throughout every run.
+
+        What it recognises is a guess: it stores positions by their keys as long as these are integers below a billion with
+        their squares, and not too sparse; otherwise it scans and compares rounded scores. So the component that it takes
+        for k must be ±h_{i-1}, and the one that it takes for k² its square: other conditions keep H far below a billion.
+        """
+        if self.retrieval is None:
+            return False
+        head, found = self.decoder.layers[3].heads[self.retrieval.head], recognise(self.decoder)[3][self.retrieval.head]
+        if found.kind != "latest":
+            return False
+        rows, place = head.key.by_row(), self.decoder.layout.index
+        one, square = (place(self.decoder.layout.holder(what).name) for what in ("h_{i-1}", "h_{i-1}^2"))
+        return rows[found.key] in ({one: 1.0}, {one: -1.0}) and rows[found.key_square] == {square: 1.0}
+
+    def _rounded_weights(self, dtype: str) -> tuple[Condition, ...]:
+        """Return a condition that never holds if a weight is not representable in `dtype`."""
+        for path, matrix in matrices(self.decoder).items():
+            with np.errstate(over="ignore", under="ignore"):
+                same = np.array_equal(matrix.values.astype(dtype), matrix.values)
+            if not same:
+                text = "all weights are representable in the dtype"
+                return (Condition(0, "weights", path, text, f"{dtype}(w) = w", lambda _n, _h: Fraction(2)),)
+        return ()
+
+
+def checked(engine: str, dtype: str | None) -> str:
+    """Return the dtype that an engine is asked about: by default float64 for floats.
+
+    Raises:
+        EngineError: for an unknown engine, or a dtype that it does not compute in.
+    """
+    if engine not in ENGINES:
+        raise EngineError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}: use one of {', '.join(ENGINES)}")
+    dtypes = ENGINES[engine]
+    if dtype is not None and dtype not in dtypes:
+        remedy = "omit the dtype" if len(dtypes) == 1 else f"use {' or '.join(dtypes)}, or omit it"
+        raise EngineError(f"the {engine} engine does not compute in {dtype!r}: {remedy}")
+    return dtype or dtypes[-1]
+
+
+def prove(decoder: Decoder, machine: Machine) -> Proof:
+    """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N.
+
+    The proof is about what subspaces are claimed to hold; a refusal shows the names that the weights have.
+    """
+    try:
+        meant = by_claims(decoder)
+    except ShapeError as error:
+        return Proof(decoder, machine, (unclaimed(str(error)),), (), None, None)
+    names = zip(meant.layout.directions, decoder.layout.directions, strict=True)
+    called = {direction: name for direction, name in names if direction != name}
+    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in meant.layout, called=called)
+    ends = tuple(layout_refusals(meant, domain))
+    if ends:  # nothing more can be said
+        return Proof(decoder, machine, ends, (), None, None)
+    layers, heads = list(feed_forwards(meant, domain)), AttentionProof(meant, domain)
+    refusals = [*embedding_refusals(meant, domain), *heads.refusals, *unembedding_refusals(meant, domain)]
+    refusals += [refusal for layer in layers for refusal in layer.refusals]
+    sums = (*(layer.sums for layer in layers if layer.sums is not None), spread(meant))
+    order = tuple(sorted(refusals, key=lambda r: (r.layer, r.part)))
+    return Proof(decoder, machine, order, sums, heads.lookups, heads.retrieval)
+
+
+_remembered = lru_cache(maxsize=8)(prove)
+
+
+def limit(
+    decoder: Decoder, machine: Machine, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
+) -> int | None:
+    """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
+
+    The proofs of the last few decoders are cached.
+
+    Raises:
+        EngineError: for an unknown engine or dtype.
+    """
+    return _remembered(decoder, machine).largest(engine, dtype, max_head)
+
+
+def _slack(use: Fraction) -> float:
+    return float(1 - min(use, Fraction(10**6)))
