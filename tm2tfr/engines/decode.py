@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.errors import EngineError, counted, did_you_mean
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -69,10 +69,11 @@ class Step(NamedTuple):
 
 
 def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
-    """Return the numbers of the tokens ``prompt · BOS``.
+    """Return the numbers of the tokens ``prompt · BOS``, or of the prompt alone if there is no BOS.
 
     Raises:
-        EngineError: if the prompt contains something that is not in the vocabulary.
+        EngineError: if the prompt contains something that is not in the vocabulary, is empty where no BOS follows it, or is
+            longer than there are positions.
     """
     numbers = decoder.numbers
     for i, token in enumerate(prompt):
@@ -80,7 +81,13 @@ def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
             what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
             more = ", …" if len(decoder.vocabulary) > 8 else ""
             raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}{more}")
-    return [numbers[token] for token in (*prompt, decoder.bos)]
+    if not prompt and decoder.bos is None:
+        raise EngineError("the prompt is empty, and these weights have no BOS to start with: give at least one token")
+    if decoder.positions is not None and len(prompt) + (decoder.bos is not None) > decoder.positions:
+        there = counted(decoder.positions, "position")
+        what = f"the prompt has {counted(len(prompt), 'token')}, and these weights have {there}"
+        raise EngineError(f"{what}: give a shorter one")
+    return [numbers[token] for token in (*prompt, *(() if decoder.bos is None else (decoder.bos,)))]
 
 
 def generate(
@@ -88,11 +95,14 @@ def generate(
 ) -> Iterator[Step]:
     """Run `decoder` on ``prompt · BOS`` and then on its own answers (Definition 8.1), yielding every position.
 
-    Ends after the position that answers with a stop token, or after `max_positions` positions.
+    Ends after the position that answers with a stop token, after `max_positions` positions, or where the position table
+    ends.
 
     Raises:
-        EngineError: if the prompt contains something that is not in the vocabulary.
+        EngineError: for a prompt that cannot be run, see `prompted`.
     """
+    if decoder.positions is not None:
+        max_positions = decoder.positions if max_positions is None else min(max_positions, decoder.positions)
     tokens, given = decoder.vocabulary, prompted(decoder, prompt)
     stop = {decoder.numbers[token] for token in decoder.stop}
     session, position, answer = engine.start(decoder), 0, -1

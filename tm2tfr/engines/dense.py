@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.choices import DTYPES, Float
 from tm2tfr.engines.decode import Watch
-from tm2tfr.engines.overflow import check_weights, first_infinite, layer_called, reach, too_large
+from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
@@ -216,6 +216,7 @@ class DenseSession:
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
         self._tokens = _columns(decoder.token_embedding, dtype)
         self._place = _Map(decoder.position_embedding, dtype)
+        self._table = None if decoder.position_table is None else _columns(decoder.position_table, dtype)
         self._layers = [_parts(layer, n, dtype, careful) for n, layer in enumerate(decoder.layers, start=1)]
         self._unembedding = _Map(decoder.unembedding, dtype)
         self._bias = decoder.unembedding_bias.dense(dtype)[:, 0]
@@ -275,6 +276,11 @@ class DenseSession:
         features = [f(self._position) for f in self._features]
         numbers = np.array([above / below for above, below in features], dtype=self._dtype)
         x[self._place.rows] += self._place(numbers)
+        if self._table is not None:
+            if self._position >= len(self._table):
+                raise beyond_the_table(self._position)
+            rows, values = self._table[self._position]
+            x[rows] += values
         return x
 
 

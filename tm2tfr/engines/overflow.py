@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import EngineError
+from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
 
@@ -37,6 +37,11 @@ def too_large(where: str, position: int, what: str, dtype: str) -> EngineError:
     return EngineError(
         f"{where}, position {position:,}: {what} is too large for {dtype}: use {wider}--engine exact, or smaller weights"
     )
+
+
+def beyond_the_table(position: int) -> EngineError:
+    """Return the refusal of a position that the position table does not have."""
+    return EngineError(f"position {position:,}: these weights have {counted(position, 'position')}: stop before it")
 
 
 def layer_called(number: int, layer: Layer) -> str:
@@ -91,6 +96,10 @@ def _reach(decoder: Decoder, safe: float) -> Reach:
     x = np.zeros(decoder.layout.width)
     np.maximum.at(x, tokens.rows, abs(tokens.values))
     x += _times(decoder.position_embedding, np.array([_LARGEST[name] for name in decoder.features]))
+    if decoder.position_table is not None:
+        largest = np.zeros(decoder.layout.width)
+        np.maximum.at(largest, decoder.position_table.rows, abs(decoder.position_table.values))
+        x += largest
     scores, fine = [], _all_small(x, safe)
     for layer in decoder.layers:
         sizes = [_of_head(head, x, safe) for head in layer.heads]

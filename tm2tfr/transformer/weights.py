@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -107,11 +107,37 @@ class FeedForward:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Norm:
+    """Layer normalisation of what a part reads: ``gain · (x - mean(x)) / √(variance(x) + epsilon) + bias``, by direction.
+
+    Mean and variance are those of the entries of x, (width,), the variance that of a whole population, as in Ba, Kiros and
+    Hinton (2016). The stream itself stays as it is.
+
+    Args:
+        gain, bias: (width, 1).
+        epsilon: what is added to the variance, 0 or more.
+
+    Raises:
+        ShapeError: for an epsilon that is negative or not finite.
+    """
+
+    gain: Matrix
+    bias: Matrix
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        if not 0 <= self.epsilon < math.inf:
+            raise ShapeError(f"the epsilon of a layer norm must be a number from 0 on, not {self.epsilon:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layer:
     """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream.
 
     Args:
         name, meaning, source: its purpose, in a word and in a sentence, and where that is defined.
+        attention_norm, feed_forward_norm: the norm of what the heads, and what the feed-forward part, read from the stream.
         equation: what it computes, as text in which ``_{…}`` is a subscript and ``^`` a superscript; for people.
     """
 
@@ -120,6 +146,8 @@ class Layer:
     source: str
     heads: tuple[Head, ...] = ()
     feed_forward: FeedForward | None = None
+    attention_norm: Norm | None = None
+    feed_forward_norm: Norm | None = None
     equation: str = ""
 
 
@@ -130,14 +158,17 @@ class Decoder:
     Args:
         layout: the named subspaces of the residual stream.
         vocabulary: the tokens as text; a token's number is its index.
-        bos: the token that ends the prompt and starts the generation (Definition 8.1).
-        stop: the tokens that end a generation.
+        bos: the token that ends the prompt and starts the generation (Definition 8.1); None: the prompt alone does.
+        stop: the tokens that end a generation; none if it ends where the position table does.
         features: names of position features, see `tm2tfr.transformer.positions`.
         token_embedding: (width, vocabulary).
         position_embedding: (width, features).
+        position_table: (width, positions), of which column i is added at position i; there is no position beyond its end.
+            None: any position goes.
         layers: in the order they are run.
         unembedding: (vocabulary, width), with unembedding_bias: (vocabulary, 1). The next token is the first
             one of maximal logit.
+        norm: that of what the unembedding reads.
         provenance: where the weights come from, see `tm2tfr.transformer.provenance`; no engine reads it.
 
     Raises:
@@ -146,7 +177,7 @@ class Decoder:
 
     layout: Residual
     vocabulary: tuple[str, ...]
-    bos: str
+    bos: str | None
     stop: tuple[str, ...]
     features: tuple[str, ...]
     token_embedding: Matrix
@@ -154,19 +185,22 @@ class Decoder:
     layers: tuple[Layer, ...]
     unembedding: Matrix
     unembedding_bias: Matrix
+    position_table: Matrix | None = None
+    norm: Norm | None = None
     provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
         for name in ("vocabulary", "stop", "features", "layers"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        words = (self.bos, *self.vocabulary, *self.stop, *self.features, *self.provenance, *self.provenance.values())
+        special = (*(() if self.bos is None else (self.bos,)), *self.stop)
+        words = (*special, *self.vocabulary, *self.features, *self.provenance, *self.provenance.values())
         for word in words:
             if not isinstance(word, str):
                 raise ShapeError(f"tokens, features and provenance are text, and {word!r} is not: use {str(word)!r}")
         if len(set(self.vocabulary)) < len(self.vocabulary):
             raise ShapeError("the vocabulary contains a token twice")
-        for token in (self.bos, *self.stop):
+        for token in special:
             if token not in self.vocabulary:
                 raise ShapeError(f"{token!r} is a special token but not in the vocabulary")
         for name in self.features:
@@ -187,6 +221,16 @@ class Decoder:
     def numbers(self) -> Mapping[str, int]:
         """The number of each token."""
         return MappingProxyType({token: number for number, token in enumerate(self.vocabulary)})
+
+    @property
+    def positions(self) -> int | None:
+        """The number of positions that there are, those of the position table; None: any number."""
+        return None if self.position_table is None else self.position_table.shape[1]
+
+    @property
+    def normed(self) -> bool:
+        """Whether any part of it normalises what it reads."""
+        return next(norms(self), None) is not None
 
     @property
     def parameters(self) -> int:
@@ -232,10 +276,31 @@ class Decoder:
         )
 
 
+OUTER = ("token_embedding", "position_embedding", "position_table", "unembedding", "unembedding_bias")
+"""The matrices of a decoder itself."""
+
+
+_NORMS = ("attention_norm", "feed_forward_norm")
+
+
+def norms(decoder: Decoder) -> Iterator[tuple[str, Norm]]:
+    """Yield every layer norm by its path, e.g. ``layers.1.attention_norm``; layers count from 1."""
+    for n, layer in enumerate(decoder.layers, start=1):
+        for name in _NORMS:
+            if (norm := getattr(layer, name)) is not None:
+                yield f"layers.{n}.{name}", norm
+    if decoder.norm is not None:
+        yield "norm", decoder.norm
+
+
 def _parts(decoder: Decoder) -> Iterator[tuple[str, Any, str]]:
     """Yield ``(path, owner, attribute)`` for every matrix: the single list of the weights."""
-    for name in ("token_embedding", "position_embedding", "unembedding", "unembedding_bias"):
-        yield name, decoder, name
+    for name in OUTER:
+        if getattr(decoder, name) is not None:
+            yield name, decoder, name
+    for path, norm in norms(decoder):
+        yield f"{path}.gain", norm, "gain"
+        yield f"{path}.bias", norm, "bias"
     for n, layer in enumerate(decoder.layers, start=1):
         for k, head in enumerate(layer.heads):
             for name in ("query", "key", "value", "output"):
@@ -250,12 +315,24 @@ def matrices(decoder: Decoder) -> dict[str, Matrix]:
     return {path: getattr(owner, name) for path, owner, name in _parts(decoder)}
 
 
-def digest(decoder: Decoder) -> str:
-    """Return the SHA-256 digest of the matrices, the layout and the vocabulary; with soft heads, of the weightings too."""
+def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
+    """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
+
+    With soft heads, of the weightings too; with layer norms, of their epsilons; without BOS or stop tokens, of that.
+
+    Args:
+        without: paths of matrices that are left out, such as ``position_table``.
+    """
     total = hashlib.sha256(repr((decoder.vocabulary, decoder.layout.directions)).encode())
     if decoder.soft:
         total.update(repr([[head.weighting for head in layer.heads] for layer in decoder.layers]).encode())
+    if decoder.normed:
+        total.update(repr([(path, norm.epsilon) for path, norm in norms(decoder)]).encode())
+    if decoder.bos is None or not decoder.stop:
+        total.update(repr((decoder.bos, decoder.stop)).encode())
     for path, matrix in matrices(decoder).items():
+        if path in without:
+            continue
         total.update(f"{path} {matrix.shape}".encode())
         for array in (matrix.rows, matrix.columns, matrix.values):
             total.update(array.tobytes())
@@ -276,15 +353,19 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
         new = {n: changed[prefix + n] for n in names if prefix + n in changed}
         return dataclasses.replace(owner, **new) if new else owner
 
+    def normalised(norm: Norm | None, prefix: str) -> Any:
+        return norm and mended(norm, prefix, ("gain", "bias"))
+
     layers = []
     for n, layer in enumerate(decoder.layers, start=1):
         parts = ("query", "key", "value", "output")
         heads = tuple(mended(head, f"layers.{n}.heads.{k}.", parts) for k, head in enumerate(layer.heads))
         parts = ("input", "input_bias", "output", "output_bias")
         feed_forward = layer.feed_forward and mended(layer.feed_forward, f"layers.{n}.feed_forward.", parts)
-        layers.append(dataclasses.replace(layer, heads=heads, feed_forward=feed_forward))
-    outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
-    whole: Decoder = mended(dataclasses.replace(decoder, layers=tuple(layers)), "", outer)
+        normed = {name: normalised(getattr(layer, name), f"layers.{n}.{name}.") for name in _NORMS}
+        layers.append(dataclasses.replace(layer, heads=heads, feed_forward=feed_forward, **normed))
+    inner = dataclasses.replace(decoder, layers=tuple(layers), norm=normalised(decoder.norm, "norm."))
+    whole: Decoder = mended(inner, "", OUTER)
     return whole
 
 
@@ -310,6 +391,7 @@ def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
     outer = {
         "token_embedding": (width, vocabulary),
         "position_embedding": (width, len(decoder.features)),
+        "position_table": (width, decoder.positions or 0),
         "unembedding": (vocabulary, width),
         "unembedding_bias": (vocabulary, 1),
     }
@@ -317,6 +399,8 @@ def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
         if isinstance(owner, Head):
             d_k, d_v = owner.query.shape[0], owner.value.shape[0]
             shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[name]
+        elif isinstance(owner, Norm):
+            shape = (width, 1)
         elif isinstance(owner, FeedForward):
             hidden = len(owner.units)
             shape = {
