@@ -20,6 +20,8 @@ DTYPES: tuple[Float, ...] = get_args(Float)
 
 TURING = "turing"
 """The construction that compiles Turing machines, as the provenance of weights names it."""
+CIRCUIT = "circuit"
+"""The construction that compiles Boolean circuits."""
 LeftBoundary = Literal["repaired", "chapter"]
 LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
 """What a move left at cell 0 of a one-way tape emits: m = 0, or m = -1 as printed (Exercise 8.3)."""

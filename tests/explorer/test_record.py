@@ -11,6 +11,7 @@ from hypothesis import given, settings
 import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
 from tests.strategies import machines
+from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
@@ -21,7 +22,8 @@ from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
 def recorded(decoder: Decoder, word: str, steps: int = 200) -> Recording:
-    return record(decoder, word, machine=tm2tfr.machine_of(decoder), engine=Dense(), max_steps=steps)
+    truth = truth_for(tm2tfr.machine_of(decoder), word, decoder=decoder, max_steps=steps)
+    return record(decoder, word, truth=truth, engine=Dense(), max_steps=steps)
 
 
 def seen_at(decoder: Decoder, recording: Recording, i: int) -> Observation:
