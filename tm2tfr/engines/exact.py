@@ -10,6 +10,7 @@ from typing import Literal
 from tm2tfr.engines.decode import Watch
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
+from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -90,6 +91,7 @@ class ExactSession:
     """A decoder in the middle of a sequence."""
 
     def __init__(self, decoder: Decoder) -> None:
+        refuse_parts(decoder, "the exact engine", "use the dense engine")
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
         self._tokens, self._place = _columns(decoder.token_embedding), _columns(decoder.position_embedding)
         self._layers = []
