@@ -29,7 +29,7 @@ def decoder(
     return Decoder(
         layout=layout,
         vocabulary=vocabulary,
-        bos="<s>",
+        bos="<s>" if "<s>" in vocabulary else None,
         stop=("end",) if "end" in vocabulary else (),
         features=tuple(places),
         token_embedding=turned(stacked(layout, tokens)),
@@ -172,16 +172,10 @@ def tabled(width: int = 3) -> Decoder:
     units = (Unit("other", {"bit": 1.0, at("token", "1"): -1.0}, {"one": 1.0}),)
     units += (Unit("one", {"bit": -1.0, at("token", "1"): 1.0}, {"one": 1.0}),)
     layer = Layer(name="differ", meaning="", source="", heads=(blind,), feed_forward=feed_forward(layout, units))
-    made = decoder(
-        layout,
-        [{at("token", t): 1.0} for t in ("0", "1")] + [{}],
-        [layer],
-        [{}, {"one": 2.0}, {}],
-        vocabulary=("0", "1", "<s>"),
-        bias=(1.0, 0.0, -9.0),
-    )
+    tokens = [{at("token", t): 1.0} for t in ("0", "1")]
+    made = decoder(layout, tokens, [layer], [{}, {"one": 2.0}], vocabulary=("0", "1"), bias=(1.0, 0.0))
     bits = {(layout.index("bit"), i): 1.0 for i in range(width) if i % 4 in (1, 2)}
-    return dataclasses.replace(made, bos=None, position_table=Matrix.from_entries((layout.width, width), bits))
+    return dataclasses.replace(made, position_table=Matrix.from_entries((layout.width, width), bits))
 
 
 def normed(epsilon: float = 0.0) -> Decoder:

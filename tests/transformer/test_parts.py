@@ -30,7 +30,7 @@ def test_parts_are_named() -> None:
     assert parts(normed()) == (NORMS,)
 
 
-ENGINES = {"exact": "use the dense engine", "fast": "use the dense engine"}
+ENGINES = {"exact": "square roots are not rational: use the dense engine", "fast": "use the dense engine"}
 
 
 @pytest.mark.parametrize("name", ENGINES)
