@@ -25,6 +25,7 @@ from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infin
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
@@ -210,6 +211,7 @@ class DenseSession:
     """
 
     def __init__(self, decoder: Decoder, dtype: np.dtype[Any]) -> None:
+        refuse_parts(decoder, "the dense engine", "use weights without them", known=(TABLE, NO_BOS))
         check_weights(decoder, dtype.name)
         self._decoder, self._dtype = decoder, dtype
         self._careful = careful = not reach(decoder, dtype.name).everything  # otherwise no number can get too large
