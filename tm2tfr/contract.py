@@ -107,8 +107,9 @@ ANY = _Any()
 class Specification(Protocol):
     """What every subspace has to hold at every position of a run, and where each head has to look.
 
-    It comes from the reference alone. Keys are what weights claim: what a subspace `holds`, and what a head `attends` to. Layers count from 0; the stages of
-    a layer are its ``attention`` and its ``feed_forward``, and before the first there is the ``embedding``, of layer -1.
+    It comes from the reference alone. Keys are what weights claim: what a subspace `holds`, and what a head `attends` to.
+    Layers count from 0; the stages of a layer are its ``attention`` and its ``feed_forward``, and before the first there is
+    the ``embedding``, of layer -1.
     """
 
     @property

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trace.checking import check
 from tests.strategies import machines_with_inputs
+from tests.trace.checking import check
 from tests.trace.test_sabotage import CASES, sabotages
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast

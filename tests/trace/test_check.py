@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 import tm2tfr as api
-from tests.trace.checking import check
 from tests.strategies import machines_with_inputs
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.errors import CompileError, EngineError, InputError

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.attack_certificates import moved
-from tests.trace.checking import check
 from tests.runs.test_long_run import carried_out, plain
 from tests.sources.turing.proof.test_refusals import mutated, with_unit
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run

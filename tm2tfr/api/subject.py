@@ -64,7 +64,9 @@ class Subject:
 
         known = self.source is None or of_program(self.source) is not None
         if not known or not isinstance(self.weights, Decoder | None) or (self.source is None and self.weights is None):
-            raise CompileError(f"{self.name}: a subject has a Machine or a Circuit as its source, a Decoder as its weights, or both")
+            raise CompileError(
+                f"{self.name}: a subject has a Machine or a Circuit as its source, a Decoder as its weights, or both"
+            )
         asked = self.asked
         if asked and self.construction is not None:
             for option in asked:
@@ -87,9 +89,7 @@ class Subject:
             raise CompileError(f"{self.name} is a {construction.noun}, and {why}: omit {option_called(option)}")
 
     @classmethod
-    def of(
-        cls, given: Given, *, left_boundary: str | None = None, options: Mapping[str, Any] | None = None
-    ) -> Subject:
+    def of(cls, given: Given, *, left_boundary: str | None = None, options: Mapping[str, Any] | None = None) -> Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
 
         Args:

@@ -70,7 +70,7 @@ class Trace:
         answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
             chapter's; ``limit`` if it gave none.
         T: the number of intermediate steps of Definition 8.1; None if nothing ended the run.
-        result: what came out of the reference, its own kind of `tm2tfr.contract.RunResult`; None if the run was not checked.
+        result: what came out of the reference, its own kind of `tm2tfr.contract.RunResult`; None without a check.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.attack_certificates import attacked, between, components, moved, scaled
 from benchmarks.machines import rewriter
-from tests.trace.checking import check
 from tests.sources.turing.proof.test_refusals import with_head, with_unit
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.recognise import recognise
