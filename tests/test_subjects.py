@@ -447,8 +447,6 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
     wrong: list[dict[str, Any]] = [{}, {"source": "chapter"}, {"weights": MACHINE}]
     for parts in wrong:
         with pytest.raises(CompileError, match="x: a subject has a Machine or a Circuit as its source, a Decoder as"):
-            CompileError, match="x: a subject has a Machine or a Circuit as its source, a Decoder as its weights"
-        ):
             tm2tfr.Subject("x", **parts)
     with pytest.raises(CompileError, match="x: these weights are already compiled"):
         tm2tfr.Subject("x", weights=decoder, left_boundary="chapter")
