@@ -17,7 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"contract", "sources", "engines", "trace"}
+RUN = MODEL | {"contract", "sources", "truth", "engines", "trace"}
 WHOLE = RUN | {"compiler", "shelf", "proof", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE | {"text", "shelf"},
     "transformer": BASE | {"text"},
     "contract": {"errors", "transformer"},
+    "truth": MODEL | {"contract", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
     "trace": RUN - {"trace"},
@@ -63,10 +64,13 @@ def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``.
 
     The compilers and the proofs of all sources are parts of their own: what says what is right must not import the first.
+    So is what a source expects of a run, which knows streams and columns: its truth, specification and columns.
     """
     parts = module.split(".")
     if parts[1:2] == ["sources"] and parts[3:4] in (["compiler"], ["proof"]):
         return parts[3]
+    if parts[1:2] == ["sources"] and parts[3:4] in (["truth"], ["specification"], ["columns"]):
+        return "truth"
     return (*parts, "__init__")[1]
 
 
@@ -164,6 +168,11 @@ RIGHT = (
     "tm2tfr.sources.turing.fast_simulator",
     "tm2tfr.trace",
     "tm2tfr.sources.turing.proof",
+    "tm2tfr.sources.circuit.columns",
+    "tm2tfr.sources.circuit.netlist",
+    "tm2tfr.sources.circuit.proof",
+    "tm2tfr.sources.circuit.specification",
+    "tm2tfr.sources.circuit.truth",
     "tm2tfr.contract",
 )
 """What says what is right."""
