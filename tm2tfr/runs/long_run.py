@@ -27,6 +27,7 @@ from tm2tfr.trace.rows import CHECKED, Readout, Row
 from tm2tfr.trace.specification import Specification, known
 from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
@@ -70,6 +71,7 @@ class LongRun:
         max_steps: int | None = None,
         saved: Arrays | None = None,
     ) -> None:
+        refuse_parts(decoder, "a long run", "omit the engine, or use the dense engine")
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
         self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)
@@ -244,14 +246,15 @@ class LongRun:
     def _row(self, position: int) -> Row:
         """Return the decoder's row at `position`, read off its whole residual stream: run again up to there."""
         session = _session(self._decoder, self._word)
-        token = self._decoder.bos
+        prompt = prompted(self._decoder, self._word)
+        token = prompt[0]
         while (missing := position - session.position) > 0:
             chunk = session.extend(min(missing, BLOCK))
-            token = self._decoder.vocabulary[chunk.answers[-1]]
-        if position <= len(self._word):
-            token = (*self._word, self._decoder.bos)[position]
-        answer = session.feed(self._decoder.numbers[token])
-        row: Row = Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+            token = int(chunk.answers[-1])
+        if position < len(prompt):
+            token = prompt[position]
+        fed, answer = (self._decoder.vocabulary[number] for number in (token, session.feed(token)))
+        row: Row = Readout(self._decoder).row(position, fed, answer, session.residual)
         return row
 
     def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:

@@ -34,6 +34,7 @@ from tm2tfr.errors import ShapeError, WeightFileError, listing
 from tm2tfr.files import write_bytes
 from tm2tfr.text.json_value import JsonValue
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, matrices
 
@@ -91,6 +92,8 @@ def dumps(decoder: Decoder) -> bytes:
     Raises:
         WeightFileError: if a matrix has more than 2^24 rows or columns, or heads have millions of components that are 0.
     """
+    if found := parts(decoder):
+        raise WeightFileError(f"these weights have {' and '.join(found)}, which weight files lack: keep their source")
     tensors: dict[str, NDArray[Any]] = {}
     sparse: dict[str, list[int]] = {}
     for path, matrix in matrices(decoder).items():
@@ -283,6 +286,7 @@ def _head_document(head: Head) -> dict[str, Any]:
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 def _decoder(document: JsonValue, store: _Store) -> Decoder:
     outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
+    own = store.matrices("", outer)
     provenance, claims = document["provenance"], document["version"].text() != READ[0]
     return Decoder(
         layout=Residual(tuple(_subspace(item, claims=claims) for item in document["layout"].items())),
@@ -294,7 +298,10 @@ def _decoder(document: JsonValue, store: _Store) -> Decoder:
             _layer(item, f"layers.{n}.", store, claims=claims) for n, item in enumerate(document["layers"].items(), start=1)
         ),
         provenance={key: provenance[key].text() for key in provenance.keys},
-        **store.matrices("", outer),
+        token_embedding=own["token_embedding"],
+        position_embedding=own["position_embedding"],
+        unembedding=own["unembedding"],
+        unembedding_bias=own["unembedding_bias"],
     )
 
 

@@ -18,6 +18,7 @@ from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.overflow import reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.errors import EngineError
+from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 2**31 - 1
@@ -67,6 +68,7 @@ class FastSession:
     """
 
     def __init__(self, decoder: Decoder, *, labels: Sequence[tuple[int, int]] = (), numbers: Sequence[int] = ()) -> None:
+        refuse_parts(decoder, "the fast engine", "use the dense engine")
         for layer in decoder.layers:
             for head in layer.heads:
                 if head.mask != "future" or head.weighting != "average-hard":
