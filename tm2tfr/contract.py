@@ -14,9 +14,11 @@ from tm2tfr.transformer.weights import Decoder
 BOTTOM = "⊥"
 """A cell that contains nothing."""
 
-Kind = Literal["position", "fed", "label", "number", "answered"]
+
+Kind = Literal["position", "fed", "label", "number", "bits", "answered"]
 """What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
-after the last layer, as text or None for the zero vector; the number in a subspace; the token answered, as text."""
+after the last layer, as text or None for the zero vector; the number in a subspace; the bits in several subspaces, as the
+text of their digits or by name; the token answered, as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +32,14 @@ class Column:
         meaning: what it shows, in a few words.
         holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is.
         subspace: otherwise the name of the subspace itself.
+        bits: of bits, what their subspaces are claimed to hold, in order.
+        names: pairs of the digits of such bits and their name, if they have one.
         signed: whether a positive number is shown with its sign, as moves are.
         tex: its heading in LaTeX, ``$q^{(i)}$``; by default its name.
 
     Raises:
-        ShapeError: if a label or number is not read from exactly one thing, or another column from anything.
+        ShapeError: if a label or number is not read from exactly one thing, bits from nothing, or another column from
+            anything.
     """
 
     name: str
@@ -42,6 +47,8 @@ class Column:
     meaning: str
     holds: str = ""
     subspace: str | None = None
+    bits: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
     signed: bool = False
     tex: str = ""
 
@@ -50,6 +57,8 @@ class Column:
         if given != (self.kind in ("label", "number")):
             need = "exactly one of holds and subspace" if self.kind in ("label", "number") else "neither holds nor subspace"
             raise ShapeError(f"column {self.name!r}: it is a {self.kind}: give it {need}")
+        if bool(self.bits) != (self.kind == "bits"):
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: columns of kind bits have bits, and no others")
 
     @property
     def numeric(self) -> bool:
@@ -64,9 +73,25 @@ class Column:
             found = layout.subspace(self.subspace) if self.subspace in layout else None
         return found if found is not None and (found.labels is None) == (self.kind == "number") else None
 
+    def read_bits(self, layout: Residual) -> tuple[Subspace, ...] | None:
+        """Return the subspaces of `layout` that its bits are read from; None if it has none or some are not there."""
+        found = [layout.holding(what) for what in self.bits]
+        there = tuple(subspace for subspace in found if subspace is not None and subspace.labels is None)
+        return there if there and len(there) == len(found) else None
+
+    def named(self, digits: str) -> str:
+        """Return bits, given as text, by their name; as they are if they have none."""
+        return dict(self.names).get(digits, digits)
+
     def text(self, value: Any) -> str:
         """Return a cell as it is written: ⊥ for nothing, a positive number with its sign if the column is signed."""
         return shown(value, signed=self.signed)
+
+
+def readable(columns: tuple[Column, ...], layout: Residual) -> bool:
+    """Return whether every column that is read off a stream can be read off one with this layout."""
+    held = [c.read_from(layout) is not None for c in columns if c.kind in ("label", "number")]
+    return all(held) and all(c.read_bits(layout) is not None for c in columns if c.kind == "bits")
 
 
 FED, ANSWERED = "the token at this position", "the answer: the next token"

@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE | {"text", "shelf"},
     "transformer": BASE | {"text"},
     "contract": {"errors", "transformer"},
-    "columns": {"contract"},
+    "columns": {"contract", "sources"},
     "truth": MODEL | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
@@ -176,6 +176,11 @@ RIGHT = (
     "tm2tfr.sources.turing.truth",
     "tm2tfr.sources.turing.proof",
     "tm2tfr.trace",
+    "tm2tfr.sources.circuit.columns",
+    "tm2tfr.sources.circuit.netlist",
+    "tm2tfr.sources.circuit.proof",
+    "tm2tfr.sources.circuit.specification",
+    "tm2tfr.sources.circuit.truth",
     "tm2tfr.contract",
 )
 """What says what is right."""

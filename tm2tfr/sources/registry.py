@@ -7,11 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import TURING
+from tm2tfr.choices import CIRCUIT, TURING
 from tm2tfr.contract import Construction
 from tm2tfr.errors import CompileError, did_you_mean
 
-_MODULES = {TURING: "tm2tfr.sources.turing.construction"}
+_MODULES = {TURING: "tm2tfr.sources.turing.construction", CIRCUIT: "tm2tfr.sources.circuit.construction"}
 """The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
 
 

@@ -1,21 +1,23 @@
-"""The columns of a decoder's table: the chapter's if its stream has them, otherwise every subspace that it has."""
+"""The columns of a decoder's table: a construction's if its stream has what they show, otherwise every subspace."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tm2tfr.contract import ANSWER, FED, POSITION, Column, Kind
+from tm2tfr.contract import ANSWER, FED, POSITION, Column, Kind, readable
+from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.transformer.residual import Residual
+
+KNOWN = (TURING, LOOKUP_COLUMNS, PAPER_COLUMNS)
+"""The tables of the constructions, each for the decoders whose streams hold what it shows."""
 
 
 @lru_cache(maxsize=64)
 def columns_of(layout: Residual) -> tuple[Column, ...]:
     """Return the columns of the table of a decoder with this stream."""
-    if all(column.read_from(layout) is not None for column in TURING if column.holds):
-        return TURING
-    return tuple(_columns(layout))
+    return next((columns for columns in KNOWN if readable(columns, layout)), None) or tuple(_columns(layout))
 
 
 def is_turing(layout: Residual) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import AnyRow, Column, Kind
+from tm2tfr.contract import AnyRow, Column
 from tm2tfr.engines.decode import Engine, Step, generate
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import EngineError
@@ -109,27 +109,41 @@ class Readout:
         self._layout, self._soft = decoder.layout, decoder.soft
         self.columns = columns_of(decoder.layout)
         self._row = row_type(self.columns)
-        self._read = [(column.kind, column.read_from(decoder.layout)) for column in self.columns]
+        self._read = [(column, column.read_from(decoder.layout)) for column in self.columns]
 
     def rows(self, steps: Sequence[Step]) -> list[Any]:
         """Return the row of each step."""
         if not steps:
             return []
         stream = _as_floats([step.residual for step in steps])  # (n_steps, width)
-        cells = [self._cells(kind, read, steps, stream) for kind, read in self._read]
+        cells = [self._cells(column, read, steps, stream) for column, read in self._read]
         return [self._row(*each) for each in zip(*cells, strict=True)]
 
     def row(self, position: int, token: str, output: str, residual: Any) -> Any:
         """Return the row of one position."""
         return self.rows([Step(position, token, output, residual)])[0]
 
-    def _cells(self, kind: Kind, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
+    def _cells(self, column: Column, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
         """Return the cells of one column."""
         if read is not None:
-            return self._labels(stream, read) if kind == "label" else self._numbers(stream, read)
-        if kind == "position":
+            return self._labels(stream, read) if column.kind == "label" else self._numbers(stream, read)
+        if column.kind == "bits":
+            return self._bits(stream, column)
+        if column.kind == "position":
             return [step.position for step in steps]
-        return [step.token if kind == "fed" else step.output for step in steps]
+        return [step.token if column.kind == "fed" else step.output for step in steps]
+
+    def _bits(self, stream: NDArray[Any], column: Column) -> list[Any]:
+        """Return each row's bits by name, or as their digits; ⟨…⟩ where they are not all bits."""
+        subspaces = column.read_bits(self._layout) or ()
+        block = stream[:, [self._layout[subspace.name].start for subspace in subspaces]]
+        if self._soft:
+            block = np.where(np.abs(block - np.rint(block)) <= SOFT, np.rint(block), block)
+        clean = ((block == 0) | (block == 1)).all(axis=1).tolist()
+        names = dict(column.names)
+        digits = ["".join("1" if bit else "0" for bit in row) if ok else "" for row, ok in zip(block, clean, strict=True)]
+        labels = [subspace.name for subspace in subspaces]
+        return [names.get(text, text) or combination(labels, row) for text, row in zip(digits, block, strict=True)]
 
     def _labels(self, stream: NDArray[Any], subspace: Subspace) -> list[Any]:
         """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""

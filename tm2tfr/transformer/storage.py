@@ -277,7 +277,10 @@ def _layer_document(layer: Layer) -> dict[str, Any]:
 
 def _head_document(head: Head) -> dict[str, Any]:
     plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
-    return {**plain, "claim": None if head.claim is None else asdict(head.claim)}
+    claim = {} if head.claim is None else asdict(head.claim)
+    if not claim.get("constant"):
+        claim.pop("constant", None)  # as in files from before there was such a claim
+    return {**plain, "claim": claim or None}
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -341,7 +344,8 @@ def _claim(item: JsonValue) -> Claim | None:
     if item.value is None:
         return None
     gap = None if item["gap"].value is None else item["gap"].real()
-    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth())
+    constant = "constant" in item.keys and item["constant"].truth()
+    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth(), constant=constant)
 
 
 def _feed_forward(item: JsonValue, prefix: str, store: _Store) -> FeedForward:
