@@ -201,6 +201,14 @@ class Truth(Protocol):
     """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
 
     @property
+    def noun(self) -> str:
+        """What the program is called: ``machine``."""
+
+    @property
+    def reference(self) -> str:
+        """What this run is of: ``simulator``."""
+
+    @property
     def name(self) -> str:
         """The name of the program."""
 

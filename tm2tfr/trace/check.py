@@ -68,7 +68,7 @@ class Trace:
         rows: the decoder's rows, in order; empty if they were not kept.
         tokens: the number of positions processed.
         answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
-            chapter's; ``limit`` if it gave none.
+            chapter's; ``end`` where its position table ends; ``limit`` if it gave none.
         T: the number of intermediate steps of Definition 8.1; None if nothing ended the run.
         result: what came out of the reference, its own kind of `tm2tfr.contract.RunResult`; None without a check.
         compared: the number of cells compared.
@@ -78,6 +78,7 @@ class Trace:
         soft, temperature: whether the attention is soft, and its temperature, if the weights record it.
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
+        noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
         columns: those of the table; every row has one entry for each.
     """
 
@@ -96,6 +97,8 @@ class Trace:
     soft: bool = False
     temperature: float | None = None
     blank: str = "_"
+    noun: str = "machine"
+    reference: str = "simulator"
     columns: tuple[Column, ...] = field(default=TURING, repr=False)
     rows: tuple[Any, ...] = field(default=(), repr=False)
     expected: tuple[Any, ...] = field(default=(), repr=False)
@@ -137,7 +140,7 @@ class Trace:
         unknown = dict.fromkeys(("steps", "final_tape", "ones")) if self.has_tape else {}
         own = dict(unknown if truth is None else truth.own)
         summary: dict[str, Any] = {
-            "machine": self.machine,
+            self.noun: self.machine,
             "input": self.input,
             "outcome": truth.outcome if truth else self.answer,
             **{name: own.pop(name) for name in ("steps",) if name in own},
@@ -297,6 +300,8 @@ def _trace(
     columns = columns_of(decoder.layout)
     ends = OUTCOME_OF_TOKEN if columns == TURING else {token: token for token in decoder.stop}
     answer = ends.get(said)
+    if answer is None and pairs.tokens == decoder.positions and not decoder.stop:
+        answer = "end"
     return Trace(
         machine=name(decoder.provenance) if truth is None else truth.name,
         input="".join(prompt) if truth is None else truth.input,
@@ -304,7 +309,7 @@ def _trace(
         dtype=engine.dtype,
         tokens=pairs.tokens,
         answer="limit" if answer is None else answer,
-        T=None if answer is None else pairs.tokens - len(prompt) - 1,
+        T=None if answer is None else pairs.tokens - len(prompt) + (-1 if decoder.bos is not None else 1),
         result=None if truth is None else truth.result(),
         compared=pairs.compared,
         divergence=gap,
@@ -312,6 +317,8 @@ def _trace(
         soft=decoder.soft,
         temperature=temperature_of(decoder),
         blank="_" if truth is None else truth.blank,
+        noun="machine" if truth is None else truth.noun,
+        reference="simulator" if truth is None else truth.reference,
         columns=columns,
         rows=tuple(pairs.kept),
         expected=tuple(pairs.wanted),

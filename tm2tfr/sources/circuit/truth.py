@@ -10,6 +10,7 @@ from typing import Any
 from tm2tfr.contract import ANY, Column, Ending, readable
 from tm2tfr.errors import CompileError, InputError, counted, visible
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
+from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.specification import CircuitSpecification
 from tm2tfr.transformer.residual import Residual
@@ -18,9 +19,15 @@ from tm2tfr.transformer.weights import Decoder
 
 @dataclass(frozen=True)
 class CircuitResult:
-    """What a run computes: pairs of the name of an output and its bit, in the circuit's order."""
+    """What a run computes.
+
+    Args:
+        outputs: pairs of the name of an output and its bit, in the circuit's order.
+        shown: the same in words: a number for each bus, or a digest.
+    """
 
     outputs: tuple[tuple[str, int], ...]
+    shown: str = ""
 
     @property
     def outcome(self) -> str:
@@ -30,7 +37,7 @@ class CircuitResult:
     @property
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
-        return {"outputs": dict(self.outputs)}
+        return {"outputs": dict(self.outputs), "result": self.shown}
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,18 @@ class CircuitTruth:
         """Return what the circuit computes."""
         nets = (*self.circuit.inputs, *(gate.net for gate in self.circuit.gates))
         values = dict(zip(nets, self.symbols, strict=True))
-        return CircuitResult(tuple((name, values[net]) for name, net in self.circuit.outputs))
+        outputs = {name: values[net] for name, net in self.circuit.outputs}
+        return CircuitResult(tuple(outputs.items()), shown_outputs(self.circuit, outputs))
+
+    @property
+    def noun(self) -> str:
+        """What is run."""
+        return "circuit"
+
+    @property
+    def reference(self) -> str:
+        """What says what is right: the bits, gate by gate."""
+        return "evaluator"
 
     @property
     def name(self) -> str:

@@ -36,6 +36,8 @@ class TuringTruth:
         self.machine, self.input, self.nominal, self._max_steps = machine, machine.check_input(word), nominal, max_steps
         self._simulation = Simulation(machine, self.input, max_steps=max_steps)
 
+    noun, reference = "machine", "simulator"
+
     @property
     def name(self) -> str:
         """The machine's name."""
