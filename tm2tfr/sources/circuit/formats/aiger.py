@@ -12,9 +12,11 @@ import re
 from dataclasses import dataclass, field
 
 from tm2tfr.errors import counted
+from tm2tfr.sources.circuit.formats.and_graph import and_graph
 from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
-from tm2tfr.sources.circuit.formats.names import restore
+from tm2tfr.sources.circuit.formats.names import restore, symbol_lines
+from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.splitting import FreshNames
 from tm2tfr.text.source import Log, Source
 
@@ -52,6 +54,12 @@ class Graph:
     """Variable -> two literals and the line."""
     symbols: dict[str, tuple[str, int]] = field(default_factory=dict)
     """``i0`` or ``o0`` -> name and line."""
+
+    def read_outputs(self, first: int) -> None:
+        """Read the outputs from the line `first` on."""
+        for number in range(first, first + self.header.outputs):
+            if literals := _literals(self, number, 1, "an output is one literal"):
+                self.outputs.append((literals[0], number))
 
     def symbol_table(self, first: int) -> None:
         """Read the symbols and comments from the line `first` on, after which the circuit is complete."""
@@ -161,9 +169,7 @@ def read(source: Source) -> LoadedCircuit:
     first_and = first_output + header.outputs
     for number in range(1, first_output):
         _read_input(graph, number)
-    for number in range(first_output, first_and):
-        if literals := _literals(graph, number, 1, "an output is one literal"):
-            graph.outputs.append((literals[0], number))
+    graph.read_outputs(first_output)
     for number in range(first_and, first_and + header.ands):
         _read_and(graph, number)
     conclude(graph)
@@ -261,3 +267,14 @@ def _definable(graph: Graph, literal: int, line: int, noun: str) -> bool:
         graph.draft.error(line, str(literal), what, "remove one of the two, or correct the literal")
         return False
     return True
+
+
+def write(circuit: Circuit) -> str:
+    """Return `circuit` as ANDs, with its names as symbols."""
+    graph, outputs = and_graph(circuit)
+    numbers = graph.inputs, 0, len(outputs), len(graph.ands)
+    lines = [f"aag {graph.inputs + len(graph.ands)} {' '.join(map(str, numbers))}"]
+    lines += [str(2 * number) for number in range(1, graph.inputs + 1)]
+    lines += map(str, outputs)
+    lines += [f"{literal} {left} {right}" for (left, right), literal in graph.ands.items()]
+    return "".join(f"{line}\n" for line in (*lines, *symbol_lines(circuit)))

@@ -69,6 +69,33 @@ def legalised(circuit: Circuit, legal: Callable[[str], object]) -> Legal:
     return Legal(new, {legal: net for net, legal in names.items()}, called)
 
 
+def name_comments(circuit: Circuit, legal: Callable[[str], object]) -> tuple[list[str], list[str], list[str]]:
+    """Return legal names for the inputs and for the outputs, which may be the same, and the comments that undo it."""
+    comments, found = [f"# circuit {json.dumps(circuit.name)}"], list[list[str]]()
+    fresh = FreshNames([*circuit.numbers, *(name for name, _ in circuit.outputs)])
+    for noun, names in (("net", circuit.inputs), ("output", [name for name, _ in circuit.outputs])):
+        shown = [name if legal(name) else _like(name, fresh) for name in names]
+        found.append(shown)
+        comments += [f"# {noun} {new} is {json.dumps(old)}" for new, old in zip(shown, names, strict=True) if new != old]
+    return found[0], found[1], comments
+
+
+def symbol_lines(circuit: Circuit) -> Iterator[str]:
+    """Yield the symbols of an AIGER file, which cannot be lines themselves, and the comments for those that would be."""
+    notes = []
+    for kind, noun, names in (("i", "net", circuit.inputs), ("o", "output", [name for name, _ in circuit.outputs])):
+        fresh = FreshNames(names)
+        for number, name in enumerate(names):
+            shown = name
+            if not name.isprintable() or name != name.strip():
+                shown = _like(name, fresh)
+                notes.append(f"# {noun} {shown} is {json.dumps(name)}")
+            yield f"{kind}{number} {shown}"
+    yield "c"
+    yield f"# circuit {json.dumps(circuit.name)}"
+    yield from notes
+
+
 def _like(name: str, fresh: FreshNames) -> str:
     stem = _ILLEGAL.sub("_", name).strip("_") or "net"
     return fresh(stem if stem[0].isalpha() else f"n{stem}")
