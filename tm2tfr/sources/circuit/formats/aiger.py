@@ -231,7 +231,9 @@ def _literals(graph: Graph, line: int, count: int, shape: str) -> list[int] | No
     draft, top = graph.draft, 2 * graph.header.variables + 1
     words = draft.log.source.lines[line].split()
     if len(words) != count or not all(word.isascii() and word.isdigit() for word in words):
-        draft.error(line, None, f"{shape}, and this is not", "write whole numbers without signs; check the header's numbers")
+        draft.error(
+            line, None, f"{shape}, and this is not", "write whole numbers without signs; check the header's numbers"
+        )
         return None
     literals = [int(word) if len(word) < 20 else top + 1 for word in words]
     for literal, word in zip(literals, words, strict=True):

@@ -49,7 +49,9 @@ def read(data: bytes, *, file: str) -> LoadedCircuit:
     ands, after = _ands(data, start, 2 * (1 + header.inputs), header.ands, file)
     # the binary part as empty lines, so that the lines of the symbols keep their numbers
     head = b"\n".join(lines) + b"\n"
-    source = decoded(head + b"\n" * data.count(b"\n", start, after) + data[after:], file=file, most=len(data) + 1, noun="circuit")
+    source = decoded(
+        head + b"\n" * data.count(b"\n", start, after) + data[after:], file=file, most=len(data) + 1, noun="circuit"
+    )
     draft.log = Log(source)
     graph = Graph(draft, header, inputs=dict.fromkeys(range(1, 1 + header.inputs)), ands=ands)
     graph.read_outputs(1)

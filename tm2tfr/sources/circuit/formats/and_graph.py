@@ -38,14 +38,10 @@ class AndGraph:
         if low == high:
             return self.table(low, operands[1:])
         first, zero, one = operands[0], self.table(low, operands[1:]), self.table(high, operands[1:])
-        if one == 0:
-            return self.conjunction(first ^ 1, zero)
-        if zero == 0:
-            return self.conjunction(first, one)
-        if one == 1:
-            return self.conjunction(first ^ 1, zero ^ 1) ^ 1
-        if zero == 1:
-            return self.conjunction(first, one ^ 1) ^ 1
+        if 0 in (zero, one):
+            return self.conjunction(first if zero == 0 else first ^ 1, zero | one)
+        if 1 in (zero, one):  # the OR of two literals
+            return self.conjunction(first if zero == 1 else first ^ 1, (zero if one == 1 else one) ^ 1) ^ 1
         return self.conjunction(self.conjunction(first, one) ^ 1, self.conjunction(first ^ 1, zero) ^ 1) ^ 1
 
 

@@ -33,6 +33,7 @@ _FUNCTIONS |= {"NOT": "NOT", "INV": "NOT", "BUF": "BUF", "BUFF": "BUF", "MUX": "
 _ARITY = {"NOT": 1, "BUF": 1, "MUX": 3, "MAJ": 3}
 _CLOCKED = ("DFF", "DFFSR", "DFFRSE", "FF", "LATCH", "DLATCH", "SDFF")
 _REMEDY = "write INPUT(net), OUTPUT(net) or net = AND(net, net)"
+_CLOSE, _OPEN = "add ')'", "remove ')', or add '('"
 _KNOWN = ", ".join(dict.fromkeys(_FUNCTIONS.values()))
 
 
@@ -90,7 +91,9 @@ def _operands(draft: NetDraft, line: int, net: str, inside: str) -> list[str] | 
     """Return the operands of a gate; if they cannot be read, report it and return None."""
     operands = [operand.strip() for operand in inside.split(",")]
     if not inside.strip():
-        draft.error(line, net, f"the gate {net!r} has no operands", f"write {net} = AND(a, b), or {net} = vdd for a constant")
+        draft.error(
+            line, net, f"the gate {net!r} has no operands", f"write {net} = AND(a, b), or {net} = vdd for a constant"
+        )
     elif not all(operands):
         draft.error(line, net, f"an operand of the gate {net!r} is missing", "write a net before and after each comma")
     elif torn := next((operand for operand in operands if len(operand.split()) > 1), None):
@@ -126,17 +129,15 @@ def _read_rare(draft: NetDraft, line: int, text: str) -> None:
 def _unreadable(text: str, net: str | None) -> tuple[str, str]:
     """Return what is wrong with a line, and what to do."""
     spread = "write each statement on one line"
-    if text.count("(") > text.count(")"):
-        return "a parenthesis is not closed", f"add ')'; {spread}"
-    if text.count("(") < text.count(")"):
-        return "a parenthesis is not opened", f"remove ')', or add '('; {spread}"
+    excess = text.count("(") - text.count(")")
+    if excess:
+        what = f"a parenthesis is not {'closed' if excess > 0 else 'opened'}"
+        return what, f"{_CLOSE if excess > 0 else _OPEN}; {spread}"
     if text.count("(") > 1:
         return "this is more than one gate", f"{spread}, and give the inner gate a net of its own"
     if re.match(r"\s*(INPUT|OUTPUT)\b", text, re.IGNORECASE):
         return "INPUT and OUTPUT name one net in parentheses", "write INPUT(net), a line for each"
-    if net is None and "(" in text and "=" not in text:
-        return "the net that this gate drives is missing", "write net = AND(a, b)"
-    if text.strip().startswith("="):
+    if text.strip().startswith("=") or ("(" in text and "=" not in text):
         return "the net that this gate drives is missing", "write net = AND(a, b)"
     if net is not None and "(" not in text:
         return f"the net {net!r} is not defined by a gate", f"write {net} = BUFF(a), {net} = vdd or {net} = gnd"

@@ -1,7 +1,7 @@
-"""Berkeley's BLIF, one combinational model: ``.model``, ``.inputs``, ``.outputs``, ``.names`` with covers, ``.end``.
+r"""Berkeley's BLIF, one combinational model: ``.model``, ``.inputs``, ``.outputs``, ``.names`` with covers, ``.end``.
 
 ``.names a b s`` is followed by the rows of a cover, ``1- 1``: a sign 0, 1 or - for each operand, then the value of the net,
-which is the same in all rows; no row is the constant 0. A ``\\`` at the end of a line continues it, ``#`` begins a comment.
+which is the same in all rows; no row is the constant 0. A ``\`` at the end of a line continues it, ``#`` begins a comment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,16 @@ _LEGAL = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_.\[\]$:<>/-]*")
 _FIRST = re.compile(r"\.(model|inputs|outputs|names)\b")
 _CLOCKED = (".latch", ".mlatch", ".clock")
 _HIERARCHY = (".subckt", ".gate", ".search", ".exdc")
-_TIMING = (".area", ".delay", ".wire", ".wire_load_slope", ".wire_load_slope_set", ".cname", ".attr", ".param")
+_TIMING: tuple[str, ...] = (
+    ".area",
+    ".delay",
+    ".wire",
+    ".wire_load_slope",
+    ".wire_load_slope_set",
+    ".cname",
+    ".attr",
+    ".param",
+)
 _TIMING += tuple(f".{default}{rest}" for default in ("", "default_") for rest in ("input_arrival", "output_required"))
 _KNOWN = (".model", ".inputs", ".outputs", ".names", ".end")
 _REMEDY = f"use {', '.join(_KNOWN)}"
@@ -52,7 +61,7 @@ def read(source: Source) -> LoadedCircuit:
 
 
 def _logical(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines without comments, joined where a ``\\`` continues them, with the numbers of their first lines."""
+    r"""Yield the lines without comments, joined where a ``\`` continues them, with the numbers of their first lines."""
     waiting, first = list[str](), 0
     for number, text in enumerate(lines):
         line = text.partition("#")[0].rstrip() if "#" in text else text.rstrip()
@@ -159,7 +168,9 @@ class _Reader:
         if value is None:
             cube, value = "", cube
         if len(cube) != len(names.operands) or len(value) != 1 or value == "-":
-            what = f"the row has {counted(len(cube), 'sign')} for {counted(len(names.operands), 'operand')} of {names.net!r}"
+            what = (
+                f"the row has {counted(len(cube), 'sign')} for {counted(len(names.operands), 'operand')} of {names.net!r}"
+            )
             if len(cube) == len(names.operands):
                 what = f"the row ends with {value!r}, which is no value of {names.net!r}"
             names.sound = False

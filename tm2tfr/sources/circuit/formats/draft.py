@@ -18,7 +18,8 @@ from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
 
 _ENOUGH = 5 * MOST_DIAGNOSTICS
 """So many complaints end the reading: a large file of another format has one on each line."""
-_BOUNDARY = r"[^\s=(),|:;\\&^~{}'\"]"
+_INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
+"""What a name goes on with, in most formats, and in those where it may stand in brackets."""
 
 UNROLL = "only combinational circuits are read: unroll it in time, or cut it at the registers (outputs in, inputs out)"
 """What to do about a latch or a flip-flop."""
@@ -62,8 +63,9 @@ class NetDraft:
         if line is None or line >= len(self.log.source.lines):
             return None
         text = self.log.source.lines[line]
-        if token and (found := re.search(f"(?<!{_BOUNDARY}){re.escape(token)}(?!{_BOUNDARY})", text)):
-            return self.log.source.span(Mark(line, found.start()), Mark(line, found.end()))
+        for inside in _INSIDE if token else ():
+            if found := re.search(f"(?<!{inside}){re.escape(token or '')}(?!{inside})", text):
+                return self.log.source.span(Mark(line, found.start()), Mark(line, found.end()))
         stripped = text.strip()
         start = text.find(stripped)
         return self.log.source.span(Mark(line, start), Mark(line, start + len(stripped)))

@@ -45,11 +45,9 @@ class Legal:
 def legalised(circuit: Circuit, legal: Callable[[str], object]) -> Legal:
     """Return `circuit` with names that are `legal`, and a BUF for each output that is not called like its net."""
     fresh = FreshNames([*circuit.numbers, *(name for name, _ in circuit.outputs)])
-    names: dict[str, str] = {}
-    for net in circuit.numbers:
-        if not legal(net):
-            names[net] = _like(net, fresh)
-    own = {name: net for name, net in circuit.outputs}
+    illegal = {net: _like(net, fresh) for net in circuit.numbers if not legal(net)}
+    names = dict(illegal)
+    own = dict(circuit.outputs)
     for gate in circuit.gates:  # an output of that name is another net
         if gate.net in own and own[gate.net] != gate.net and gate.net not in names:
             names[gate.net] = fresh(gate.net)
@@ -66,7 +64,7 @@ def legalised(circuit: Circuit, legal: Callable[[str], object]) -> Legal:
             gates.append(Gate(shown, "01", (names.get(net, net),)))
         outputs.append((shown, shown))
     new = replace(circuit, inputs=inputs, gates=tuple(gates), outputs=tuple(outputs))
-    return Legal(new, {legal: net for net, legal in names.items()}, called)
+    return Legal(new, {legal: net for net, legal in illegal.items()}, called)
 
 
 def name_comments(circuit: Circuit, legal: Callable[[str], object]) -> tuple[list[str], list[str], list[str]]:

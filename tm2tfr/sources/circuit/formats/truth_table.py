@@ -82,7 +82,9 @@ class _Reader:
             self.column(number, column["name"], column["bits"])
         elif row := _ROW.fullmatch(text):
             self.row(number, "".join(row[1].split()), "".join(row[2].split()))
-        elif "|" in text and not re.fullmatch(r"[01\s|-]*", text) and not (self.rows or self.columns) and self.header is None:
+        elif (
+            "|" in text and not re.fullmatch(r"[01\s|-]*", text) and not (self.rows or self.columns) and self.header is None
+        ):
             self.names(number, text)
         else:
             what = "this is neither a row of a truth table nor the names of its columns"
@@ -111,7 +113,9 @@ class _Reader:
             SpecError: for this, at once.
         """
         if inputs > MOST_INPUTS or outputs > MOST_OUTPUTS:
-            what = f"a truth table has at most {MOST_INPUTS} inputs and {MOST_OUTPUTS} outputs, not {inputs:,} and {outputs:,}"
+            what = (
+                f"a truth table has at most {MOST_INPUTS} inputs and {MOST_OUTPUTS} outputs, not {inputs:,} and {outputs:,}"
+            )
             self.draft.error(number, None, what, "write the circuit as .bench, .blif or .yaml")
             raise self.draft.log.failure()
 
@@ -124,7 +128,9 @@ class _Reader:
             what = f"a table has 2, 4, 8, … or {2**MOST_INPUTS:,} bits, not {size:,}"
             self.draft.error(number, None, what, "write a bit for each case of the inputs")
         elif self.inputs is not None and size != 2 ** len(self.inputs):
-            what = f"{size:,} bits are no table of {counted(len(self.inputs), 'input')}, which has {2 ** len(self.inputs):,}"
+            what = (
+                f"{size:,} bits are no table of {counted(len(self.inputs), 'input')}, which has {2 ** len(self.inputs):,}"
+            )
             self.draft.error(number, None, what, "write a bit for each case of the inputs")
         elif self.columns and size != len(next(iter(self.columns.values()))[0]):
             what = f"this table has {size:,} bits, the first one {len(next(iter(self.columns.values()))[0]):,}"
@@ -184,11 +190,16 @@ class _Reader:
         if not self.columns:
             points = list(map("".join, product("01", repeat=len(inputs))))
             if missing := [point for point in points if point not in self.rows]:
-                what = f"{counted(len(missing), 'row')} {'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}"
-                draft.error(max(line for _, line in self.rows.values()), None, what, "write all rows; '-' stands for 0 and 1")
+                count = counted(len(missing), "row")
+                what = f"{count} {'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}"
+                draft.error(
+                    max(line for _, line in self.rows.values()), None, what, "write all rows; '-' stands for 0 and 1"
+                )
                 raise draft.log.failure()
             rows = [self.rows[point][0] for point in points]
-            self.columns = {name: ("".join(row[k] for row in rows), self.rows[points[0]][1]) for k, name in enumerate(outputs)}
+            self.columns = {
+                name: ("".join(row[k] for row in rows), self.rows[points[0]][1]) for k, name in enumerate(outputs)
+            }
         for net in inputs:
             draft.add_input(net, self.header)
         fresh = FreshNames([*inputs, *outputs])
@@ -221,7 +232,9 @@ def write(circuit: Circuit) -> str:
     """
     k = len(circuit.inputs)
     if k > MOST_INPUTS or not 1 <= len(circuit.outputs) <= MOST_OUTPUTS:
-        what = f"{circuit.name}: {counted(k, 'input')} and {counted(len(circuit.outputs), 'output')} are too many or too few"
+        what = (
+            f"{circuit.name}: {counted(k, 'input')} and {counted(len(circuit.outputs), 'output')} are too many or too few"
+        )
         raise ConversionError(f"{what} for a truth table of at most {MOST_INPUTS} and {MOST_OUTPUTS}: write it as .bench")
     return "".join(f"{line}\n" for line in _lines(circuit))
 
@@ -239,7 +252,7 @@ def _lines(circuit: Circuit) -> Iterator[str]:
 def _values(circuit: Circuit) -> dict[str, int]:
     """Return the table of every net as a number, the first row its most significant bit."""
     k = len(circuit.inputs)
-    every = 2 ** 2**k - 1
+    every = 2**2**k - 1
     values: dict[str, int] = {}
     for number, net in enumerate(circuit.inputs):
         run = 2 ** (k - 1 - number)  # so many 0s, so many 1s, and again
