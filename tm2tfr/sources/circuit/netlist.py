@@ -39,6 +39,7 @@ _LONGEST_PATH = 12
 _INDEXED = re.compile(r"(.+)\[([0-9]{1,9})\]")
 _NUMBERED = re.compile(r"(.*[^0-9])([0-9]{1,9})")
 
+Encoding = Literal["", "sha-256"]
 Part = Literal["circuit", "input", "gate", "output"]
 
 
@@ -117,6 +118,7 @@ class Circuit:
         inputs: the names of the input nets.
         gates: in the order in which a decoder generates their bits; `ordered` sorts others.
         outputs: pairs of the name of an output and the net that drives it, which may be an input.
+        encoding: how a text that is no bits becomes an input, and outputs a result: as one block of SHA-256, or not at all.
 
     Raises:
         CircuitError: a `SpecError` with everything that is wrong, not only the first thing.
@@ -128,6 +130,7 @@ class Circuit:
     outputs: tuple[tuple[str, str], ...]
     description: str = ""
     source: str = ""
+    encoding: Encoding = ""
 
     def __post_init__(self) -> None:
         found = list(islice(_part_faults(self.inputs, self.gates, self.outputs), MOST_FAULTS))
