@@ -259,6 +259,7 @@ class Construction(Generic[_Program]):
         own_input: the input of a program when none is given.
         given: (program, input as people write it) -> the input. Raises InputError.
         prove: (decoder, program) -> its certificate; None: there is none.
+        prepare: (program, options) -> the program that these options are about, which also says what is right.
     """
 
     name: str
@@ -271,3 +272,4 @@ class Construction(Generic[_Program]):
     own_input: Callable[[_Program], str]
     given: Callable[[_Program, str], str]
     prove: Callable[[Decoder, _Program], Any] | None = None
+    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None

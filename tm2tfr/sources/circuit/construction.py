@@ -7,6 +7,7 @@ from typing import Any
 
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Construction, Truth
+from tm2tfr.sources.circuit.formats import native, registry
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -16,7 +17,8 @@ from tm2tfr.transformer.weights import Decoder
 def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
 
-    return compile_circuit(circuit, options.get("variant", "lookup"), epsilon=options.get("epsilon", 0.0))
+    variant, epsilon = options.get("variant", "lookup"), options.get("epsilon", 0.0)
+    return compile_circuit(circuit, variant, epsilon=epsilon, source=native.write(circuit))
 
 
 def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:
@@ -27,7 +29,7 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
 
 
 def _read(text: str, file: str) -> Circuit:
-    raise NotImplementedError
+    return registry.read(text, file=file, format="yaml").circuit
 
 
 def _own_input(circuit: Circuit) -> str:
