@@ -170,8 +170,7 @@ class FastSession:
         return int(chunk.answers[0])
 
     def extend(self, most: int) -> Chunk:
-        """Run at most `most` positions and return them: none after a stop token, none from a refused
-        position on, none beyond the position table.
+        """Run at most `most` positions and return them: none from a refused one on or after a stop token.
 
         Raises:
             EngineError: if the very next position is refused, see `feed`.
