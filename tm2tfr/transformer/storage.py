@@ -10,8 +10,9 @@ equation for each layer. Files of version 1 have none of these; `tm2tfr.sources.
 meant.
 
 Version 3 is that of decoders with a position table, layer norms or no BOS, so that a program that does not know these
-refuses the file. It is version 2 with an object ``parts``, which says whether there is a ``position_table`` and has the epsilons of
-all ``norms`` by path, ``layers.1.attention_norm``, whose tensors are ``….gain`` and ``….bias``; ``bos`` may be null.
+refuses the file. It is version 2 with an object ``parts``, which says whether there is a ``position_table`` and has the
+epsilons of all ``norms`` by path, ``layers.1.attention_norm``, whose tensors are ``….gain`` and ``….bias``; ``bos`` may be
+null.
 
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
