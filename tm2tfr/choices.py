@@ -32,6 +32,11 @@ CIRCUIT_VARIANTS: tuple[CircuitVariant, ...] = get_args(CircuitVariant)
 one-hot positions, softmax and layer norms, Appendix A with its repairs. ``paper-hard``: the same head, average-hard and
 without norms."""
 
+Basis = Literal["nor", "paper"]
+BASES: tuple[Basis, ...] = get_args(Basis)
+"""What a circuit's gates can be rewritten in: NOR alone, as the theorem is about; NOR, AND and XOR of two operands, which
+the paper's variants have."""
+
 Weighting = Literal["average-hard", "softmax"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 """How scores become attention weights. ``average-hard``: the weight is shared evenly by all positions of maximal score,

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from tests.engines.lookups import looked, looking, random_looks
 from tests.handmade import shifted, tabled
-from tests.lookups import looked, looking, random_looks
 from tm2tfr.engines import engine, generate
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.matrix import Matrix

@@ -45,7 +45,7 @@ def subject(argument: str, left_boundary: str | None = None, *, format: str | No
 
 def loaded(argument: str, *, format: str | None = None) -> Machine:
     """Return the machine that an argument names, or that is stored with the weights it names; see `subject`."""
-    return subject(argument, format=format).right
+    return subject(argument, format=format).turing("this command")
 
 
 def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool = False) -> Trace:

@@ -7,50 +7,26 @@ import re
 import unicodedata
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import Column
+from tm2tfr.contract import AnyRow, Column
 from tm2tfr.engines.decode import Engine, Step, generate
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import EngineError
-from tm2tfr.trace.columns import TURING, columns_of
+from tm2tfr.sources.turing.columns import TURING, Row
+from tm2tfr.trace.columns import columns_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
-Number = int | float | Fraction
-COLUMNS = tuple(column.name for column in TURING)
-CHECKED = COLUMNS[1:]
 SOFT = 0.25
 """Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
 
 _LARGEST_INTEGER = 2.0**53
-
-
-class Row(NamedTuple):
-    """One position of the chapter's table: the values that the decoder had there.
-
-    None is ⊥; a meaningless value is text in ⟨ ⟩. Rows with other columns are named tuples too, see `row_type`: the first
-    entry is the position i, the last one the token answered, y.
-    """
-
-    i: int
-    x: str | None
-    q: str | None
-    b: str | None
-    m: Number
-    h: Number
-    a: str | None
-    y: str
-
-
-AnyRow = tuple[Any, ...]
-"""A row of any table: one entry per column, in order."""
 
 
 @lru_cache(maxsize=64)

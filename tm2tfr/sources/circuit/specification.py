@@ -22,6 +22,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
+from tm2tfr.contract import vector
 from tm2tfr.sources.circuit.columns import OPERANDS, TRUTH, widened
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.residual import Residual
@@ -75,6 +76,10 @@ class CircuitSpecification:
         """Everything that subspaces may be claimed to hold."""
         return frozenset(LOOKUP_WRITTEN if self.variant == "lookup" else PAPER_WRITTEN)
 
+    def covers(self, layout: Residual) -> bool:
+        """Return whether every subspace of `layout` is claimed to hold something that this specification covers."""
+        return all(subspace.holds in self.held for subspace in layout.subspaces)
+
     def written(self, what: str) -> tuple[int, str]:
         """Return the stage after which the subspace that holds `what` has its value."""
         return (LOOKUP_WRITTEN if self.variant == "lookup" else PAPER_WRITTEN)[what]
@@ -93,10 +98,7 @@ class CircuitSpecification:
         values, stream = self.values(i), list[int | Fraction]()
         for subspace in layout.subspaces:
             value = values[subspace.holds] if self.holds(subspace.holds, layer, part) else 0
-            if subspace.labels is not None:
-                stream += [int(label == value) for label in subspace.labels]
-            else:
-                stream.append(value if isinstance(value, int | Fraction) else 0)
+            stream += vector(subspace, value)
         return stream
 
     def attended(self, where: str, i: int) -> Sequence[int]:

@@ -7,27 +7,38 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.contract import ANY, Column
-from tm2tfr.errors import InputError, counted, visible
+from tm2tfr.contract import ANY, Column, Ending, readable
+from tm2tfr.errors import CompileError, InputError, counted, visible
+from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
 from tm2tfr.sources.circuit.evaluate import Evaluation, evaluate
+from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.specification import CircuitSpecification
+from tm2tfr.transformer.residual import Residual
+from tm2tfr.transformer.weights import Decoder
 
 
 @dataclass(frozen=True)
 class CircuitResult:
-    """What a run computes: pairs of the name of an output and its bit, in the circuit's order."""
+    """What a run computes.
+
+    Args:
+        outputs: pairs of the name of an output and its bit, in the circuit's order.
+        shown: the same in words: a number for each bus, or a digest.
+    """
 
     outputs: tuple[tuple[str, int], ...]
+    shown: str = ""
 
     @property
     def outcome(self) -> str:
         """The bits of the outputs, in order, as text."""
         return "".join(str(bit) for _, bit in self.outputs)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        return {"outcome": self.outcome, "outputs": dict(self.outputs)}
+    @property
+    def own(self) -> dict[str, Any]:
+        """What there is to say of it beside the outcome, as plain data."""
+        return {"outputs": dict(self.outputs), "result": self.shown}
 
 
 @dataclass(frozen=True)
@@ -77,17 +88,70 @@ class CircuitTruth:
 
     def result(self) -> CircuitResult:
         """Return what the circuit computes."""
-        return CircuitResult(tuple(self.outputs.items()))
+        return CircuitResult(tuple(self.outputs.items()), shown_outputs(self.circuit, self.outputs))
+
+    @property
+    def noun(self) -> str:
+        """What is run."""
+        return "circuit"
+
+    @property
+    def reference(self) -> str:
+        """What says what is right: the bits, gate by gate."""
+        return "evaluator"
+
+    @property
+    def name(self) -> str:
+        """The circuit's name."""
+        return self.circuit.name
+
+    @property
+    def input(self) -> str:
+        """The bits of the inputs, in order, as text."""
+        return "".join(self.prompt)
+
+    @property
+    def blank(self) -> str:
+        """A circuit has no tape."""
+        return ""
+
+    def refuse(self, layout: Residual) -> None:
+        """Raise CompileError if a decoder with this stream has none of the tables of a circuit's run."""
+        if not any(readable(columns, layout) for columns in (LOOKUP_COLUMNS, PAPER_COLUMNS)):
+            what = f"{visible(self.name)}: these weights cannot be compared with a circuit"
+            why = "their residual stream holds neither the operands of a gate nor the mean of their signs"
+            raise CompileError(f"{what}, since {why}: run them without a check")
+
+    def specification(self, upto: int) -> CircuitSpecification:
+        """Return what every subspace holds at every position, and where each head looks."""
+        return self._specification
 
     @cached_property
-    def specification(self) -> CircuitSpecification:
-        """What every subspace holds at every position, and where each head looks."""
+    def _specification(self) -> CircuitSpecification:
         return CircuitSpecification(self.circuit, self.symbols, self.variant, self.epsilon)
+
+    def ending(self, decoder: Decoder) -> Ending | None:
+        """Return what is wrong with where `decoder` stops: where its position table ends, and nowhere else."""
+        wanted = len(self.symbols) - 1
+        if decoder.positions != wanted:
+            found = "endless" if decoder.positions is None else f"{decoder.positions:,}"
+            return self._ending(
+                "position table", "its length", f"{wanted:,}", found, "the run does not end with the last gate"
+            )
+        if decoder.stop:
+            return self._ending(
+                "stop tokens", "the list", "empty", ", ".join(decoder.stop), "a run ends before its last gate"
+            )
+        return None
+
+    def _ending(self, what: str, part: str, expected: str, found: str, why: str) -> Ending:
+        why = f"the weights are right so far, but {why}: compile the circuit again"
+        return Ending(what=what, part=part, expected=expected, found=found, why=why)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         """Yield the right cells at each position, one for each column; `ANY` where it does not matter what is there."""
         for i in range(len(self.symbols) - 1):
-            values = self.specification.values(i)
+            values = self._specification.values(i)
             yield tuple(self._cell(column, i, values) for column in columns)
 
     def _cell(self, column: Column, i: int, values: Mapping[str, Any]) -> Any:

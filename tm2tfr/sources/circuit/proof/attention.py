@@ -21,8 +21,8 @@ from math import exp, isqrt
 import numpy as np
 
 from tm2tfr.sources.circuit.proof.refused import Refused
-from tm2tfr.sources.circuit.proof.spans import Rounding, Span
-from tm2tfr.sources.circuit.proof.stream import Normed, Stream, gained
+from tm2tfr.sources.circuit.proof.spans import Rounding, Interval
+from tm2tfr.sources.circuit.proof.stream import Normed, Embedded, gained
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Head
 
@@ -45,7 +45,7 @@ class Looks:
     limit: int | None
 
 
-def looks(stream: Stream, head: Head, normed: Normed | None, first: int, nets: list[str], rounding: Rounding) -> Looks:
+def looks(stream: Embedded, head: Head, normed: Normed | None, first: int, nets: list[str], rounding: Rounding) -> Looks:
     """Return where `head` looks from position `first` on.
 
     Args:
@@ -77,20 +77,20 @@ def _only(matrix: Matrix, rows: Ints) -> Matrix:
     return Matrix((len(rows), matrix.shape[1]), places, matrix.columns[keep], matrix.values[keep])
 
 
-def _depends(stream: Stream, matrix: Matrix) -> bool:
+def _depends(stream: Embedded, matrix: Matrix) -> bool:
     """Return whether a linear form differs between the bits; under a norm both bits have the same mean and variance."""
     difference = (stream.tokens[:, 1] - stream.tokens[:, 0])[matrix.columns] * matrix.values
     return bool(np.bincount(matrix.rows, difference, minlength=1).any())
 
 
-def _read(stream: Stream, normed: Normed | None, matrix: Matrix, rounding: Rounding) -> Span:
+def _read(stream: Embedded, normed: Normed | None, matrix: Matrix, rounding: Rounding) -> Interval:
     """Return what a matrix reads: (rows, positions, 2)."""
     if normed is None:
         off = rounding.error(stream.width, stream.forms(matrix, sizes=True))
-        return Span.exactly(stream.forms(matrix)).widened(off)
+        return Interval.exactly(stream.forms(matrix)).widened(off)
     scaled, sums, weights, constants = gained(matrix, normed.norm)
     forms, sizes = stream.forms(scaled), stream.forms(scaled, sizes=True)
-    return normed.read(Span.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
+    return normed.read(Interval.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
 
 
 def _by_position(
@@ -120,7 +120,7 @@ def _by_position(
     return Looks(head, found.astype(np.int64)[:, None], astray / (1 + astray), 0.0, limit)
 
 
-def _one_hot(head: Head, queries: Span, keys: Span, first: int, nets: list[str], rounding: Rounding) -> Looks:
+def _one_hot(head: Head, queries: Interval, keys: Interval, first: int, nets: list[str], rounding: Rounding) -> Looks:
     """Return where a head with one-hot keys looks."""
     count = keys.lo.shape[1]
     if keys.lo.shape[0] > count:
@@ -133,23 +133,23 @@ def _one_hot(head: Head, queries: Span, keys: Span, first: int, nets: list[str],
     stray_key, key = float(off.max(initial=0.0)), keys[np.arange(len(own)), own]
     if len(set(own.tolist())) < len(own) or not key.lo.min(initial=np.inf) > 1e6 * stray_key:
         raise Refused("attention", f"head {head.name!r} has neither one-hot keys nor the keys j and j²", "keys overlap")
-    scores = queries * Span(key.lo[:, None], key.hi[:, None])
+    scores = queries * Interval(key.lo[:, None], key.hi[:, None])
     rest = stray_key * queries.size.sum(axis=0, keepdims=True)
     scores = scores.widened(rest + rounding.error(len(own), (queries.size * key.size[:, None]).sum(axis=0))[None, :])
     lo, hi = np.zeros((count, count)), np.zeros((count, count))
     lo[own], hi[own] = scores.lo, scores.hi  # (key position, position)
     future = np.arange(count)[:, None] > np.arange(count)[None, :]
     lo[future], hi[future] = -np.inf, -np.inf
-    return _best(head, Span(lo[:, first:], hi[:, first:]), first, nets)
+    return _best(head, Interval(lo[:, first:], hi[:, first:]), first, nets)
 
 
-def _best(head: Head, scores: Span, first: int, nets: list[str]) -> Looks:
+def _best(head: Head, scores: Interval, first: int, nets: list[str]) -> Looks:
     """Return the best one or two positions of each column, and what others get."""
     order = np.argsort(scores.hi, axis=0)[::-1]
     padded = np.concatenate([order, order[:1], order[:1]])  # one position alone is its own second
     columns = np.arange(scores.lo.shape[1])
     one, two, three = padded[0], padded[1], padded[2]
-    level = [Span(scores.lo[p, columns], scores.hi[p, columns]) for p in (one, two, three)]
+    level = [Interval(scores.lo[p, columns], scores.hi[p, columns]) for p in (one, two, three)]
     slack = np.minimum(level[0].size, 1e300) * 2.0**-20
     tied = (level[1].hi >= level[0].lo - slack) & (one != two)
     next_best = np.where(tied, level[2].hi, np.where(one == two, -np.inf, level[1].hi))

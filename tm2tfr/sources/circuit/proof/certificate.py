@@ -22,8 +22,8 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.attention import looks
 from tm2tfr.sources.circuit.proof.gates import answers, expected, margin, wrong_gates
 from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
-from tm2tfr.sources.circuit.proof.spans import DIGITS, Rounding, Span, quantum_of
-from tm2tfr.sources.circuit.proof.stream import Normed, Stream
+from tm2tfr.sources.circuit.proof.spans import DIGITS, Rounding, Interval, quantum_of
+from tm2tfr.sources.circuit.proof.stream import Normed, Embedded
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, digest, matrices
 
@@ -116,7 +116,7 @@ class CircuitProof:
             raise Refused("shape", f"the {plain.engine} engine runs no softmax and no norms", "use the dense engine")
         if plain.dtype != "rational" and not reach(decoder, plain.dtype).everything:
             raise Refused("rounding", f"numbers may get too large for {plain.dtype}", f"a weight is {decoder.largest:.3g}")
-        stream, digits, quantum = Stream(decoder, table), DIGITS[plain.dtype], _quantum(decoder)
+        stream, digits, quantum = Embedded(decoder, table), DIGITS[plain.dtype], _quantum(decoder)
         rounding = Rounding(digits, 0.0 if decoder.soft or decoder.normed else quantum)
         exact = rounding if decoder.normed else Rounding(digits, quantum)  # scores come before any softmax
         first, nets = len(circuit.inputs) - 1, [gate.net for gate in circuit.gates]
@@ -163,7 +163,7 @@ def _quantum(decoder: Decoder) -> float:
     return quantum_of(*(matrix.values for matrix in matrices(decoder).values())) ** 6
 
 
-def _attention_norm(decoder: Decoder, stream: Stream, rounding: Rounding) -> Normed | None:
+def _attention_norm(decoder: Decoder, stream: Embedded, rounding: Rounding) -> Normed | None:
     norms = (decoder.layers[0].attention_norm, decoder.layers[0].feed_forward_norm, decoder.norm)
     if any(norm is not None for norm in norms) and decoder.features:
         raise Refused("shape", "the proof knows norms of streams without position features", ", ".join(decoder.features))
@@ -173,5 +173,5 @@ def _attention_norm(decoder: Decoder, stream: Stream, rounding: Rounding) -> Nor
     if (stream.total[:, :1] != stream.total).any() or (stream.squares[:, :1] != stream.squares).any():
         raise Refused("embedding", "mean and variance before attention depend on the bit", "0 and 1 differ")
     size = stream.forms(Matrix.from_dense(np.ones((1, stream.width))), sizes=True)[0]
-    total, squares = Span.exactly(stream.total), Span.exactly(stream.squares)
+    total, squares = Interval.exactly(stream.total), Interval.exactly(stream.squares)
     return Normed.of(norm, stream.width, total, squares, size, rounding)

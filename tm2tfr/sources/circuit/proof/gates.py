@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.attention import Looks
 from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
-from tm2tfr.sources.circuit.proof.spans import Rounding, Span, applied
-from tm2tfr.sources.circuit.proof.stream import Normed, Stream, gained
+from tm2tfr.sources.circuit.proof.spans import Rounding, Interval, applied
+from tm2tfr.sources.circuit.proof.stream import Normed, Embedded, gained
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, Layer
 
@@ -22,7 +22,7 @@ _Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Expected:
+class Wanted:
     """What every gate must answer, case by case, and which cases there are.
 
     Args:
@@ -36,7 +36,7 @@ class Expected:
     bits: _Bools
 
 
-def expected(circuit: Circuit, found: Sequence[Looks]) -> Expected:
+def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
     """Return what the gates of `circuit` must answer, given where the heads look.
 
     Raises:
@@ -64,17 +64,17 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Expected:
             index = 2 * index + cases[:, here.argmax(axis=1)]
         tables = np.array([[bit == "1" for bit in circuit.gates[n].table] for n in own])
         bits[:, own] = tables[np.arange(len(own))[None, :], index]
-    return Expected(cases, possible, bits)
+    return Wanted(cases, possible, bits)
 
 
-class Attended:
+class Brought:
     """What the heads add to the stream, by case: (directions, cases), for the directions that they write to."""
 
     def __init__(
-        self, stream: Stream, found: Sequence[Looks], normed: Normed | None, cases: NDArray[np.int64], r: Rounding
+        self, stream: Embedded, found: Sequence[Looks], normed: Normed | None, cases: NDArray[np.int64], r: Rounding
     ):
         self.rows = np.unique(np.concatenate([looks.head.output.rows for looks in found]))
-        self.span = Span(*(np.zeros((len(self.rows), len(cases))) for _ in range(2)))
+        self.span = Interval(*(np.zeros((len(self.rows), len(cases))) for _ in range(2)))
         slot = 0
         for looks in found:
             many = looks.places.shape[1]
@@ -82,25 +82,25 @@ class Attended:
             slot += many
 
     def _added(
-        self, stream: Stream, looks: Looks, normed: Normed | None, cases: NDArray[np.int64], rounding: Rounding
-    ) -> Span:
+        self, stream: Embedded, looks: Looks, normed: Normed | None, cases: NDArray[np.int64], rounding: Rounding
+    ) -> Interval:
         head = looks.head
         values = stream.forms(head.value)
         if (values != values[:, :1]).any():
             raise Refused(
                 "attention", f"the value of head {head.name!r} depends on the position", "another than position 0"
             )
-        span = Span.exactly(values[:, 0])
+        span = Interval.exactly(values[:, 0])
         if normed is not None:
             scaled, sums, weights, constants = gained(head.value, normed.norm)
             forms, sizes = stream.forms(scaled), stream.forms(scaled, sizes=True)
-            read = normed.read(Span.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
-            span = Span(read.lo.min(axis=1), read.hi.max(axis=1))
+            read = normed.read(Interval.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
+            span = Interval(read.lo.min(axis=1), read.hi.max(axis=1))
         low, high = span.lo.min(axis=1)[:, None], span.hi.max(axis=1)[:, None]
-        each = Span(span.lo[:, cases], span.hi[:, cases])  # (d_v, cases, slots)
-        right = Span(each.lo.mean(axis=2), each.hi.mean(axis=2))
+        each = Interval(span.lo[:, cases], span.hi[:, cases])  # (d_v, cases, slots)
+        right = Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
         uneven = looks.tilt * (each.hi.max(axis=2) - each.lo.min(axis=2))
-        stray = Span(
+        stray = Interval(
             right.lo + looks.stray * np.minimum(low - right.lo, 0) - uneven,
             right.hi + looks.stray * np.maximum(high - right.hi, 0) + uneven,
         )
@@ -114,15 +114,15 @@ class Attended:
 
 
 def answers(
-    decoder: Decoder, stream: Stream, found: Sequence[Looks], normed: Normed | None, want: Expected, rounding: Rounding
-) -> Span:
+    decoder: Decoder, stream: Embedded, found: Sequence[Looks], normed: Normed | None, want: Wanted, rounding: Rounding
+) -> Interval:
     """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before: (gates, bit fed, cases).
 
     Raises:
         Refused: where a part is beyond the proof.
     """
     layer, first = decoder.layers[0], stream.positions - want.bits.shape[1]
-    added = Attended(stream, found, normed, want.cases, rounding)
+    added = Brought(stream, found, normed, want.cases, rounding)
     total, squares = _moments(stream, added, first) if layer.feed_forward_norm or decoder.norm else (None, None)
     hidden, output = _hidden(stream, layer, added, first, (total, squares), rounding)
     change = Matrix.from_dense(np.diff(decoder.unembedding.dense(), axis=0))
@@ -135,7 +135,7 @@ def answers(
         change, weights = gained(change, decoder.norm)[0], _sum_of_sizes(gained(decoder.unembedding, decoder.norm)[0])
     forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
     dense, sized = change.dense(), weights.dense()
-    base = Span.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
+    base = Interval.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
     reads = dense @ output
     written = applied(reads, hidden)[0]
     size = sizes[:, :, None] + (sized[:, added.rows] @ added.span.size)[0][None, None, :]
@@ -143,15 +143,17 @@ def answers(
     if decoder.norm is not None:
         moved = applied(output.sum(axis=0)[None, :], hidden)[0]
         mean = (
-            Span((total.lo + moved.lo) / stream.width, (total.hi + moved.hi) / stream.width) if total else Span.exactly(0)
+            Interval((total.lo + moved.lo) / stream.width, (total.hi + moved.hi) / stream.width)
+            if total
+            else Interval.exactly(0)
         )
         everything = _everything(stream, added, first) + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
         off = rounding.gamma(stream.width) * (everything / stream.width * float(sized.sum()) + size)
-        base = base - Span.exactly(dense.sum()) * mean
+        base = base - Interval.exactly(dense.sum()) * mean
     else:
         off = rounding.error(len(reads[0]) + stream.width, size)
     constant = float((dense @ _bias(layer, stream.width))[0]) + bias
-    return (base + written + Span.exactly(constant)).widened(off)
+    return (base + written + Interval.exactly(constant)).widened(off)
 
 
 def _bias(layer: Layer, width: int) -> Floats:
@@ -162,34 +164,34 @@ def _sum_of_sizes(matrix: Matrix) -> Matrix:
     return Matrix.from_dense(np.abs(matrix.dense()).sum(axis=0, keepdims=True))
 
 
-def _everything(stream: Stream, added: Attended, first: int) -> Floats:
+def _everything(stream: Embedded, added: Brought, first: int) -> Floats:
     """Return the sum of the absolute values of the entries: (gates, bit fed, cases)."""
     ones = Matrix.from_dense(np.ones((1, stream.width)))
     whole: Floats = stream.forms(ones, sizes=True)[0, first:, :, None] + added.span.size.sum(axis=0)[None, None, :]
     return whole
 
 
-def _moments(stream: Stream, added: Attended, first: int) -> tuple[Span, Span]:
+def _moments(stream: Embedded, added: Brought, first: int) -> tuple[Interval, Interval]:
     """Return the sum of the entries after attention and that of their squares: (gates, bit fed, cases)."""
-    total = Span.exactly(stream.total[first:, :, None]) + Span(
+    total = Interval.exactly(stream.total[first:, :, None]) + Interval(
         added.span.lo.sum(axis=0)[None, None, :], added.span.hi.sum(axis=0)[None, None, :]
     )
     chosen = {(n, int(row)): 1.0 for n, row in enumerate(added.rows)}
     before = stream.forms(Matrix.from_entries((len(added.rows), stream.width), chosen))[:, first:, :, None]
-    span = Span(added.span.lo[:, None, None, :], added.span.hi[:, None, None, :])
-    after = (Span.exactly(before) + span).squared()
+    span = Interval(added.span.lo[:, None, None, :], added.span.hi[:, None, None, :])
+    after = (Interval.exactly(before) + span).squared()
     rest = stream.squares[first:, :, None] - (before**2).sum(axis=0)
-    return total, Span(rest + after.lo.sum(axis=0), rest + after.hi.sum(axis=0))
+    return total, Interval(rest + after.lo.sum(axis=0), rest + after.hi.sum(axis=0))
 
 
 def _hidden(
-    stream: Stream,
+    stream: Embedded,
     layer: Layer,
-    added: Attended,
+    added: Brought,
     first: int,
-    moments: tuple[Span | None, Span | None],
+    moments: tuple[Interval | None, Interval | None],
     rounding: Rounding,
-) -> tuple[Span, Floats]:
+) -> tuple[Interval, Floats]:
     """Return the hidden units after ReLU, (units, gates, bit fed, cases), and the output matrix, (width, units)."""
     if layer.feed_forward is None:
         raise Refused("gate", "there is no feed-forward part", "the layer only has heads")
@@ -199,7 +201,7 @@ def _hidden(
     forms, sizes = stream.forms(scaled)[:, first:, :, None], stream.forms(scaled, sizes=True)[:, first:, :, None]
     own = scaled.dense()[:, added.rows]
     brought = applied(own, added.span)
-    whole = Span.exactly(forms) + Span(brought.lo[:, None, None, :], brought.hi[:, None, None, :])
+    whole = Interval.exactly(forms) + Interval(brought.lo[:, None, None, :], brought.hi[:, None, None, :])
     sizes = sizes + (np.abs(own) @ added.span.size)[:, None, None, :]
     wide = biases[:, None, None, None]
     if norm is None or total is None or squares is None:
@@ -210,11 +212,11 @@ def _hidden(
         gamma = rounding.gamma(stream.width)
         whole = normed.read(whole, sums, constants, weights, sizes, gamma)
         off = gamma * (np.abs(wide) + sizes * normed.scale.hi)
-    sum_ = (whole + Span.exactly(wide)).widened(off)
+    sum_ = (whole + Interval.exactly(wide)).widened(off)
     return sum_.rectified(), layer.feed_forward.output.dense()
 
 
-def wrong_gates(circuit: Circuit, want: Expected, found: Span) -> list[CircuitRefusal]:
+def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[CircuitRefusal]:
     """Return a refusal for each gate with a case whose answer is wrong, or not shown to be right; at most 20."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))  # (cases, gates, bit fed)
     right = np.where(want.bits[:, :, None], lo > 0, hi < 0).all(axis=2) | ~want.possible
@@ -237,7 +239,7 @@ def wrong_gates(circuit: Circuit, want: Expected, found: Span) -> list[CircuitRe
     return refusals
 
 
-def margin(want: Expected, found: Span) -> float:
+def margin(want: Wanted, found: Interval) -> float:
     """Return the least lead of the right token's logit, as `answers` scales it."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))
     least = np.where(want.bits[:, :, None], lo, -hi).min(axis=2)

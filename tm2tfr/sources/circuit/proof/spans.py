@@ -20,60 +20,60 @@ DIGITS = {"float32": 24, "float64": 53, "rational": None}
 
 
 @dataclass(frozen=True)
-class Span:
+class Interval:
     """Intervals [lo, hi], as two arrays of one shape."""
 
     lo: Floats
     hi: Floats
 
     @classmethod
-    def exactly(cls, value: Any) -> Span:
+    def exactly(cls, value: Any) -> Interval:
         """Return intervals that are numbers."""
         array = np.asarray(value, dtype=np.float64)
         return cls(array, array)
 
-    def __add__(self, other: Span) -> Span:
-        return Span(self.lo + other.lo, self.hi + other.hi)
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.lo + other.lo, self.hi + other.hi)
 
-    def __sub__(self, other: Span) -> Span:
-        return Span(self.lo - other.hi, self.hi - other.lo)
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.lo - other.hi, self.hi - other.lo)
 
-    def __mul__(self, other: Span) -> Span:
+    def __mul__(self, other: Interval) -> Interval:
         products = (self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi)
-        return Span(np.minimum.reduce(products), np.maximum.reduce(products))
+        return Interval(np.minimum.reduce(products), np.maximum.reduce(products))
 
-    def __getitem__(self, place: Any) -> Span:
-        return Span(self.lo[place], self.hi[place])
+    def __getitem__(self, place: Any) -> Interval:
+        return Interval(self.lo[place], self.hi[place])
 
     @property
     def size(self) -> Floats:
         """The largest absolute value of each."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
-    def inverse_root(self) -> Span:
+    def inverse_root(self) -> Interval:
         """Return 1/√x; lo must be positive."""
-        return Span(1 / np.sqrt(self.hi), 1 / np.sqrt(self.lo))
+        return Interval(1 / np.sqrt(self.hi), 1 / np.sqrt(self.lo))
 
-    def squared(self) -> Span:
+    def squared(self) -> Interval:
         """Return x²."""
         low = np.where((self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(self.lo**2, self.hi**2))
-        return Span(low, np.maximum(self.lo**2, self.hi**2))
+        return Interval(low, np.maximum(self.lo**2, self.hi**2))
 
-    def rectified(self) -> Span:
+    def rectified(self) -> Interval:
         """Return ReLU(x)."""
-        return Span(np.maximum(self.lo, 0), np.maximum(self.hi, 0))
+        return Interval(np.maximum(self.lo, 0), np.maximum(self.hi, 0))
 
-    def widened(self, by: Any) -> Span:
+    def widened(self, by: Any) -> Interval:
         """Return the intervals with `by` more on both sides."""
-        return Span(self.lo - by, self.hi + by)
+        return Interval(self.lo - by, self.hi + by)
 
 
-def applied(matrix: Floats, x: Span) -> Span:
+def applied(matrix: Floats, x: Interval) -> Interval:
     """Return matrix · x, for a matrix (rows, n) and x (n, …): (rows, …)."""
     up, down = np.maximum(matrix, 0), np.minimum(matrix, 0)
     shape = (matrix.shape[0], *x.lo.shape[1:])
     lo, hi = (a.reshape(a.shape[0], -1) for a in (x.lo, x.hi))
-    return Span((up @ lo + down @ hi).reshape(shape), (up @ hi + down @ lo).reshape(shape))
+    return Interval((up @ lo + down @ hi).reshape(shape), (up @ hi + down @ lo).reshape(shape))
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from tm2tfr.sources.circuit.proof.refused import Refused
-from tm2tfr.sources.circuit.proof.spans import Rounding, Span
+from tm2tfr.sources.circuit.proof.spans import Rounding, Interval
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Norm
 
 
 @dataclass(frozen=True)
-class Stream:
+class Embedded:
     """The stream of a decoder with a position table after its embedding."""
 
     decoder: Decoder
@@ -92,29 +92,31 @@ class Normed:
     """
 
     norm: Norm
-    mean: Span
-    scale: Span
+    mean: Interval
+    scale: Interval
     off: Floats
 
     @classmethod
-    def of(cls, norm: Norm, width: int, total: Span, squares: Span, size: Floats, rounding: Rounding) -> Normed:
+    def of(cls, norm: Norm, width: int, total: Interval, squares: Interval, size: Floats, rounding: Rounding) -> Normed:
         """Return the norm of streams of `width` entries.
 
         Args:
             total, squares, size: the sum of the entries, that of their squares, and that of their absolute values.
         """
-        mean = Span(total.lo / width, total.hi / width)
+        mean = Interval(total.lo / width, total.hi / width)
         off = rounding.gamma(width) * size / width
-        centred = Span(squares.lo - width * mean.size**2, squares.hi)
+        centred = Interval(squares.lo - width * mean.size**2, squares.hi)
         variance = centred.widened(width * off**2 + rounding.gamma(2 * width) * squares.hi)
-        whole = Span(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
+        whole = Interval(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
         if not (whole.lo > 0).all():
             raise Refused("embedding", "a layer norm divides by a number that is not shown to be positive", "variance 0")
         root = whole.inverse_root()
         extra = rounding.gamma(4)
-        return cls(norm, mean, Span(root.lo * (1 - extra), root.hi * (1 + extra)), off)
+        return cls(norm, mean, Interval(root.lo * (1 - extra), root.hi * (1 + extra)), off)
 
-    def read(self, forms: Span, sums: Floats, constants: Floats, weights: Floats, sizes: Floats, gamma: float) -> Span:
+    def read(
+        self, forms: Interval, sums: Floats, constants: Floats, weights: Floats, sizes: Floats, gamma: float
+    ) -> Interval:
         """Return matrix · LN(x), (rows, …), from matrix · gain · x.
 
         Args:
@@ -123,11 +125,11 @@ class Normed:
             gamma: the relative error of one such sum.
         """
         wide = (-1, *(1,) * self.mean.lo.ndim)
-        centred = forms - Span.exactly(sums.reshape(wide)) * self.mean
+        centred = forms - Interval.exactly(sums.reshape(wide)) * self.mean
         off = weights.reshape(wide) * (self.off + gamma * self.mean.size) + gamma * sizes
         scaled = centred.widened(off) * self.scale
         constant = constants.reshape(wide)
-        return (scaled + Span.exactly(constant)).widened(gamma * np.abs(constant))
+        return (scaled + Interval.exactly(constant)).widened(gamma * np.abs(constant))
 
 
 def gained(matrix: Matrix, norm: Norm) -> tuple[Matrix, Floats, Floats, Floats]:

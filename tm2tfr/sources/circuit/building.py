@@ -1,0 +1,94 @@
+"""Circuits built gate by gate, without needless gates: constants are folded, equal gates shared, useless ones left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from tm2tfr.sources.circuit.netlist import Gate
+from tm2tfr.sources.circuit.splitting import TABLES
+
+Signal = str | int
+"""A net by its name, or a constant, 0 or 1."""
+
+TableOver = tuple[str, tuple[str, ...]]
+"""A table and the nets it is over."""
+
+
+class Builder:
+    """The gates of a circuit so far, in topological order."""
+
+    def __init__(self) -> None:
+        self._gates: list[Gate] = []
+        self._drivers: dict[TableOver, str] = {}
+
+    def gate(self, net: str, kind: str, *operands: Signal) -> Signal:
+        """Return the signal of a gate by its name; see `add`."""
+        return self.add(net, TABLES[kind, len(operands)], *operands)
+
+    def add(self, net: str, table: str, *operands: Signal) -> Signal:
+        """Return the signal of a gate: a constant or another net if no gate is needed, otherwise `net`, newly driven.
+
+        Args:
+            net: a name that no net has yet.
+            table: as for `Gate`.
+            operands: signals that this builder returned, or inputs.
+        """
+        function = folded(table, operands)
+        table, nets = function
+        if not nets:
+            return int(table)
+        if table == "01":
+            return nets[0]
+        known = self._drivers.setdefault(function, net)
+        if known == net:
+            self._gates.append(Gate(net, table, nets))
+        return known
+
+    def finished(self, outputs: Mapping[str, Signal]) -> tuple[tuple[Gate, ...], tuple[tuple[str, str], ...]]:
+        """Return the gates that `outputs` need, and the outputs with their nets; a constant has a gate of its name."""
+        constants = tuple(Gate(name, str(net)) for name, net in outputs.items() if isinstance(net, int))
+        driven = tuple((name, net if isinstance(net, str) else name) for name, net in outputs.items())
+        return (*needed(self._gates, (net for _, net in driven)), *constants), driven
+
+
+def needed(gates: Sequence[Gate], nets: Iterable[str]) -> list[Gate]:
+    """Return those of `gates`, in topological order, that `nets` depend on."""
+    reached, found = set(nets), []
+    for gate in reversed(gates):
+        if gate.net in reached:
+            reached.update(gate.operands)
+            found.append(gate)
+    return found[::-1]
+
+
+def folded(table: str, operands: Sequence[Signal]) -> TableOver:
+    """Return the same function over distinct nets, each of which matters: ``XOR(a, 1)`` is ``NOT(a)``."""
+    nets = list(dict.fromkeys(operand for operand in operands if isinstance(operand, str)))
+    pattern = tuple(nets.index(operand) if isinstance(operand, str) else operand - 2 for operand in operands)
+    table, kept = _folded(table, pattern, len(nets))
+    return table, tuple(nets[place] for place in kept)
+
+
+@lru_cache(maxsize=100_000)
+def _folded(table: str, pattern: tuple[int, ...], nets: int) -> tuple[str, tuple[int, ...]]:
+    """Return the table over the nets that matter, and their places.
+
+    Args:
+        pattern: for each operand the place of its net, or a constant less 2.
+        nets: how many nets there are.
+    """
+    bits = []
+    for case in range(2**nets):
+        row = 0
+        for place in pattern:
+            row = 2 * row + (case >> (nets - 1 - place) & 1 if place >= 0 else place + 2)
+        bits.append(table[row])
+    kept = list(range(nets))
+    for place in range(nets):
+        low = [bits[case] for case in range(len(bits)) if not case >> (len(kept) - 1 - kept.index(place)) & 1]
+        high = [bits[case] for case in range(len(bits)) if case >> (len(kept) - 1 - kept.index(place)) & 1]
+        if low == high:
+            bits = low
+            kept.remove(place)
+    return "".join(bits), tuple(kept)

@@ -1,0 +1,1 @@
+"""Circuits that come with the package: functions that build them, and a registry of these with their parameters."""
