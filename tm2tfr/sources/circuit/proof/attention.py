@@ -21,8 +21,8 @@ from math import exp, isqrt
 import numpy as np
 
 from tm2tfr.sources.circuit.proof.refused import Refused
-from tm2tfr.sources.circuit.proof.spans import Rounding, Interval
-from tm2tfr.sources.circuit.proof.stream import Normed, Embedded, gained
+from tm2tfr.sources.circuit.proof.spans import Interval, Rounding
+from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, gained
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Head
 

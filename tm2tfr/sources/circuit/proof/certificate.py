@@ -22,8 +22,8 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.attention import looks
 from tm2tfr.sources.circuit.proof.gates import answers, expected, margin, wrong_gates
 from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
-from tm2tfr.sources.circuit.proof.spans import DIGITS, Rounding, Interval, quantum_of
-from tm2tfr.sources.circuit.proof.stream import Normed, Embedded
+from tm2tfr.sources.circuit.proof.spans import DIGITS, Interval, Rounding, quantum_of
+from tm2tfr.sources.circuit.proof.stream import Embedded, Normed
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, digest, matrices
 

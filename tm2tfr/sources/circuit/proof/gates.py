@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.attention import Looks
 from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
-from tm2tfr.sources.circuit.proof.spans import Rounding, Interval, applied
-from tm2tfr.sources.circuit.proof.stream import Normed, Embedded, gained
+from tm2tfr.sources.circuit.proof.spans import Interval, Rounding, applied
+from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, gained
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, Layer
 

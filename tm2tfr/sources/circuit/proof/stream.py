@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from tm2tfr.sources.circuit.proof.refused import Refused
-from tm2tfr.sources.circuit.proof.spans import Rounding, Interval
+from tm2tfr.sources.circuit.proof.spans import Interval, Rounding
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Norm
