@@ -10,6 +10,7 @@ from typing import Any
 from tm2tfr.contract import ANY, Column, Ending, readable
 from tm2tfr.errors import CompileError, InputError, counted, visible
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
+from tm2tfr.sources.circuit.evaluate import Evaluation, evaluate
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.specification import CircuitSpecification
@@ -74,25 +75,20 @@ class CircuitTruth:
     @cached_property
     def symbols(self) -> tuple[int, ...]:
         """The bits of all nets: inputs, then gates, in order."""
-        nets: dict[str, int] = dict(zip(self.circuit.inputs, map(int, self.bits), strict=True))
-        for gate in self.circuit.gates:
-            case = 0
-            for operand in gate.operands:
-                case = 2 * case + nets[operand]
-            nets[gate.net] = int(gate.table[case])
-        return tuple(nets.values())
+        return tuple(map(int, self._evaluation.symbols))
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return evaluate(self.circuit, "".join(self.prompt))
 
     @property
     def outputs(self) -> Mapping[str, int]:
         """The bit of each output."""
-        return dict(self.result().outputs)
+        return self._evaluation.outputs
 
     def result(self) -> CircuitResult:
         """Return what the circuit computes."""
-        nets = (*self.circuit.inputs, *(gate.net for gate in self.circuit.gates))
-        values = dict(zip(nets, self.symbols, strict=True))
-        outputs = {name: values[net] for name, net in self.circuit.outputs}
-        return CircuitResult(tuple(outputs.items()), shown_outputs(self.circuit, outputs))
+        return CircuitResult(tuple(self.outputs.items()), shown_outputs(self.circuit, self.outputs))
 
     @property
     def noun(self) -> str:
