@@ -19,7 +19,8 @@ from tm2tfr.cli.subject import loaded
 def graph(machine: str, output: Path | None) -> None:
     """Draw the state graph: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
     from tm2tfr.places import check_file
-    from tm2tfr.sources.turing.drawing import EXTENSIONS, save, to_dot
+    from tm2tfr.sources.turing.drawing import save, to_dot
+    from tm2tfr.text.dot import EXTENSIONS
 
     check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
     found = loaded(machine)
