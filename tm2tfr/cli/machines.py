@@ -7,32 +7,34 @@ from pathlib import Path
 import click
 
 from tm2tfr.choices import PICTURES, READABLE, WRITABLE
-from tm2tfr.cli.options import MACHINE_HELP, REPORTS, choice, machine, output
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.options import REPORTS, choice, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import loaded
 
 
 @command(summary="Draw a machine's state graph", example="tm2tfr graph palindromes -o palindromes.svg")
-@machine(f"{MACHINE_HELP}. Default: chapter.", default="chapter")
+@subject_asked(compiled=False)
 @output
-def graph(machine: str, output: Path | None) -> None:
+def graph(asked: Asked, output: Path | None) -> None:
     """Draw the state graph: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.turing.drawing import save, to_dot
     from tm2tfr.text.dot import EXTENSIONS
 
-    check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
-    found = loaded(machine)
+    check_file(output, reading=[asked.argument], what="drawings", endings=EXTENSIONS)
+    found = loaded(asked)
     if output is None:
-        write(to_dot(found), None, machine)
+        write(to_dot(found), None, asked.argument)
         return
     save(found, output)
     click.echo(f"wrote {output}", err=True)
 
 
 @command(summary="Write a machine in another program's format", example="tm2tfr convert palindromes -o palindromes.jff")
-@machine(f"{MACHINE_HELP}.")
+@subject_asked(None, compiled=False)
 @output
 @choice("--to", of=(*WRITABLE, *PICTURES), help="Default: from the extension of the output file, otherwise yaml.")
 @choice(
@@ -43,18 +45,18 @@ def graph(machine: str, output: Path | None) -> None:
     older=["--format"],
     help="Default: from the extension or the content.",
 )
-def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
+def convert(asked: Asked, output: Path | None, to: str | None, format: str | None) -> None:
     """Write a machine in another program's format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.turing.conversion import convert as converted
     from tm2tfr.sources.turing.conversion import format_for
 
     target = to or (format_for(output) if output else "yaml")
-    check_file(output, reading=[machine])
-    written = converted(loaded(machine, format=format), target)
+    check_file(output, reading=[asked.argument])
+    written = converted(loaded(asked, format=format), target)
     for note in written.notes:
         click.echo(f"note: {note}", err=True)
-    write(written.text, output, machine)
+    write(written.text, output, asked.argument)
 
 
 @command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")

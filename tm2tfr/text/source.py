@@ -106,26 +106,32 @@ class Log:
         return tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
 
 
-def decoded(text: str | bytes, *, file: str) -> Source:
+def decoded(text: str | bytes, *, file: str, most: int = MAX_BYTES, noun: str = "machine") -> Source:
     """Return `text` as a source, without a byte order mark.
 
+    Args:
+        most: the size of the largest text, in bytes.
+        noun: what the text describes, for the complaints.
+
     Raises:
-        SpecError: if it is not UTF-8, contains control characters, or is larger than `MAX_BYTES`.
+        SpecError: if it is not UTF-8, contains control characters, or is larger than `most`.
     """
-    size = len(text if isinstance(text, bytes) else text.encode(errors="replace"))
-    if size > MAX_BYTES:
-        what, remedy = "the text is larger than 1 MiB", "no machine needs that much: check that this is the right file"
+    if len(text) > most // 4 and (len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))) > most:
+        what = f"the text is larger than {most >> 20} MiB"
+        remedy = f"no {noun} needs that much: check that this is the right file"
         raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
         raise SpecError([_not_text(error, file)]) from None
     source = Source(text.removeprefix(_BOM), file)
+    if not _UNPRINTABLE.search(source.text):  # in one go: most texts are sound, and circuits are long
+        return source
     log = Log(source)
     for mark, character in islice(_unprintable(source), MOST_DIAGNOSTICS):
         what = f"the character U+{ord(character):04X} is not allowed in a text"
-        remedy = f'remove it; if it is a symbol, write it as "{escape(character)}", in double quotes'
-        log.add(source.span(mark), what, remedy)
+        quoted = f'; if it is a symbol, write it as "{escape(character)}", in double quotes' if noun == "machine" else ""
+        log.add(source.span(mark), what, f"remove it{quoted}")
     log.conclude()
     return source
 

@@ -1,21 +1,14 @@
-"""A machine -> our YAML. The text is read back as an equal machine, and every YAML reader reads it alike.
-
-So text is unquoted only where no version of YAML would take it for something else.
-"""
+"""A machine -> our YAML. The text is read back as an equal machine, and every YAML reader reads it alike."""
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby, product
 
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Example, Machine, Rule
-from tm2tfr.text.source import escape
+from tm2tfr.text.quoting import flow_list, paragraph, scalar
 
-_PLAIN = re.compile("[A-Za-z][A-Za-z0-9_-]*|_|[0-9]")
-_TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _LONGEST_KEY = 1000  # YAML finds the colon of a key only within 1,024 characters
 
 
@@ -34,16 +27,16 @@ def _ordered(m: Machine) -> Machine:
 def _head(m: Machine) -> Iterator[str]:
     yield f"name: {scalar(m.name)}"
     if m.description:
-        yield f"description: {_paragraph(m.description)}"
+        yield f"description: {paragraph(m.description)}"
     if m.source:
-        yield f"source: {_paragraph(m.source)}"
+        yield f"source: {paragraph(m.source)}"
     if m.tape != "two-way":
         yield f"tape: {m.tape}"
     yield f"blank: {scalar(m.blank)}"
     yield f"start state: {scalar(m.start)}"
     for key, states in (("accept", m.accept), ("reject", m.reject)):
         if states is not None:
-            yield f"{key}: {scalar(states[0]) if len(states) == 1 else _list(states)}"
+            yield f"{key}: {scalar(states[0]) if len(states) == 1 else flow_list(states)}"
 
 
 def _alphabets(m: Machine) -> Iterator[str]:
@@ -53,9 +46,9 @@ def _alphabets(m: Machine) -> Iterator[str]:
         if (derived.input_alphabet, derived.tape_alphabet) == (m.input_alphabet, m.tape_alphabet):
             break
     if sigma is not None:
-        yield f"input alphabet: {_list(sigma)}"
+        yield f"input alphabet: {flow_list(sigma)}"
     if gamma:
-        yield f"tape alphabet: {_list(gamma)}"
+        yield f"tape alphabet: {flow_list(gamma)}"
     if m.input is not None:
         yield f"input: {scalar(m.input)}"
 
@@ -72,7 +65,7 @@ def _table(m: Machine) -> Iterator[str]:
             symbols = [a for a, _ in group]
             for first in range(0, len(symbols), 16):
                 some = symbols[first : first + 16]
-                yield f"    {scalar(some[0]) if len(some) == 1 else _list(some)}: {instruction}"
+                yield f"    {scalar(some[0]) if len(some) == 1 else flow_list(some)}: {instruction}"
 
 
 def _instruction(state: str, symbol: str, rule: Rule) -> str:
@@ -98,28 +91,3 @@ def _facts(example: Example) -> Iterator[tuple[str, str]]:
     for key, number in (("steps", example.steps), ("max steps", example.max_steps)):
         if number is not None:
             yield key, str(number)
-
-
-def scalar(text: str) -> str:
-    """Return `text` as YAML, unquoted if it cannot be misread, otherwise in quotes."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _TAKEN:
-        return text
-    if text.isprintable():
-        return "'" + text.replace("'", "''") + "'"
-    return '"' + "".join(a if a.isprintable() and a not in '"\\' else escape(a) for a in text) + '"'
-
-
-def _list(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(scalar, texts))}]"
-
-
-def _paragraph(text: str) -> str:
-    """Return a long text as a block, of wrapped lines or of its own, where that preserves every character."""
-    wrapped = textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False)
-    if len(wrapped) > 1 and text.isprintable() and " ".join(wrapped) == text:
-        return "\n  ".join([">-", *wrapped])
-    lines = text.removesuffix("\n").split("\n")
-    simple = all(line.isprintable() for line in lines) and lines[0][:1].strip() and lines[-1].strip()
-    if len(lines) == 1 or not simple:
-        return scalar(text)
-    return "\n  ".join(["|" if text.endswith("\n") else "|-", *lines])

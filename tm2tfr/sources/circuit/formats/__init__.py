@@ -1,0 +1,1 @@
+"""Texts that describe Boolean circuits, one format per file."""

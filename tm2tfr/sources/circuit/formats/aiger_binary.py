@@ -1,0 +1,117 @@
+"""AIGER's binary form, ``.aig``: inputs and left sides are implied, the ANDs are differences of literals in bytes.
+
+After the header ``aig M I L O A`` and a line for each output, each AND is ``lhs - rhs0`` and ``rhs0 - rhs1``, seven bits a
+byte, the lowest ones first, with the highest bit set in all bytes but the last. Symbols and comments follow as in `aiger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tm2tfr.errors import Diagnostic, SpecError, counted
+from tm2tfr.sources.circuit.formats.aiger import AigerFile, conclude, read_header
+from tm2tfr.sources.circuit.formats.and_graph import and_graph
+from tm2tfr.sources.circuit.formats.draft import NetDraft
+from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.names import symbol_lines
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.text.source import Log, Source, decoded
+
+_LONGEST_LINE = 200
+_LONGEST_NUMBER = 5
+_CUT = "check whether the file is complete; it must be copied as binary, not as text"
+
+
+def looks_like(data: bytes) -> bool:
+    """Return whether some bytes begin like a file of this format."""
+    return data.startswith(b"aig ")
+
+
+def read(data: bytes, *, file: str) -> LoadedCircuit:
+    """Read a circuit.
+
+    Raises:
+        SpecError: with the errors of the file; those behind a damaged byte cannot be seen.
+    """
+    first, *_ = data[:_LONGEST_LINE].split(b"\n", 1)
+    draft = NetDraft(Log(Source(first.decode("latin-1"), file)), name=stem(file))
+    header = read_header(draft, "aig")
+    if len(data) - len(first) < 2 * header.outputs + 2 * header.ands:
+        parts = f"{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
+        what = f"the header announces {parts}, but the file ends before"
+        draft.error(0, None, what, _CUT)
+        raise draft.log.failure()
+    start = len(first) + 1
+    lines = [first]
+    for _ in range(header.outputs):
+        end = data.find(b"\n", start, start + _LONGEST_LINE)
+        lines.append(data[start:end] if end >= 0 else b"")
+        start = end + 1 if end >= 0 else start
+    ands, after = _ands(data, start, 2 * (1 + header.inputs), header.ands, file)
+    # the binary part as empty lines, so that the lines of the symbols keep their numbers
+    head = b"\n".join(lines) + b"\n"
+    source = decoded(
+        head + b"\n" * data.count(b"\n", start, after) + data[after:], file=file, most=len(data) + 1, noun="circuit"
+    )
+    draft.log = Log(source)
+    graph = AigerFile(draft, header, inputs=dict.fromkeys(range(1, 1 + header.inputs)), ands=ands)
+    graph.read_outputs(1)
+    conclude(graph)
+    graph.symbol_table(1 + header.outputs)
+    return draft.loaded()
+
+
+def _ands(data: bytes, at: int, literal: int, count: int, file: str) -> tuple[dict[int, tuple[int, int, int | None]], int]:
+    """Return the ANDs by variable, and the place after them.
+
+    Args:
+        at: the place of the first one.
+        literal: its left side.
+        count: their number.
+    """
+    ands: dict[int, tuple[int, int, int | None]] = {}
+    for lhs in range(literal, literal + 2 * count, 2):
+        first = at
+        above, at = _number(data, at, lhs, file)
+        between, at = _number(data, at, lhs, file)
+        left, right = lhs - above, lhs - above - between
+        if not above or right < 0:
+            raise _damaged(f"the AND of literal {lhs}, at byte {first}, does not read smaller literals", file)
+        ands[lhs >> 1] = (left, right, None)
+    return ands, at
+
+
+def _number(data: bytes, at: int, lhs: int, file: str) -> tuple[int, int]:
+    """Return the number in the bytes from `at` on, and the place after it."""
+    number = 0
+    for shift in range(0, 7 * _LONGEST_NUMBER, 7):
+        if at >= len(data):
+            raise _damaged(f"the file ends in the AND of literal {lhs}, at byte {at}", file)
+        byte = data[at]
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, at
+    raise _damaged(f"a number in the AND of literal {lhs}, before byte {at}, has too many bytes", file)
+
+
+def _damaged(what: str, file: str) -> SpecError:
+    return SpecError([Diagnostic(what=what, remedy=_CUT, file=file)])
+
+
+def write(circuit: Circuit) -> bytes:
+    """Return `circuit` in binary, with its names as symbols."""
+    graph, outputs = and_graph(circuit)
+    top = graph.inputs + len(graph.ands)
+    head = f"aig {top} {graph.inputs} 0 {len(outputs)} {len(graph.ands)}\n" + "".join(f"{out}\n" for out in outputs)
+    body = bytearray()
+    for (left, right), literal in graph.ands.items():
+        body += bytes((*_bytes(literal - left), *_bytes(left - right)))
+    return head.encode() + bytes(body) + "".join(f"{line}\n" for line in symbol_lines(circuit)).encode()
+
+
+def _bytes(number: int) -> Iterator[int]:
+    while number > 127:
+        yield number & 127 | 128
+        number >>= 7
+    yield number

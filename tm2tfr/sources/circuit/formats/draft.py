@@ -1,0 +1,219 @@
+"""The nets of a circuit's text with their lines, and the complaints about them, as far as it has been read."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from tm2tfr.errors import Span, counted, did_you_mean, listing
+from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
+from tm2tfr.sources.circuit.formats.pieces import Function, gates_of
+from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.order import cycles, topological
+from tm2tfr.sources.circuit.splitting import FreshNames
+from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
+
+_ENOUGH = 5 * MOST_DIAGNOSTICS
+"""So many complaints end the reading: a large file of another format has one on each line."""
+_INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
+"""What a name goes on with, in most formats, and in those where it may stand in brackets."""
+
+UNROLL = "only combinational circuits are read: unroll it in time, or cut it at the registers (outputs in, inputs out)"
+"""What to do about a latch or a flip-flop."""
+
+
+@dataclass
+class NetDraft:
+    """Inputs, definitions and outputs in the order of the text; lines count from 0, None if there is no place."""
+
+    log: Log
+    name: str
+    description: str = ""
+    source: str = ""
+    inputs: dict[str, int | None] = field(default_factory=dict)
+    outputs: dict[str, tuple[str, int | None]] = field(default_factory=dict)
+    drivers: dict[str, int] = field(default_factory=dict)
+    """Net -> the number of its definition."""
+    functions: list[Function] = field(default_factory=list)
+    operands: list[tuple[str, ...]] = field(default_factory=list)
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    broken: set[str] = field(default_factory=set)
+    """Nets whose definition could not be read: this was reported in its place, and nothing more is said about them."""
+
+    # ── complaints ──────────────────────────────────────────────────────────────────────────────────────
+    def error(self, line: int | None, token: str | None, what: str, remedy: str, *, last: bool = False) -> None:
+        """Record an error at a token of a line: at its first place, or at the last one.
+
+        Raises:
+            SpecError: if there are so many that nobody will read more.
+        """
+        self.log.add(self.span(line, token, last=last), what, remedy)
+        if len(self.log.found) >= _ENOUGH:
+            raise self.log.failure()
+
+    def warn(self, line: int | None, token: str | None, what: str, remedy: str) -> None:
+        """Record a warning at a token of a line."""
+        self.log.add(self.span(line, token), what, remedy, "warning")
+
+    def span(self, line: int | None, token: str | None = None, *, last: bool = False) -> Span | None:
+        """Return the first or last place of a token in a line; the whole line if it is not there as it is."""
+        if line is None or line >= len(self.log.source.lines):
+            return None
+        text = self.log.source.lines[line]
+        for inside in _INSIDE if token else ():
+            if found := list(re.finditer(f"(?<!{inside}){re.escape(token or '')}(?!{inside})", text)):
+                chosen = found[-1 if last else 0]
+                return self.log.source.span(Mark(line, chosen.start()), Mark(line, chosen.end()))
+        stripped = text.strip()
+        start = text.find(stripped)
+        return self.log.source.span(Mark(line, start), Mark(line, start + len(stripped)))
+
+    # ── what the text defines ───────────────────────────────────────────────────────────────────────────
+    def add_input(self, net: str, line: int | None) -> None:
+        """Add an input."""
+        if net in self.inputs or net in self.drivers:
+            self.twice(net, line)
+            return
+        self.inputs[net] = line
+
+    def add_gate(self, net: str, function: Function, operands: Sequence[str], line: int | None) -> None:
+        """Add the definition of a net."""
+        if net in self.inputs or net in self.drivers:
+            self.twice(net, line)
+            return
+        self.drivers[net] = len(self.functions)
+        self.functions.append(function)
+        self.operands.append(tuple(operands))
+        self.lines.append(-1 if line is None else line)
+
+    def add_output(self, name: str, net: str, line: int | None) -> None:
+        """Add an output."""
+        if name in self.outputs:
+            _, first = self.outputs[name]
+            what = f"the output {name!r} is named a second time{_in(first)}"
+            self.error(line, name, what, "remove one of the two", last=line == first)
+            return
+        self.outputs[name] = (net, line)
+
+    def twice(self, net: str, line: int | None) -> None:
+        """Report that a net has two drivers."""
+        if net in self.inputs:
+            first, what = self.inputs[net], f"the net {net!r} is an input already"
+        else:
+            first, what = self.line_of(self.drivers[net]), f"the net {net!r} is defined a second time"
+        self.error(line, net, what + _in(first), "remove or rename one of the two", last=line == first)
+
+    def knows(self, net: str) -> bool:
+        """Whether a net is an input, is defined, or is taken."""
+        return net in self.inputs or net in self.drivers or net in self.broken
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give some nets other names, which no net has."""
+        self.inputs = {names.get(net, net): line for net, line in self.inputs.items()}
+        self.drivers = {names.get(net, net): number for net, number in self.drivers.items()}
+        self.operands = [tuple(names.get(net, net) for net in operands) for operands in self.operands]
+        self.outputs = {name: (names.get(net, net), line) for name, (net, line) in self.outputs.items()}
+
+    def line_of(self, number: int) -> int | None:
+        """Return the line of a definition."""
+        return None if self.lines[number] < 0 else self.lines[number]
+
+    # ── the circuit ─────────────────────────────────────────────────────────────────────────────────────
+    def loaded(self, examples: tuple[CircuitExample, ...] = ()) -> LoadedCircuit:
+        """Return the circuit, with warnings.
+
+        Raises:
+            SpecError: with every error of the text.
+        """
+        self._undefined()
+        order = self._order()
+        self.log.conclude()
+        self._unused(order)
+        circuit = self._circuit(order)
+        return LoadedCircuit(circuit=circuit, warnings=self.log.conclude(), examples=examples)
+
+    def _undefined(self) -> None:
+        """Report what is missing: inputs, outputs, drivers; each net once, where it is read first."""
+        sound = not self.log.found
+        if sound and not self.inputs:
+            self.error(None, None, "there is no input", "name at least one net that is given from outside")
+        if sound and not self.outputs:
+            self.error(None, None, "there is no output", "name the nets whose values are wanted")
+        known, drivers = self.inputs.keys() | self.broken, self.drivers
+        for number, operands in enumerate(self.operands):
+            for net in operands:
+                if net not in drivers and net not in known:
+                    known.add(net)
+                    self._nothing_drives(net, self.line_of(number))
+        for net, line in self.outputs.values():
+            if net not in drivers and net not in known:
+                known.add(net)
+                self._nothing_drives(net, line)
+
+    def _nothing_drives(self, net: str, line: int | None) -> None:
+        close = did_you_mean(net, islice((*self.inputs, *islice(self.drivers, 1000)), 1000))
+        self.error(line, net, f"nothing drives the net {net!r}{close}", "define it by a gate, or make it an input")
+
+    def _order(self) -> Iterable[int]:
+        """Return the numbers of the definitions in topological order; report cycles."""
+        ahead = range(len(self.functions))
+        drivers = self.drivers
+        if all(drivers.get(net, -1) < number for number, operands in enumerate(self.operands) for net in operands):
+            return ahead
+        needs = [[drivers[net] for net in operands if net in drivers] for operands in self.operands]
+        order = topological(needs)
+        if order is not None:
+            return order
+        nets = list(drivers)
+        for cycle in cycles(needs):
+            path = [nets[number] for number in cycle]
+            shown = " -> ".join([*path[:12], *(["…"] if len(path) > 12 else []), path[0]])
+            what = f"the net {path[0]!r} depends on itself: {shown}"
+            self.error(self.line_of(cycle[0]), path[0], what, "break the cycle: a circuit has no feedback")
+        return ahead
+
+    def _unused(self, order: Iterable[int]) -> None:
+        """Warn about gates that reach no output, and inputs that nothing reads."""
+        nets = list(self.drivers)
+        needed = {net for net, _ in self.outputs.values()}
+        dead = list[int]()
+        for number in reversed(list(order)):
+            if nets[number] in needed:
+                needed.update(self.operands[number])
+            else:
+                dead.append(number)
+        if dead:
+            number = min(dead)
+            said = listing([nets[k] for k in sorted(dead)], most=4)
+            what = f"{counted(len(dead), 'gate')} reach{'es' if len(dead) == 1 else ''} no output: {said}"
+            self.warn(self.line_of(number), nets[number], what, "remove what is not needed, or make it an output")
+        read = {net for operands in self.operands for net in operands} | {net for net, _ in self.outputs.values()}
+        if unused := [net for net in self.inputs if net not in read]:
+            what = f"{counted(len(unused), 'input')} {'is' if len(unused) == 1 else 'are'} never read: "
+            self.warn(self.inputs[unused[0]], unused[0], what + listing(unused, most=4), "fix this if it is not intended")
+
+    def _circuit(self, order: Iterable[int]) -> Circuit:
+        nets = list(self.drivers)
+        fresh = FreshNames([*nets, *self.inputs])
+        gates: list[Gate] = []
+        for number in order:
+            gates += gates_of(nets[number], self.functions[number], self.operands[number], fresh)
+        inputs, outputs = tuple(self.inputs), tuple((name, net) for name, (net, _) in self.outputs.items())
+        if not gates:  # a circuit has at least one
+            gates = [Gate(fresh(name), "01", (net,)) for name, net in outputs]
+            outputs = tuple((name, gate.net) for (name, _), gate in zip(outputs, gates, strict=True))
+        return Circuit(
+            name=self.name,
+            inputs=inputs,
+            gates=tuple(gates),
+            outputs=outputs,
+            description=self.description,
+            source=self.source,
+        )
+
+
+def _in(line: int | None) -> str:
+    return "" if line is None else f"; the first is in line {line + 1}"
