@@ -64,8 +64,8 @@ class LoadedProgram:
 def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
     """Return the program that a name, a path or a text stands for: a machine, or a circuit.
 
-    A file or a shipped machine comes before a shipped circuit of the same name. A file is a circuit by its ending, or by its
-    content where machines have the same ending, or none.
+    A file or a shipped machine comes before a shipped circuit of the same name. A file is a circuit by its ending, or by
+    its content where machines have the same ending, or none.
 
     Raises:
         NotFoundError, ReadError, ConversionError, SpecError: if it cannot be loaded.
