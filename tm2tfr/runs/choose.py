@@ -15,7 +15,6 @@ from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace.columns import is_turing
-from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
@@ -27,7 +26,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
     `DENSE_POSITIONS`, and fast for others; where Numba is not installed, under softmax,
-    and for weights with parts that only some have (`parts`), it is dense.
+    and with layer norms, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -45,7 +44,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         yield found, limit
         return
     small = engine_named("exact" if options.dtype == "rational" else "dense", options.dtype)
-    if decoder.soft or parts(decoder) or options.dtype not in (None, "float64") or not available():
+    if decoder.soft or decoder.normed or options.dtype not in (None, "float64") or not available():
         _check(small, options)
         yield small, limit
         return
