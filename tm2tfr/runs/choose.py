@@ -25,8 +25,8 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
     """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
-    `DENSE_POSITIONS`, and fast for others; where Numba is not installed, under softmax,
-    and with layer norms, it is dense.
+    `DENSE_POSITIONS`, and fast for others, at once where the position table is longer than that; where Numba is not
+    installed, under softmax, and with layer norms, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -49,11 +49,12 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         yield small, limit
         return
     steps = DENSE_POSITIONS - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
+    positions = decoder.positions
     if not options.recorded:
-        if limit is not None and limit <= steps:
+        if (limit is not None and limit <= steps) or (positions is not None and positions <= DENSE_POSITIONS):
             yield small, limit
             return
-        if steps > 0:
+        if steps > 0 and positions is None:
             yield small, steps
     yield engine_named("fast"), limit
 
