@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tm2tfr
+from tests.engines.lookups import looked, looking, random_looks
 from tests.handmade import normed, tabled
-from tests.lookups import looked, looking, random_looks
 from tm2tfr.engines import engine, generate
 from tm2tfr.errors import CompileError
 from tm2tfr.transformer.attention import average_hard, softmax
