@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load as load_tensors
 
 from tests.handmade import HANDMADE, normed, tabled
-from tests.lookups import looking, random_looks
+from tests.engines.lookups import looking, random_looks
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
 from tm2tfr.transformer.matrix import Matrix
