@@ -200,6 +200,16 @@ def test_without_dot_there_is_no_picture(monkeypatch: pytest.MonkeyPatch, tmp_pa
         render(CHOICE, "gif")  # type: ignore[arg-type]
 
 
+def test_the_notebook_shows_a_line_and_the_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tm2tfr.sources.circuit.drawing.to_svg", lambda circuit: "<?xml?>\n<svg>drawn</svg>")
+    assert load("half-adder")._repr_html_() == (
+        "<p>Circuit half-adder: 2 inputs, 2 gates, 2 outputs: the sum and the carry of two bits</p><svg>drawn</svg>"
+    )
+    assert STRANGE._repr_html_() == "<p>Circuit &lt;/svg&gt;\\n: 3 inputs, 1 gate, 1 output</p><svg>drawn</svg>"
+    monkeypatch.setattr("tm2tfr.sources.circuit.drawing.svg_or_none", lambda circuit: None)
+    assert load("c17")._repr_html_().endswith("six NAND gates</p>")
+
+
 @needs_dot
 @pytest.mark.parametrize("circuit", [CHOICE, STRANGE, load("binary-adder", bits=4)], ids=lambda circuit: circuit.inputs[0])
 def test_the_drawing_shows_every_net(circuit: Circuit) -> None:

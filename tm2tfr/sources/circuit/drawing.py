@@ -7,6 +7,7 @@ Where the order of a gate's operands matters, its arrows are numbered. Large cir
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,13 @@ def svg_or_none(circuit: Circuit) -> str | None:
         return to_svg(circuit)
     except OutputError:
         return None
+
+
+def html(circuit: Circuit) -> str:
+    """Return what the circuit is in a line, and the drawing, if `svg_or_none` returns one, as HTML to embed in a page."""
+    svg = svg_or_none(circuit) or ""
+    about = ": ".join(filter(None, (repr(circuit)[1:-1], visible(circuit.description))))
+    return f"<p>{escape(about)}</p>{svg[max(0, svg.find('<svg')) :]}"  # without the lines that only a separate file needs
 
 
 def save(circuit: Circuit, path: str | Path) -> None:
