@@ -53,5 +53,11 @@ WRITABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "morphet
 """The formats that machines are written in, to be read by other programs."""
 PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
 """The formats that machines are drawn or printed in."""
+DRAWN: tuple[str, ...] = (".dot", ".gv", ".mmd", ".svg", ".png", ".pdf")
+"""The endings of drawings."""
+CIRCUIT_FORMATS: tuple[str, ...] = ("bench", "aag", "aig", "blif", "truth-table", "expression")
+"""The formats that circuits are read from and written in, beside our own YAML."""
+HARDWARE: tuple[str, ...] = ("verilog",)
+"""The formats that circuits are only written in."""
 TARGETS: tuple[str, ...] = ("gpt2", "lens", "torch", "onnx")
 """The programs that weights are exported to."""

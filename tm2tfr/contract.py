@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tm2tfr.errors import ShapeError
@@ -258,7 +259,17 @@ class Construction(Generic[_Program]):
         read: (text, file) -> the program that is stored with weights. Raises SpecError.
         own_input: the input of a program when none is given.
         given: (program, input as people write it) -> the input. Raises InputError.
+        targets: the formats that a program is written in.
+        convert: (program, format) -> the text (or bytes) in that format, as ``text``, and ``notes`` about the translation.
+            Raises ConversionError.
+        format_for: (path) -> the format of such a file. Raises OutputError.
+        drawn: the endings of drawings.
+        dot: program -> its graph in DOT.
+        draw: (program, path): write a drawing, of what kind its ending says.
+        graph: program -> its graph, for networkx.
+        part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
         prove: (decoder, program) -> its certificate; None: there is none.
+        prepare: (program, options) -> the program that these options are about, which also says what is right.
     """
 
     name: str
@@ -270,4 +281,13 @@ class Construction(Generic[_Program]):
     read: Callable[[str, str], _Program]
     own_input: Callable[[_Program], str]
     given: Callable[[_Program, str], str]
+    targets: tuple[str, ...]
+    convert: Callable[[_Program, str], Any]
+    format_for: Callable[[Path], str]
+    drawn: tuple[str, ...]
+    dot: Callable[[_Program], str]
+    draw: Callable[[_Program, Path], None]
+    graph: Callable[[_Program], Any]
+    part: Callable[[_Program, str], _Program] | None = None
     prove: Callable[[Decoder, _Program], Any] | None = None
+    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None

@@ -48,6 +48,7 @@ class Subject:
         options: the other options of the construction that are given, by name; see `tm2tfr.compile`.
         warnings: what the author of a text may not have meant.
         text: whether it was read from a text.
+        examples: those of a circuit's text.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Subject:
     options: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     text: bool = False
+    examples: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         from tm2tfr.sources.registry import of_program
@@ -122,7 +124,7 @@ class Subject:
 
     @classmethod
     def _found(cls, given: Given, format: str | None) -> Subject:
-        from tm2tfr.sources.registry import loaded, of_program
+        from tm2tfr.sources.registry import LoadedProgram, loaded, of_program
         from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
@@ -130,6 +132,8 @@ class Subject:
             return given
         if isinstance(given, Decoder):
             return cls(name(given.provenance, "weights"), weights=given)
+        if isinstance(given, LoadedProgram):
+            return cls(given.name, given.program, warnings=given.warnings, examples=given.examples)
         if not isinstance(given, str | Path):
             if of_program(given) is None:
                 what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
@@ -140,14 +144,18 @@ class Subject:
 
             return cls(str(given), weights=load(given))
         found = loaded(given, format=format)
-        return cls(str(given), found.program, warnings=found.warnings, text=True)
+        return cls(str(given), found.program, warnings=found.warnings, text=True, examples=found.examples)
 
     def _with(self, asked: Mapping[str, Any]) -> Subject:
         if not asked:
             return self
         rest = {name: value for name, value in asked.items() if name != "left_boundary"}
+        source, construction = self.source, self.construction
+        if source is not None and construction is not None and construction.prepare is not None:
+            source = construction.prepare(source, asked)
         found = replace(
             self,
+            source=source,
             weights=None if self.source else self.weights,
             left_boundary=asked.get("left_boundary", self.left_boundary),
             options={**self.options, **rest},

@@ -5,47 +5,64 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.progress import showing
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.cli.asked import Asked
     from tm2tfr.runs.options import RunOptions
-    from tm2tfr.sources.turing.spec import Example, Machine
+    from tm2tfr.sources.turing.spec import Example
     from tm2tfr.trace.check import Trace
 
 
 def names_machine(argument: str) -> bool:
     """Return whether an argument is the name of a shipped machine, bbchallenge text, or a possible path."""
+    from tm2tfr.sources.registry import is_circuit
     from tm2tfr.sources.turing.formats.bbchallenge import is_argument
     from tm2tfr.sources.turing.library import shipped
 
-    return is_argument(argument) or argument in shipped() or Path(argument).suffix != "" or Path(argument).exists()
+    known = argument in shipped() or is_circuit(argument)
+    return is_argument(argument) or known or Path(argument).suffix != "" or Path(argument).exists()
 
 
-def subject(argument: str, left_boundary: str | None = None, *, format: str | None = None) -> Subject:
-    """Return what an argument names, a text read in `format` if given; its warnings go to standard error.
+def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) -> Subject:
+    """Return what is asked for, a text read in `format` if given; its warnings go to standard error.
+
+    Args:
+        seeded: whether the command itself uses a seed, so that a circuit need not.
 
     Raises:
-        CompileError: if `left_boundary` does not apply to it.
+        CompileError: if an option of the construction does not apply to it.
     """
     from tm2tfr.api.subject import Subject
 
-    found = Subject.read(argument, left_boundary=left_boundary, format=format)
+    found = Subject.read(_given(asked, seeded=seeded), options=asked.options, format=format)
     for warning in found.warnings:
         click.echo(cautioned(warning), err=True)
     return found
 
 
-def loaded(argument: str, *, format: str | None = None) -> Machine:
-    """Return the machine that an argument names, or that is stored with the weights it names; see `subject`."""
-    return subject(argument, format=format).turing("this command")
+def _given(asked: Asked, *, seeded: bool) -> Any:
+    """Return the program that is written out or built by parameters, otherwise the argument as it is."""
+    from tm2tfr.sources import registry
+
+    parameters = dict(asked.parameters)
+    if seeded and "seed" not in registry.parameters_of(asked.argument):
+        parameters.pop("seed", None)
+    if parameters and (asked.expression or asked.truth_table):
+        raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
+    if asked.expression is not None:
+        return registry.of_expression(asked.expression)
+    if asked.truth_table is not None:
+        return registry.of_truth_table(asked.truth_table)
+    return registry.built(asked.argument, parameters) if parameters else asked.argument
 
 
 def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool = False) -> Trace:

@@ -49,6 +49,10 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         _check(small, options)
         yield small, limit
         return
+    if decoder.positions is not None and not options.recorded:  # a run of known length
+        length = decoder.positions if limit is None else min(decoder.positions, prompt + limit)
+        yield small if length <= DENSE_POSITIONS else engine_named("fast"), limit
+        return
     steps = DENSE_POSITIONS - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
     if not options.recorded:
         if limit is not None and limit <= steps:

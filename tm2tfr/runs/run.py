@@ -9,7 +9,7 @@ from typing import Any
 from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs.choose import engines
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check as checking
@@ -31,6 +31,8 @@ def carried_out(decoder: Decoder, word: str, program: Any, options: RunOptions) 
         OutputError, CheckpointError: if a file cannot be written, or a checkpoint cannot be resumed.
         Interrupted: if `options.stop` asks for it.
     """
+    if decoder.positions is not None and options.max_steps == MAX_STEPS:
+        options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
     for engine, limit in engines(decoder, len(word), options):
         trace = _by(engine, decoder, word, program, replace(options, max_steps=limit))
         if trace.T is not None or trace.divergence is not None:

@@ -279,7 +279,8 @@ class Decoder:
         return (
             f"<Decoder: {counted(len(self.layers), 'layer')}, {counted(self.heads, 'head')}, "
             f"{counted(self.hidden, 'hidden unit')}, "
-            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} non-zero>"
+            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, "
+            f"{'' if self.positions is None else counted(self.positions, 'position') + ', '}{self.nonzero} non-zero>"
         )
 
 

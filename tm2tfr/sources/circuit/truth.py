@@ -25,14 +25,18 @@ class CircuitResult:
     Args:
         outputs: pairs of the name of an output and its bit, in the circuit's order.
         shown: the same in words: a number for each bus, or a digest.
+        cut_off: whether the run was cut off before its last gate.
     """
 
     outputs: tuple[tuple[str, int], ...]
     shown: str = ""
+    cut_off: bool = False
 
     @property
     def outcome(self) -> str:
-        """The bits of the outputs, in order, as text."""
+        """The bits of the outputs, in order, as text; ``limit`` if the run was cut off."""
+        if self.cut_off:
+            return "limit"
         return "".join(str(bit) for _, bit in self.outputs)
 
     @property
@@ -48,6 +52,7 @@ class CircuitTruth:
     Args:
         bits: those of the inputs, in order: 0 or 1, as numbers or as text.
         variant, epsilon: those of the weights, for the table and the specification.
+        max_steps: the run is cut off after so many gates; None: it has all of them.
 
     Raises:
         InputError: if there are not as many bits as inputs, or anything but bits.
@@ -57,6 +62,7 @@ class CircuitTruth:
     bits: Sequence[int] | str
     variant: str = "lookup"
     epsilon: float = 0.0
+    max_steps: int | None = None
 
     def __post_init__(self) -> None:
         given, wanted, name = list(self.bits), len(self.circuit.inputs), visible(self.circuit.name)
@@ -82,12 +88,20 @@ class CircuitTruth:
         return evaluate(self.circuit, "".join(self.prompt))
 
     @property
+    def positions(self) -> int:
+        """The number of positions of the run."""
+        gates = len(self.circuit.gates) if self.max_steps is None else min(self.max_steps, len(self.circuit.gates))
+        return len(self.circuit.inputs) - 1 + gates
+
+    @property
     def outputs(self) -> Mapping[str, int]:
         """The bit of each output."""
         return self._evaluation.outputs
 
     def result(self) -> CircuitResult:
-        """Return what the circuit computes."""
+        """Return what the circuit computes; of a run that is cut off nothing."""
+        if self.positions < len(self.symbols) - 1:
+            return CircuitResult((), "", cut_off=True)
         return CircuitResult(tuple(self.outputs.items()), shown_outputs(self.circuit, self.outputs))
 
     @property
@@ -150,7 +164,7 @@ class CircuitTruth:
 
     def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         """Yield the right cells at each position, one for each column; `ANY` where it does not matter what is there."""
-        for i in range(len(self.symbols) - 1):
+        for i in range(self.positions):
             values = self._specification.values(i)
             yield tuple(self._cell(column, i, values) for column in columns)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
 from tm2tfr.contract import Construction, Truth
 from tm2tfr.sources.turing.spec import Machine
@@ -46,6 +48,36 @@ def _given(machine: Machine, word: str) -> str:
     return word
 
 
+def _convert(machine: Machine, format: str) -> Any:
+    from tm2tfr.sources.turing.conversion import convert
+
+    return convert(machine, format)
+
+
+def _format_for(output: Path) -> str:
+    from tm2tfr.sources.turing.conversion import format_for
+
+    return format_for(output)
+
+
+def _dot(machine: Machine) -> str:
+    from tm2tfr.sources.turing.drawing import to_dot
+
+    return to_dot(machine)
+
+
+def _draw(machine: Machine, output: Path) -> None:
+    from tm2tfr.sources.turing.drawing import save
+
+    save(machine, output)
+
+
+def _graph(machine: Machine) -> Any:
+    from tm2tfr.sources.turing.graph import to_graph
+
+    return to_graph(machine)
+
+
 CONSTRUCTION = Construction(
     name=NAME,
     noun="machine",
@@ -56,5 +88,12 @@ CONSTRUCTION = Construction(
     read=_read,
     own_input=own_input,
     given=_given,
+    targets=(*WRITABLE, *PICTURES),
+    convert=_convert,
+    format_for=_format_for,
+    drawn=DRAWN,
+    dot=_dot,
+    draw=_draw,
+    graph=_graph,
     prove=_prove,
 )

@@ -42,7 +42,7 @@ class Header:
 
 
 @dataclass
-class Graph:
+class AigerFile:
     """An AIGER file as it is read: literals and the lines of their definitions."""
 
     draft: NetDraft
@@ -157,7 +157,7 @@ def read(source: Source) -> LoadedCircuit:
         SpecError: with every error.
     """
     draft = NetDraft(Log(source), name=stem(source.file))
-    graph = Graph(draft, read_header(draft, "aag"))
+    graph = AigerFile(draft, read_header(draft, "aag"))
     header, lines = graph.header, source.lines
     needed = header.inputs + header.outputs + header.ands
     there = next((k for k, text in enumerate(lines) if text.rstrip() == _COMMENTS), len(lines)) - 1
@@ -177,7 +177,7 @@ def read(source: Source) -> LoadedCircuit:
     return draft.loaded()
 
 
-def conclude(graph: Graph) -> None:
+def conclude(graph: AigerFile) -> None:
     """Report what is used and never defined.
 
     Raises:
@@ -210,7 +210,8 @@ def read_header(draft: NetDraft, form: str) -> Header:
         raise draft.log.failure()
     most, inputs, latches, outputs, ands, *others = map(int, words)
     if latches:
-        draft.error(0, None, f"this circuit has {counted(latches, 'latch').replace('latchs', 'latches')}", UNROLL)
+        what = f"this circuit has {'1 latch' if latches == 1 else f'{latches:,} latches'}"
+        draft.error(1 + inputs if form == "aag" else 0, None, f"{what}, the first one here", UNROLL)
     if any(others):
         what = "this file has properties for model checkers (B, C, J or F is not 0)"
         draft.error(0, None, what, "write them as outputs: only a circuit's inputs, ANDs and outputs are read")
@@ -226,7 +227,7 @@ def read_header(draft: NetDraft, form: str) -> Header:
     return Header(most, inputs, outputs, ands)
 
 
-def _literals(graph: Graph, line: int, count: int, shape: str) -> list[int] | None:
+def _literals(graph: AigerFile, line: int, count: int, shape: str) -> list[int] | None:
     """Return the literals of a line; if they cannot be read, report it and return None."""
     draft, top = graph.draft, 2 * graph.header.variables + 1
     words = draft.log.source.lines[line].split()
@@ -244,19 +245,19 @@ def _literals(graph: Graph, line: int, count: int, shape: str) -> list[int] | No
     return literals
 
 
-def _read_input(graph: Graph, line: int) -> None:
+def _read_input(graph: AigerFile, line: int) -> None:
     literals = _literals(graph, line, 1, "an input is one literal")
     if literals and _definable(graph, literals[0], line, "an input"):
         graph.inputs[literals[0] >> 1] = line
 
 
-def _read_and(graph: Graph, line: int) -> None:
+def _read_and(graph: AigerFile, line: int) -> None:
     literals = _literals(graph, line, 3, "an AND is three literals, 'lhs rhs0 rhs1'")
     if literals and _definable(graph, literals[0], line, "the left side of an AND"):
         graph.ands[literals[0] >> 1] = (literals[1], literals[2], line)
 
 
-def _definable(graph: Graph, literal: int, line: int, noun: str) -> bool:
+def _definable(graph: AigerFile, literal: int, line: int, noun: str) -> bool:
     variable = literal >> 1
     if literal & 1 or not variable:
         what = f"{noun} is {literal}, {'a constant' if not variable else 'a negated literal'}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tm2tfr.errors import Diagnostic, SpecError
-from tm2tfr.sources.circuit.formats.aiger import Graph, conclude, read_header
+from tm2tfr.errors import Diagnostic, SpecError, counted
+from tm2tfr.sources.circuit.formats.aiger import AigerFile, conclude, read_header
 from tm2tfr.sources.circuit.formats.and_graph import and_graph
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
@@ -37,7 +37,8 @@ def read(data: bytes, *, file: str) -> LoadedCircuit:
     draft = NetDraft(Log(Source(first.decode("latin-1"), file)), name=stem(file))
     header = read_header(draft, "aig")
     if len(data) - len(first) < 2 * header.outputs + 2 * header.ands:
-        what = f"the header announces {header.outputs:,} outputs and {header.ands:,} ANDs, but the file ends before"
+        parts = f"{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
+        what = f"the header announces {parts}, but the file ends before"
         draft.error(0, None, what, _CUT)
         raise draft.log.failure()
     start = len(first) + 1
@@ -53,7 +54,7 @@ def read(data: bytes, *, file: str) -> LoadedCircuit:
         head + b"\n" * data.count(b"\n", start, after) + data[after:], file=file, most=len(data) + 1, noun="circuit"
     )
     draft.log = Log(source)
-    graph = Graph(draft, header, inputs=dict.fromkeys(range(1, 1 + header.inputs)), ands=ands)
+    graph = AigerFile(draft, header, inputs=dict.fromkeys(range(1, 1 + header.inputs)), ands=ands)
     graph.read_outputs(1)
     conclude(graph)
     graph.symbol_table(1 + header.outputs)

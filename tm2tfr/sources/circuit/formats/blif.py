@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 
 from tm2tfr.errors import counted, did_you_mean
@@ -16,7 +17,7 @@ from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import Cover
-from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.source import Log, Source
 
 _ROW = re.compile(r"\s*([01-]+)(?:\s+([01]))?\s*")
@@ -209,18 +210,19 @@ def _statements(circuit: Circuit) -> Iterator[str]:
             yield f"{word} {' '.join(nets[first : first + 10])}"
     for gate in circuit.gates:
         yield " ".join((".names", *gate.operands, gate.net))
-        yield from (f"{cube} 1" if cube else "1" for cube in cubes(gate))
+        yield from (f"{cube} 1" if cube else "1" for cube in cubes(gate.table))
     yield ".end"
 
 
-def cubes(gate: Gate) -> list[str]:
-    """Return the rows where a gate is 1, the widest ones first."""
-    k = len(gate.operands)
-    left = {bits for bits, bit in zip(product("01", repeat=k), gate.table, strict=True) if bit == "1"}
-    ones, found = frozenset(left), []
+@cache
+def cubes(table: str) -> tuple[str, ...]:
+    """Return the rows where a table of up to three operands is 1, the widest ones first."""
+    k = len(table).bit_length() - 1
+    ones = {bits for bits, bit in zip(product("01", repeat=k), table, strict=True) if bit == "1"}
+    left, found = set(ones), list[str]()
     for cube in sorted(product("01-", repeat=k), key=lambda cube: -cube.count("-")):
         points = set(product(*("01" if sign == "-" else sign for sign in cube)))
         if points <= ones and points & left:
             found.append("".join(cube))
             left -= points
-    return found
+    return tuple(found)

@@ -44,13 +44,13 @@ class NetDraft:
     """Nets whose definition could not be read: this was reported in its place, and nothing more is said about them."""
 
     # ── complaints ──────────────────────────────────────────────────────────────────────────────────────
-    def error(self, line: int | None, token: str | None, what: str, remedy: str) -> None:
-        """Record an error at a token of a line.
+    def error(self, line: int | None, token: str | None, what: str, remedy: str, *, last: bool = False) -> None:
+        """Record an error at a token of a line: at its first place, or at the last one.
 
         Raises:
             SpecError: if there are so many that nobody will read more.
         """
-        self.log.add(self.span(line, token), what, remedy)
+        self.log.add(self.span(line, token, last=last), what, remedy)
         if len(self.log.found) >= _ENOUGH:
             raise self.log.failure()
 
@@ -58,14 +58,15 @@ class NetDraft:
         """Record a warning at a token of a line."""
         self.log.add(self.span(line, token), what, remedy, "warning")
 
-    def span(self, line: int | None, token: str | None = None) -> Span | None:
-        """Return the first place of a token in a line; the whole line if it is not there as it is."""
+    def span(self, line: int | None, token: str | None = None, *, last: bool = False) -> Span | None:
+        """Return the first or last place of a token in a line; the whole line if it is not there as it is."""
         if line is None or line >= len(self.log.source.lines):
             return None
         text = self.log.source.lines[line]
         for inside in _INSIDE if token else ():
-            if found := re.search(f"(?<!{inside}){re.escape(token or '')}(?!{inside})", text):
-                return self.log.source.span(Mark(line, found.start()), Mark(line, found.end()))
+            if found := list(re.finditer(f"(?<!{inside}){re.escape(token or '')}(?!{inside})", text)):
+                chosen = found[-1 if last else 0]
+                return self.log.source.span(Mark(line, chosen.start()), Mark(line, chosen.end()))
         stripped = text.strip()
         start = text.find(stripped)
         return self.log.source.span(Mark(line, start), Mark(line, start + len(stripped)))
@@ -92,18 +93,18 @@ class NetDraft:
         """Add an output."""
         if name in self.outputs:
             _, first = self.outputs[name]
-            self.error(line, name, f"the output {name!r} is named a second time{_in(first)}", "remove one of the two")
+            what = f"the output {name!r} is named a second time{_in(first)}"
+            self.error(line, name, what, "remove one of the two", last=line == first)
             return
         self.outputs[name] = (net, line)
 
     def twice(self, net: str, line: int | None) -> None:
         """Report that a net has two drivers."""
         if net in self.inputs:
-            what, first = f"the net {net!r} is an input already{_in(self.inputs[net])}", "rename one of the two"
+            first, what = self.inputs[net], f"the net {net!r} is an input already"
         else:
-            what = f"the net {net!r} is defined a second time{_in(self.line_of(self.drivers[net]))}"
-            first = "remove one of the two, or rename it"
-        self.error(line, net, what, first)
+            first, what = self.line_of(self.drivers[net]), f"the net {net!r} is defined a second time"
+        self.error(line, net, what + _in(first), "remove or rename one of the two", last=line == first)
 
     def knows(self, net: str) -> bool:
         """Whether a net is an input, is defined, or is taken."""
@@ -188,7 +189,7 @@ class NetDraft:
             number = min(dead)
             said = listing([nets[k] for k in sorted(dead)], most=4)
             what = f"{counted(len(dead), 'gate')} reach{'es' if len(dead) == 1 else ''} no output: {said}"
-            self.warn(self.line_of(number), nets[number], what, "they are computed for nothing: remove them")
+            self.warn(self.line_of(number), nets[number], what, "remove what is not needed, or make it an output")
         read = {net for operands in self.operands for net in operands} | {net for net, _ in self.outputs.values()}
         if unused := [net for net in self.inputs if net not in read]:
             what = f"{counted(len(unused), 'input')} {'is' if len(unused) == 1 else 'are'} never read: "

@@ -18,6 +18,7 @@ A gate may also be a list, ``[XOR, a, b]``, for nets whose names contain blanks.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -190,7 +191,8 @@ class _Document:
         try:
             statements = parsed(inner, part)
             equations = Equations(part)
-            pair = equations.equation(statements[0], {}) if len(statements) == 1 else None
+            single = len(statements) == 1 and isinstance(statements[0], ast.Expr)
+            pair = equations.equation(statements[0], {}) if single else None
             equations.fresh = self.fresh
             value = equations.value(pair[1], net, None) if pair else None
         except SpecError:
@@ -202,7 +204,7 @@ class _Document:
         if value is None or part.log.found:
             self.draft.broken.add(net)
             if not part.log.found:
-                self.reading.error(node, "this is more than one expression", _SPELLED)
+                self.reading.error(node, "this is not one expression", _SPELLED)
             return
         for inside, number in part.drivers.items():
             self.draft.add_gate(inside, part.functions[number], part.operands[number], node.start.line)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tm2tfr.errors import ConversionError, counted
+from tm2tfr.sources.circuit.evaluate import evaluate_words
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
@@ -244,26 +245,14 @@ def _lines(circuit: Circuit) -> Iterator[str]:
     inputs, outputs, comments = name_comments(circuit, _NAME.fullmatch)
     yield from comments
     yield f"{' '.join(inputs)} | {' '.join(outputs)}"
-    values = _values(circuit)
-    tables = [f"{values[net]:0{2**k}b}" for _, net in circuit.outputs]
+    tables = list(_tables(circuit))
     yield from (f"{number:0{k}b} | {''.join(table[number] for table in tables)}" for number in range(2**k))
 
 
-def _values(circuit: Circuit) -> dict[str, int]:
-    """Return the table of every net as a number, the first row its most significant bit."""
-    k = len(circuit.inputs)
-    every = 2**2**k - 1
-    values: dict[str, int] = {}
-    for number, net in enumerate(circuit.inputs):
-        run = 2 ** (k - 1 - number)  # so many 0s, so many 1s, and again
-        values[net] = every // (2**run + 1)
-    for gate in circuit.gates:
-        total = 0
-        for point, bit in zip(product("01", repeat=len(gate.operands)), gate.table, strict=True):
-            if bit == "1":
-                case = every
-                for sign, net in zip(point, gate.operands, strict=True):
-                    case &= values[net] if sign == "1" else every ^ values[net]
-                total |= case
-        values[gate.net] = total
-    return values
+def _tables(circuit: Circuit) -> Iterator[str]:
+    """Yield the table of each output."""
+    rows = 2 ** len(circuit.inputs)
+    ones = 2**rows - 1
+    runs = [rows >> number for number in range(1, len(circuit.inputs) + 1)]  # so many 0s, so many 1s, and again
+    words = evaluate_words(circuit, [ones // (2**run + 1) for run in runs], ones=ones)
+    yield from (f"{words[circuit.numbers[net]]:0{rows}b}" for _, net in circuit.outputs)

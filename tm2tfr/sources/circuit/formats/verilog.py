@@ -71,6 +71,7 @@ def _expression(gate: Gate) -> str:
         return f"{before}({joined})" if before else joined
     signs = {"0": "~", "1": ""}
     products = [
-        " & ".join(signs[sign] + net for sign, net in zip(cube, nets, strict=True) if sign != "-") for cube in cubes(gate)
+        " & ".join(signs[sign] + net for sign, net in zip(cube, nets, strict=True) if sign != "-")
+        for cube in cubes(gate.table)
     ]
     return " | ".join(f"({product})" if product else "1'b1" for product in products) or "1'b0"
