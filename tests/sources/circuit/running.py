@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from tm2tfr.engines import Engine, engine, generate
 from tm2tfr.engines.watching import Observation
+from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.weights import Decoder
@@ -60,3 +63,17 @@ def watched(decoder: Decoder, circuit: Circuit, bits: str, engine: Engine = DENS
 
 def generated(decoder: Decoder, bits: str, engine: Engine) -> list[Any]:
     return [step.output for step in generate(decoder, bits, engine=engine)]
+
+
+def wrong_bits_fast(decoder: Decoder, circuit: Circuit, inputs: Sequence[str]) -> int:
+    """`wrong_bits` by the fast engine, in one session."""
+    session, first, wrong = engine("fast").start(decoder), len(circuit.inputs) - 1, 0
+    cases = np.array([[int(bit) for bit in bits] for bits in inputs], dtype=np.uint8)
+    symbols = evaluate_cases(circuit, cases)
+    for case, right in zip(cases, symbols, strict=True):
+        session.restart()
+        session.prompt(case.tolist())
+        answers = session.extend(len(right)).answers
+        assert len(answers) == len(right) - 1
+        wrong += int((answers[first:] != right[first + 1 :]).sum())
+    return wrong
