@@ -24,8 +24,7 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
         source: the text that the circuit was read from, for the provenance.
 
     Raises:
-        CompileError: for an unknown variant, an epsilon without layer norms, a circuit without inputs or gates, or gates
-            that the variant does not have.
+        CompileError: for an unknown variant, an epsilon without layer norms, or gates that the variant does not have.
     """
     name, positions = visible(circuit.name), len(circuit.inputs) + len(circuit.gates) - 1
     if variant not in CIRCUIT_VARIANTS:
@@ -33,9 +32,6 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
         raise CompileError(f"unknown variant {variant!r}{close}: use {', '.join(CIRCUIT_VARIANTS)}")
     if epsilon and variant != "paper":
         raise CompileError(f"{name}: variant {variant} has no layer norms: omit epsilon, or use the variant paper")
-    for part, there in (("input", circuit.inputs), ("gate", circuit.gates)):
-        if not there:
-            raise CompileError(f"{name}: it has no {part}s, so there is nothing to generate: add at least one {part}")
     if variant == "lookup":
         decoder = lookup_decoder(circuit, positions)
     elif variant == "paper-hard":

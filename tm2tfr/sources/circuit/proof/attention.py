@@ -3,7 +3,8 @@
 **By position** (``lookup``). The key of position j is (j, j²), the query at i is c·(2p, -1), so the score is
 c(2pj - j²) = c(p² - (p - j)²): highest at j = p alone, by at least c. With c a power of two and p, j < b, all of pj and j²
 and the scores are integers (times c) of at most (b - 1)²: exact as long as (b - 1)² ≤ 2^p in binary digits. Under softmax
-the other positions get at most 2·Σ_{d≥1} e^{-cd²} times the weight of p.
+the other positions get at most 2·Σ_{d≥1} e^{-cd²} times the weight of p. No terms of keys and queries may cancel: so
+they are integers that are exact themselves.
 
 **One-hot** (``paper``). The key of position j has component j alone, κ, the query at i the components of the operands:
 equal, and above all others by some gap g. Average-hard attention shares the weight between the operands evenly; under
@@ -64,9 +65,10 @@ def looks(stream: Embedded, head: Head, normed: Normed | None, first: int, nets:
             raise Refused("attention", f"head {head.name!r} has no scores: it looks everywhere", f"no {name}")
     queries, keys = queries[:, :, 0], keys[:, :, 0]
     if normed is None:
-        exact = [_read(stream, None, matrix, Rounding(None, rounding.quantum))[:, :, 0] for matrix in (query, key)]
-        certain = all(np.array_equal(read.lo, read.hi) for read in exact)
-        if certain and (found := _by_position(head, exact[0].lo, exact[1].lo, first, nets, rounding)) is not None:
+        plain = [stream.forms(matrix)[:, :, 0] for matrix in (query, key)]
+        sizes = [stream.forms(matrix, sizes=True)[:, :, 0] for matrix in (query, key)]
+        exact = all(np.array_equal(np.abs(read), size) for read, size in zip(plain, sizes, strict=True))
+        if exact and (found := _by_position(head, plain[0], plain[1], first, nets, rounding)) is not None:
             return found
     return _one_hot(head, queries, keys, first, nets, rounding)
 

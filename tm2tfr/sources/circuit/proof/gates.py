@@ -125,35 +125,37 @@ def answers(
     added = Brought(stream, found, normed, want.cases, rounding)
     total, squares = _moments(stream, added, first) if layer.feed_forward_norm or decoder.norm else (None, None)
     hidden, output = _hidden(stream, layer, added, first, (total, squares), rounding)
-    change = Matrix.from_dense(np.diff(decoder.unembedding.dense(), axis=0))
-    bias = float(np.diff(decoder.unembedding_bias.dense()[:, 0])[0])
-    weights = _sum_of_sizes(decoder.unembedding)
-    off: Floats | float = 0.0
-    if decoder.norm is not None:
-        if bias or decoder.norm.bias.nonzero:
-            raise Refused("gate", "the proof knows a last norm without biases", "a bias of the unembedding")
-        change, weights = gained(change, decoder.norm)[0], _sum_of_sizes(gained(decoder.unembedding, decoder.norm)[0])
+    change, weights, bias = _logits(decoder)
+    fixed = _bias(layer, stream.width)
     forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
     dense, sized = change.dense(), weights.dense()
     base = Interval.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
-    reads = dense @ output
-    written = applied(reads, hidden)[0]
+    whole = base + applied(dense @ output, hidden)[0] + Interval.exactly(float((dense @ fixed)[0]) + bias)
     size = sizes[:, :, None] + (sized[:, added.rows] @ added.span.size)[0][None, None, :]
-    size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1) + abs(bias)
-    if decoder.norm is not None:
-        moved = applied(output.sum(axis=0)[None, :], hidden)[0]
-        mean = (
-            Interval((total.lo + moved.lo) / stream.width, (total.hi + moved.hi) / stream.width)
-            if total
-            else Interval.exactly(0)
-        )
-        everything = _everything(stream, added, first) + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
-        off = rounding.gamma(stream.width) * (everything / stream.width * float(sized.sum()) + size)
-        base = base - Interval.exactly(dense.sum()) * mean
-    else:
-        off = rounding.error(len(reads[0]) + stream.width, size)
-    constant = float((dense @ _bias(layer, stream.width))[0]) + bias
-    return (base + written + Interval.exactly(constant)).widened(off)
+    size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1)
+    size = size + float((sized @ np.abs(fixed))[0]) + abs(bias)
+    if decoder.norm is None or total is None:
+        return whole.widened(rounding.error(output.shape[1] + stream.width, size))
+    moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
+    mean = Interval((total.lo + moved.lo) / stream.width, (total.hi + moved.hi) / stream.width)
+    everything = _everything(stream, added, first) + float(np.abs(fixed).sum())
+    everything = everything + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
+    off = rounding.gamma(stream.width) * (everything / stream.width * float(sized.sum()) + size)
+    return (whole - Interval.exactly(dense.sum()) * mean).widened(off)
+
+
+def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, float]:
+    """Return the difference of the two rows of the unembedding, the sum of their absolute values, and that of the biases.
+
+    A last norm is part of them but for the positive factor by which it multiplies.
+    """
+    bias = float(np.diff(decoder.unembedding_bias.dense()[:, 0])[0])
+    change = Matrix.from_dense(np.diff(decoder.unembedding.dense(), axis=0))
+    if decoder.norm is None:
+        return change, _sum_of_sizes(decoder.unembedding), bias
+    if decoder.unembedding_bias.nonzero or decoder.norm.bias.nonzero:
+        raise Refused("gate", "the proof knows a last norm without biases", "a bias of the norm or the unembedding")
+    return gained(change, decoder.norm)[0], _sum_of_sizes(gained(decoder.unembedding, decoder.norm)[0]), 0.0
 
 
 def _bias(layer: Layer, width: int) -> Floats:

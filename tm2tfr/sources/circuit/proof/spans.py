@@ -9,6 +9,7 @@ The bounds themselves are computed in float64, and so every error is taken twice
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def applied(matrix: Floats, x: Interval) -> Interval:
     """Return matrix · x, for a matrix (rows, n) and x (n, …): (rows, …)."""
     up, down = np.maximum(matrix, 0), np.minimum(matrix, 0)
     shape = (matrix.shape[0], *x.lo.shape[1:])
-    lo, hi = (a.reshape(a.shape[0], -1) for a in (x.lo, x.hi))
+    lo, hi = (a.reshape(a.shape[0], prod(shape[1:])) for a in (x.lo, x.hi))
     return Interval((up @ lo + down @ hi).reshape(shape), (up @ hi + down @ lo).reshape(shape))
 
 

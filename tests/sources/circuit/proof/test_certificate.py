@@ -1,0 +1,178 @@
+"""Certificates of circuits: granted for what is right on every input, refused with the gate for what is not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from tests.sources.circuit.random_circuits import circuits
+from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
+from tm2tfr.errors import EngineError
+from tm2tfr.sources.circuit.compiler import compile_circuit
+from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.proof import CircuitRefusal, prove
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.soft import softened
+from tm2tfr.transformer.weights import Decoder, Norm, matrices, replaced
+
+ADDER = load("binary-adder", bits=2)
+FULL = load("full-adder")
+ALL = [("dense", "float32"), ("dense", "float64"), ("fast", "float64"), ("exact", "rational")]
+
+
+@settings(max_examples=30, deadline=None)
+@given(circuit=circuits())
+def test_any_circuit_is_certified_by_lookup(circuit: Circuit) -> None:
+    found = prove(compile_circuit(circuit), circuit).certificates()
+    assert [(c.engine, c.dtype) for c in found] == ALL
+    assert [str(refusal) for c in found for refusal in c.refusals] == []
+    assert {(c.margin, c.stray) for c in found} == {(1.0, 0.0)}
+    assert [c.most_positions for c in found] == [4097, 94_906_266, 94_906_266, None]
+
+
+@pytest.mark.parametrize("variant", ["paper-hard", "paper"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_variants_of_the_paper_are_certified(variant: str, seed: int) -> None:
+    circuit = random_of(PAPER, inputs=1 + seed, gates=1 + 7 * seed, seed=seed)
+    for epsilon in (0.0, 1e-5) if variant == "paper" else (0.0,):
+        proof = prove(compile_circuit(circuit, variant, epsilon=epsilon), circuit)
+        assert [proof.certificate("dense", dtype).refusals for dtype in ("float32", "float64")] == [(), ()]
+        assert proof.certificate("exact").granted == proof.certificate("fast").granted == (variant == "paper-hard")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["paper-1", "paper-2"])
+@pytest.mark.parametrize("variant", ["lookup", "paper-hard", "paper"])
+def test_adders_of_1_to_48_bits_are_certified_for_all_inputs(variant: str, order: str) -> None:
+    for bits in range(1, 49):
+        circuit = load("binary-adder", bits=bits, order=order)
+        proof = prove(compile_circuit(circuit, variant), circuit)
+        for dtype in ("float32", "float64"):
+            assert str(proof.certificate("dense", dtype)).endswith(f"at {7 * bits} positions")
+
+
+@pytest.mark.slow
+def test_the_circuit_of_sha_256_is_certified_for_all_blocks() -> None:
+    circuit = load("sha256")
+    proof = prove(compile_circuit(circuit), circuit)
+    certificate = proof.certificate("fast")
+    assert certificate.granted
+    assert certificate.gates == len(circuit.gates) > 40_000
+    assert "float32 has exact scores for 4,097" in str(proof.certificate("dense", "float32"))
+
+
+@pytest.mark.parametrize(("temperature", "granted"), [(0.25, True), (0.125, True), (0.5, False), (1.0, False)])
+def test_lookup_is_certified_under_softmax_up_to_a_quarter(temperature: float, granted: bool) -> None:
+    """Three operands, each with less than a sixth of its weight elsewhere: 3ρ < ½."""
+    decoder = softened(compile_circuit(FULL), temperature)
+    certificate = prove(decoder, FULL).certificate("dense")
+    assert certificate.granted == granted
+    if granted:
+        assert 3 * certificate.stray < 0.5
+        assert wrong_bits(decoder, FULL, all_inputs(FULL)) == 0
+
+
+def test_a_temperature_that_is_no_power_of_two_is_refused() -> None:
+    certificate = prove(softened(compile_circuit(FULL), 0.1), FULL).certificate("dense")
+    assert certificate.refusals[0].what == "head 'operand a' does not divide its queries by a power of two"
+
+
+def changed(decoder: Decoder, path: str, row: int, column: int, value: float) -> Decoder:
+    return replaced(decoder, {path: matrices(decoder)[path].with_entry(row, column, value)})
+
+
+def test_a_wrong_table_entry_is_refused_with_the_gate_and_the_case() -> None:
+    decoder = compile_circuit(FULL)
+    layout = decoder.layout
+    found = prove(changed(decoder, "position_table", layout.index("t110"), 3, 0.0), FULL).certificate("dense")
+    assert found.refusals == (
+        CircuitRefusal(
+            part="gate",
+            net="carry",
+            what="MAJ(a, b, c) must be 1 where the heads bring 110",
+            witness="logit of 1 minus logit of 0: -1",
+        ),
+    )
+    assert str(found).splitlines() == [
+        "full-adder on dense in float64: NOT certified",
+        "  gate, gate carry: MAJ(a, b, c) must be 1 where the heads bring 110: logit of 1 minus logit of 0: -1",
+    ]
+    assert json.loads(json.dumps(found.as_dict()))["granted"] is False
+
+
+@pytest.mark.parametrize(
+    ("path", "row", "column", "value", "said"),
+    [
+        ("position_table", 4, 2, 1, "attention, gate sum: no head looks at operand a: position 2 looks at 1, 2; a is at 0"),
+        ("position_table", 4, 2, 9, "attention, gate sum: head 'operand a' looks for no position from 0 to its own: "
+         "position 2 looks for position 9"),
+        ("layers.1.heads.0.key", 0, 0, 1, "attention: the key of head 'operand a' depends on the bit that is fed: "
+         "0 and 1 differ"),
+        ("layers.1.feed_forward.output", 18, 3, 0, "gate, gate carry: MAJ(a, b, c) must be 1 where the heads bring 011: "
+         "logit of 1 minus logit of 0: -1"),
+        ("unembedding_bias", 0, 0, 3, "gate, gate sum: XOR(a, b, c) must be 1 where the heads bring 001: "
+         "logit of 1 minus logit of 0: -1"),
+        ("layers.1.heads.2.value", 0, 2, 1, "attention: the value of head 'operand c' depends on the position: "
+         "another than position 0"),
+    ],
+)  # fmt: skip
+def test_wrong_weights_are_refused_by_name(path: str, row: int, column: int, value: float, said: str) -> None:
+    found = prove(changed(compile_circuit(FULL), path, row, column, value), FULL).certificate("dense")
+    assert str(found.refusals[0]) == said
+
+
+@pytest.mark.parametrize("variant", ["lookup", "paper-hard", "paper"])
+def test_whatever_is_certified_is_right(variant: str) -> None:
+    """Each weight in turn set to 0, its negative, and 1 more: if it is certified, every input is right."""
+    circuit = random_of(PAPER, inputs=2, gates=3, seed=5)
+    decoder = compile_circuit(circuit, variant)
+    granted = refused = 0
+    for path, matrix in matrices(decoder).items():
+        for row, column, value in list(matrix.entries())[::3]:
+            for other in {0.0, -value, value + 1}:
+                mutant = changed(decoder, path, row, column, other)
+                if prove(mutant, circuit).certificate("dense").granted:
+                    granted += 1
+                    assert wrong_bits(mutant, circuit, all_inputs(circuit)) == 0
+                else:
+                    refused += 1
+    assert refused > 30
+    assert granted > 0
+
+
+def test_a_wrong_gain_or_epsilon_of_a_norm_is_refused() -> None:
+    decoder = compile_circuit(ADDER, "paper")
+    norm, one = decoder.norm, decoder.layout.index("one")
+    assert norm is not None
+    wrong = replace(norm, gain=norm.gain.with_entry(one, 0, -1.0))
+    found = prove(replace(decoder, norm=wrong), ADDER).certificate("dense")
+    assert [refusal.part for refusal in found.refusals[:1]] == ["gate"]
+    layer = replace(decoder.layers[0], feed_forward_norm=Norm(gain=norm.gain, bias=norm.bias, epsilon=9.0))
+    assert not prove(replace(decoder, layers=(layer,)), ADDER).certificate("dense").granted
+
+
+def test_another_circuit_is_refused() -> None:
+    decoder = compile_circuit(FULL)
+    assert prove(decoder, load("half-adder")).certificate().refusals[0].part == "shape"
+    other = replace(FULL, gates=(FULL.gates[1], FULL.gates[0]))
+    assert {refusal.net for refusal in prove(decoder, other).certificate().refusals} == {"sum", "carry"}
+
+
+def test_engines_and_dtypes_are_known_by_name() -> None:
+    proof = prove(compile_circuit(FULL), FULL)
+    with pytest.raises(EngineError, match=r"^unknown engine 'fst' \(did you mean 'fast'\?\): use dense, fast, exact$"):
+        proof.certificate("fst")
+    with pytest.raises(EngineError, match="^there is no certificate for fast in float32: use float64$"):
+        proof.certificate("fast", "float32")
+
+
+def test_weights_of_another_shape_are_refused() -> None:
+    decoder = compile_circuit(FULL)
+    shorter = replace(decoder, position_table=Matrix.from_entries((19, 3), {}))
+    assert str(prove(shorter, FULL).certificate().refusals[0]) == "shape: the position table must have 4 positions: 3"
+    named = replace(decoder, vocabulary=("0", "2"))
+    assert prove(named, FULL).certificate().refusals[0].witness == "('0', '2')"

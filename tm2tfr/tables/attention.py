@@ -1,0 +1,140 @@
+"""Where a head of any decoder looks in a run, as a matrix, as text, and as a picture.
+
+The weights are those that the engine computed: equal shares of the best positions, or softmax. A row is called by the token
+that is predicted there, the one after the position that looks, as in the figures of the paper on circuits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.decode import Engine, generate, observable
+from tm2tfr.engines.watching import Observation
+from tm2tfr.errors import EngineError, OutputError, ShapeError, counted, visible
+from tm2tfr.extras import required
+from tm2tfr.files import write_whole
+from tm2tfr.text.columns import aligned
+from tm2tfr.transformer.attention import softmax
+from tm2tfr.transformer.weights import Decoder, Head
+
+ATTENTION_FORMATS = (".png", ".svg", ".pdf")
+BLOCKS = "·░▒▓█"
+"""How text shows a weight: none, up to a quarter, a half, three quarters, and more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionMap:
+    """The attention of one head in a run.
+
+    Args:
+        title: for people.
+        weights: (positions, positions): what position i gives to position j; 0 where j > i.
+        rows: what is predicted at each position; columns: what is fed at each.
+
+    Raises:
+        ShapeError: if there are not as many names as positions.
+    """
+
+    title: str
+    weights: NDArray[np.float64]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.weights.shape != (len(self.rows), len(self.columns)):
+            there = f"{counted(len(self.rows), 'name')} of rows and {len(self.columns)} of columns"
+            raise ShapeError(f"{there}, for attention of shape {self.weights.shape}: give one name for each")
+
+    def text(self) -> str:
+        """Return the map as text: one line for each predicted token, one block for each position up to it."""
+        levels = np.ceil(np.clip(self.weights, 0, 1) * (len(BLOCKS) - 1) - 1e-3).astype(int)
+        cells = ["".join(BLOCKS[n] for n in levels[i, : i + 1]) for i in range(len(self.rows))]
+        lines = aligned([(visible(name), row) for name, row in zip(self.rows, cells, strict=True)], set())
+        return "\n".join([visible(self.title), *(line.rstrip() for line in lines)]) + "\n"
+
+
+def attention_map(
+    decoder: Decoder,
+    prompt: Sequence[str],
+    *,
+    engine: Engine,
+    layer: int = 1,
+    head: int = 0,
+    symbols: Sequence[str] | None = None,
+    max_positions: int | None = None,
+) -> AttentionMap:
+    """Return where a head looks in the run on `prompt`.
+
+    Args:
+        layer, head: as in the paths of weights: ``layers.1.heads.0`` is the first head of the first layer.
+        symbols: the names of all tokens fed and of the last one answered; by default their positions and the tokens.
+
+    Raises:
+        EngineError: if there is no such layer or head, or the prompt cannot be run.
+        ShapeError: if there are not as many symbols as tokens.
+    """
+    looked_at = _head(decoder, layer, head)
+    steps = list(generate(decoder, prompt, engine=engine, max_positions=max_positions))
+    session, weights = observable(engine).start(decoder), np.zeros((len(steps), len(steps)))
+    for step in steps:
+        seen = Observation()
+        session.feed(decoder.numbers[step.token], seen)
+        scores, attended = seen.heads[layer - 1, head]
+        if looked_at.weighting == "softmax" and not looked_at.uniform:
+            weights[step.position, : step.position + 1] = softmax(np.asarray(scores))
+        else:
+            weights[step.position, np.asarray(attended)] = 1 / len(attended)
+    if symbols is None:
+        tokens = [*(step.token for step in steps), *(step.output for step in steps[-1:])]
+        symbols = [f"{n} {token}" for n, token in enumerate(tokens)]
+    title = f"layer {layer} ({decoder.layers[layer - 1].name}), head {looked_at.name!r}"
+    return AttentionMap(title=title, weights=weights, rows=tuple(symbols[1:]), columns=tuple(symbols[:-1]))
+
+
+def _head(decoder: Decoder, layer: int, head: int) -> Head:
+    if not 1 <= layer <= len(decoder.layers):
+        raise EngineError(f"there is no layer {layer}: use one from 1 to {len(decoder.layers)}")
+    heads = decoder.layers[layer - 1].heads
+    if not 0 <= head < len(heads):
+        there = f"layer {layer} has {counted(len(heads), 'head')}"
+        raise EngineError(f"there is no head {head}: {there}" + (f": use one from 0 to {len(heads) - 1}" if heads else ""))
+    return heads[head]
+
+
+def attention_figure(found: AttentionMap, path: Path) -> Any:
+    """Return a matplotlib figure of the map: white is 0, black is 1; `path`: where it goes, for complaints.
+
+    Raises:
+        OutputError: if matplotlib is missing.
+    """
+    figures = required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
+    size = max(4.0, 0.14 * len(found.rows) + 1.5)
+    figure = figures.Figure(figsize=(size, size), layout="constrained")
+    axes = figure.subplots()
+    axes.imshow(found.weights, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
+    names = [[visible(name).replace("$", r"\$") for name in each] for each in (found.columns, found.rows)]
+    axes.set_xticks(range(len(found.columns)), names[0], rotation=90, fontsize=6)
+    axes.set_yticks(range(len(found.rows)), names[1], fontsize=6)
+    axes.set(title=visible(found.title).replace("$", r"\$"), xlabel="attended to", ylabel="predicted")
+    return figure
+
+
+def plot_attention(found: AttentionMap, path: str | Path) -> None:
+    """Draw the map into a .png, .svg or .pdf file.
+
+    Raises:
+        OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix not in ATTENTION_FORMATS:
+        use = f"use for example {path.stem}.svg"
+        raise OutputError(f"{path}: a plot is written as {', '.join(ATTENTION_FORMATS)}: {use}")
+    figure = attention_figure(found, path)
+    metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None} if path.suffix == ".pdf" else None
+    write_whole(path, lambda file: figure.savefig(file, format=path.suffix[1:], metadata=metadata))
