@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tm2tfr.errors import counted
 from tm2tfr.sources.circuit.formats.and_graph import and_graph
 from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
