@@ -93,7 +93,9 @@ def test_what_is_hostile_is_refused_at_once(format: str, data: bytes) -> None:
 
 
 def test_implied_inputs_take_no_memory_before_they_are_refused() -> None:
-    with pytest.raises(SpecError, match=r"f:1:5: 2000001 is more than 2,000,000, the most that is read: check the header"):
+    with pytest.raises(
+        SpecError, match=r"f:1:5: 2,000,001 inputs are more than 2,000,000, the most that are read: check the"
+    ):
         registry.read(b"aig 2000001 2000001 0 1 0\n2\n", file="f", format="aig")
 
 

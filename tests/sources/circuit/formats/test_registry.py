@@ -19,7 +19,7 @@ FULL_ADDER = library.load("full-adder")
 
 def test_the_names_of_the_formats() -> None:
     assert CIRCUIT_READABLE == ("yaml", "bench", "aag", "aig", "blif", "truth-table", "expression")
-    assert CIRCUIT_WRITABLE == (*CIRCUIT_READABLE, "verilog")
+    assert (*CIRCUIT_READABLE, "verilog") == CIRCUIT_WRITABLE
 
 
 @pytest.mark.parametrize("format", CIRCUIT_READABLE)
@@ -36,7 +36,6 @@ def test_a_text_is_recognised_by_its_content(format: str) -> None:
         ("s = NAND(a, b)\n", "bench"),
         ("\n.inputs a b\n", "blif"),
         ("0110\n", "truth-table"),
-        ("a b | s\n", None),
         ("a b | s\n00 | 1\n", "truth-table"),
         ("0 0 | 1\n", "truth-table"),
         ("s = 0110\n", "truth-table"),

@@ -203,9 +203,11 @@ def test_a_netlist_is_written_in_the_words_of_its_format() -> None:
     assert texts == {
         "yaml": "name: half\ninputs: [a, b]\ngates:\n  half: XOR a b\n  c: AND a b\noutputs: [half, c]\n",
         "bench": '# circuit "half"\nINPUT(a)\nINPUT(b)\nOUTPUT(half)\nOUTPUT(c)\nhalf = XOR(a, b)\nc = AND(a, b)\n',
-        "aag": 'aag 5 2 0 2 3\n2\n4\n10\n6\n6 4 2\n8 5 3\n10 9 7\ni0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
-        "aig": b'aig 5 2 0 2 3\n10\n6\n\x02\x02\x03\x02\x01\x02i0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
-        "blif": '# circuit "half"\n.model half\n.inputs a b\n.outputs half c\n.names a b half\n01 1\n10 1\n.names a b c\n11 1\n.end\n',
+        "aag": "aag 6 2 0 2 4\n2\n4\n11\n12\n6 5 2\n8 4 3\n10 9 7\n12 4 2\n"
+        'i0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
+        "aig": b'aig 6 2 0 2 4\n11\n12\n\x01\x03\x04\x01\x01\x02\x08\x02i0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
+        "blif": '# circuit "half"\n.model half\n.inputs a b\n.outputs half c\n'
+        ".names a b half\n01 1\n10 1\n.names a b c\n11 1\n.end\n",
         "truth-table": '# circuit "half"\na b | half c\n00 | 00\n01 | 10\n10 | 10\n11 | 01\n',
         "expression": '# circuit "half"\n# inputs a b\n# outputs half c\nhalf = a ^ b\nc = a & b\n',
     }
