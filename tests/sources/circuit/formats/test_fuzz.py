@@ -18,8 +18,11 @@ TEXTS = int(os.environ.get("TM2TFR_FUZZ", "3000"))
 """How many a format."""
 FEW = 150
 
-WORDS = """INPUT( OUTPUT( = ( ) , # \\ | - 0 1 2 01 0110 . .names .inputs .outputs .end .latch .model DFF( NOT( AND( LUT 0x aag aig
-    c i0 o0 l0 ~ & ^ and or not if else ; : [ ] { } ' " - ? ! * gates: inputs: outputs: examples: XOR MUX CONST1 vdd net output is"""
+WORDS = r"""
+INPUT( OUTPUT( = ( ) , # \ | - 0 1 2 01 0110 . .names .inputs .outputs .end .latch .model DFF( NOT( AND( LUT
+0x aag aig c i0 o0 l0 ~ & ^ and or not if else ; : [ ] { } ' " - ? ! * gates: inputs: outputs: examples: XOR
+MUX CONST1 vdd net output is
+"""
 TOKENS = [*WORDS.split(), " ", "\n", "\r\n", "\u2028", "\0", "é", "9" * 20]
 
 

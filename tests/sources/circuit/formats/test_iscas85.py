@@ -18,19 +18,19 @@ CASES = 256
 ONES = 2**CASES - 1
 
 GATES = {
-    "c17": 6,
-    "c432": 160,
-    "c499": 202,
-    "c880": 383,
-    "c1355": 546,
-    "c1908": 880,
-    "c2670": 1193,
-    "c3540": 1669,
-    "c5315": 2307,
-    "c6288": 2406,
-    "c7552": 3512,
+    "c17": (6,),
+    "c432": (160,),
+    "c499": (202,),
+    "c880": (383,),
+    "c1355": (546,),
+    "c1908": (880,),
+    "c2670": (1193, 1269),
+    "c3540": (1669,),
+    "c5315": (2307,),
+    "c6288": (2406, 2416),
+    "c7552": (3512, 3513),
 }
-"""Of the original netlists, each gate counted once, whatever its number of operands."""
+"""Of the original netlists, whatever the number of operands of a gate: as published, and as they go round as .bench."""
 
 
 def outputs(circuit: Circuit, inputs: list[int]) -> list[int]:
@@ -44,9 +44,7 @@ def test_the_circuit_is_what_it_should_be(name: str) -> None:
     loaded = registry.read(source.bench(), file=f"{name}.bench")
     circuit = loaded.circuit
     assert (len(circuit.inputs), len(circuit.outputs)) == PORTS[name]
-    assert len(circuit.gates) == len(source.gates) + sum(
-        (len(operands) - 2) // 2 for *_, operands in source.gates if operands
-    )
+    assert len(circuit.gates) == sum(max(1, len(operands) // 2) for *_, operands in source.gates)  # at most three a gate
     inputs = [random.Random(name + net).getrandbits(CASES) for net in circuit.inputs]
     want = source.evaluate(dict(zip(circuit.inputs, inputs, strict=True)), ONES)
     assert outputs(circuit, inputs) == want
@@ -74,4 +72,4 @@ def test_the_original_netlists(name: str) -> None:
     text = (Path(folder) / f"{name}.bench").read_text(encoding="utf-8")
     circuit = registry.read(text, file=f"{name}.bench").circuit
     assert (len(circuit.inputs), len(circuit.outputs)) == PORTS[name]
-    assert sum("=" in line.partition("#")[0] for line in text.splitlines()) == GATES[name]
+    assert sum("=" in line.partition("#")[0] for line in text.splitlines()) in GATES[name]
