@@ -30,6 +30,7 @@ PORTS: Mapping[str, tuple[int, int]] = {
 """Name -> the numbers of inputs and outputs."""
 
 _GATE = re.compile(r"^\s*(and|or|nand|nor|not|buf|xor|xnor) \w+\s*\(([^)]*)\);", re.MULTILINE)
+_ASSIGNED = re.compile(r"^\s*assign (\S+) = ([^\s;]+);", re.MULTILINE)
 
 
 class Netlist(NamedTuple):
@@ -42,9 +43,8 @@ class Netlist(NamedTuple):
     def bench(self) -> str:
         """Return it as .bench."""
         ports = [f"INPUT({net})" for net in self.inputs] + [f"OUTPUT({net})" for net in self.outputs]
-        return "\n".join(
-            [*ports, *(f"{net} = {kind.upper()}({', '.join(operands)})" for net, kind, operands in self.gates), ""]
-        )
+        gates = (f"{net} = {kind.upper()}({', '.join(operands)})" for net, kind, operands in self.gates)
+        return "\n".join([*ports, *gates, ""]).replace("GND()", "gnd")
 
     def evaluate(self, values: Mapping[str, int], ones: int) -> list[int]:
         """Return the words of the outputs; each is found by following the gates back to the inputs."""
@@ -60,6 +60,8 @@ class Netlist(NamedTuple):
 
 
 def _value(kind: str, operands: Sequence[int], ones: int) -> int:
+    if kind == "gnd":
+        return 0
     if kind in ("and", "nand"):
         value = reduce(int.__and__, operands)
     elif kind in ("or", "nor"):
@@ -76,6 +78,8 @@ def netlist(name: str) -> Netlist:
         pytest.skip("circuitgraph, which has the netlists of ISCAS-85, is not installed: pip install circuitgraph")
     text = (Path(found.submodule_search_locations[0]) / "netlists" / f"{name}.v").read_text(encoding="utf-8")
     gates = [(kind, re.split(r"[\s,]+", nets.strip())) for kind, nets in _GATE.findall(text)]
+    for net, operand in _ASSIGNED.findall(text):
+        gates.append(("gnd", [net]) if operand == "1'b0" else ("buf", [net, operand]))
     return Netlist(_declared(text, "input"), _declared(text, "output"), [(n[0], kind, n[1:]) for kind, n in gates])
 
 
