@@ -62,8 +62,11 @@ def graph(asked: Asked, output: Path | None, cone: str | None) -> None:
 def convert(asked: Asked, output: Path | None, to: str | None, format: str | None, cone: str | None) -> None:
     """Write a machine or a circuit in another program's format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
+    from tm2tfr.sources.registry import check_target
 
     check_file(output, reading=[asked.argument])
+    if output is not None and to is None:
+        check_target(output)
     found, construction = _program(asked, cone, format=format)
     target = to or (construction.format_for(output) if output else "yaml")
     written = construction.convert(found, target)
