@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tm2tfr
+from tests.handmade import normed, tabled
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
@@ -23,7 +24,7 @@ from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.transformer.weights import matrices, replaced
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 MACHINE = tm2tfr.load("chapter")
 TEXT = MACHINE.yaml or ""
@@ -420,6 +421,19 @@ def test_auto_goes_by_positions_and_the_prompt_counts() -> None:
     assert tried(5, max_steps=9, out="rows.csv") == [("fast", 9)]
     assert tried(5, dtype="float32", max_steps=10**6) == [("dense", 10**6)]
     assert tm2tfr.check("parity", "1" * 2000, max_steps=5, keep_rows=False).engine == "fast"
+
+
+def test_auto_knows_where_a_position_table_ends() -> None:
+    pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
+    from tm2tfr.runs.choose import DENSE_POSITIONS, engines
+
+    def tried(decoder: Decoder, **asked: Any) -> list[tuple[str, int | None]]:
+        return [(found.name, limit) for found, limit in engines(decoder, 1, RunOptions(**asked))]
+
+    assert tried(tabled(DENSE_POSITIONS), max_steps=10**6) == [("dense", 10**6)]
+    assert tried(tabled(DENSE_POSITIONS + 1), max_steps=10**6) == [("fast", 10**6)]
+    assert tried(tabled(DENSE_POSITIONS + 1), max_steps=5) == [("dense", 5)]
+    assert tried(normed(), max_steps=10**6) == [("dense", 10**6)]
 
 
 def test_the_source_of_another_construction_is_not_read_as_a_machine() -> None:

@@ -9,13 +9,13 @@ import re
 import numpy as np
 import pytest
 
+from tests.engines.lookups import looked, looking, random_looks
 from tests.engines.test_fast import followed
 from tests.engines.test_fast_sabotage import fast, slow
 from tests.engines.test_honest import nameless, sabotaged
 from tests.engines.test_straight import as_python, at_once
 from tests.handmade import decoder as by_hand
 from tests.handmade import shifted, tabled
-from tests.engines.lookups import looked, looking, random_looks
 from tm2tfr.engines import ENGINES, engine, generate
 from tm2tfr.engines.fast import Fast, arrays
 from tm2tfr.engines.fast.arrays import FEATURES

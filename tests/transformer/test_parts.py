@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.handmade import majority, normed, tabled
-from tm2tfr import export_gpt2, export_to
+from tm2tfr import check, export_gpt2, export_to
 from tm2tfr.engines import engine
 from tm2tfr.errors import EngineError, ExportError
+from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
@@ -75,6 +76,29 @@ def test_a_turing_machine_with_such_a_part_is_not_certified_and_not_exported(
     assert told == [("layout", "the construction has no such part", f"these weights have {part}")]
     with pytest.raises(ExportError, match=f"^these weights have {part}, which an export to GPT-2 does not have: run"):
         export_gpt2(decoder, tmp_path / "export", machine=machine, verify=False)
+
+
+def test_a_run_in_blocks_is_refused() -> None:
+    machine = load("parity")
+    with pytest.raises(
+        EngineError, match="^these weights have a position table, which a long run cannot run: use the dense"
+    ):
+        LongRun(_with_table(compile_machine(machine)), "", machine=machine)
+
+
+def test_the_exact_scores_of_a_head_behind_a_norm_are_not_looked_at() -> None:
+    machine = load("chapter")
+    decoder = compile_machine(machine)
+    gain = Matrix.from_entries((decoder.layout.width, 1), {(decoder.layout.index("i"), 0): 1.0})
+    norm = Norm(gain=gain, bias=Matrix.from_entries(gain.shape, {}), epsilon=1.0)
+    layers = list(decoder.layers)
+    layers[3] = dataclasses.replace(layers[3], attention_norm=norm)
+    trace = check(dataclasses.replace(decoder, layers=tuple(layers)), "11", machine="chapter")
+    assert trace.divergence is not None
+    assert trace.divergence.cause is not None
+    assert trace.divergence.cause.why == (
+        "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding"
+    )
 
 
 def test_gpt2_refuses_what_it_lacks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tm2tfr
+from tests.engines.lookups import looked, looking, random_looks
+from tests.handmade import normed, tabled
+from tm2tfr.engines import engine, generate
 from tm2tfr.errors import CompileError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
@@ -28,7 +32,7 @@ from tm2tfr.transformer.soft import (
     temperature_of,
     theorem_26,
 )
-from tm2tfr.transformer.weights import matrices
+from tm2tfr.transformer.weights import Claim, Decoder, matrices
 
 ROUNDING = 1e-12
 GAPS = st.one_of(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 30.0, 700.0, 800.0]), st.floats(1e-6, 50))
@@ -216,3 +220,49 @@ def test_a_head_that_attends_elsewhere_is_told_from_wrong_weights() -> None:
     found: Any = tm2tfr.check(softened(tm2tfr.compile("busy-beaver-4"), 2.0**-8), "").divergence
     assert (found.position, found.cause.attention.attended, found.cause.attention.expected) == (66, (61,), (63,))
     assert found.cause.why.startswith("soft attention: the true scores differ by 3.8")
+
+
+# ── position tables and layer norms ─────────────────────────────────────────────────────────────────────────
+def claiming(positions: int) -> tuple[Decoder, list[int]]:
+    """Lookups of places in a table, whose scores ``2pj - j²`` have a gap of 1 everywhere, and what is right."""
+    looks = random_looks(positions, seed=8)
+    decoder = looking(looks)
+    (layer,) = decoder.layers
+    claim = Claim(attends="operand", gap=1.0)
+    heads = tuple(dataclasses.replace(head, claim=claim) for head in layer.heads)
+    claimed = dataclasses.replace(decoder, layers=(dataclasses.replace(layer, heads=heads),))
+    return claimed, looked(looks, [1, 0, 1])
+
+
+def test_the_table_counts_in_the_bounds() -> None:
+    decoder, _ = claiming(30)
+    places = max(max(look[0]) for look in random_looks(30, seed=8))
+    assert largest_entry(decoder, 30) == 1 + 29**2 + places
+    assert largest_entry(decoder, 1) == 1 + 1 + 1  # only the truth table's bits, at position 0
+    plain = dataclasses.replace(decoder, position_table=None)
+    assert largest_entry(plain, 30) == 1 + 29**2
+    assert constants(decoder).K2 > constants(plain).K2
+    assert smallest_gap(decoder, 30) == 1 / 30
+
+
+def test_lookups_run_at_the_guaranteed_temperature_and_not_at_a_hot_one() -> None:
+    decoder, right = claiming(30)
+    temperature = power_of_two(theorem_26(decoder, 30, smallest_gap(decoder, 30)))
+
+    def answers(soft: Decoder) -> list[int]:
+        return [int(step.output) for step in generate(soft, ["1", "0", "1"], engine=engine("dense"))]
+
+    assert softened(decoder, temperature).position_table == decoder.position_table
+    assert answers(softened(decoder, temperature)) == right
+    assert answers(softened(decoder, 64.0)) != right
+
+
+def test_nothing_is_guaranteed_about_layer_norms_but_they_are_softened() -> None:
+    words = "Theorem 26 says nothing about layer norms, which these weights have"
+    with pytest.raises(CompileError, match=f"^{words}: soften them at a temperature given as a number$"):
+        theorem_26(normed(), 10, 0.5)
+    soft = softened(normed(0.5), 0.25)
+    assert soft.norm == normed(0.5).norm
+    assert soft.layers[0].attention_norm == normed(0.5).layers[0].attention_norm
+    assert soft.soft
+    assert softened(tabled(), 0.5).bos is None

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from safetensors.numpy import load as load_tensors
 
-from tests.handmade import HANDMADE, normed, tabled
 from tests.engines.lookups import looking, random_looks
+from tests.handmade import HANDMADE, normed, tabled
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
 from tm2tfr.transformer.matrix import Matrix

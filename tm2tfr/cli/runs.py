@@ -10,9 +10,9 @@ import click
 
 from tm2tfr.choices import TABLES
 from tm2tfr.cli import colour, options, softness, wording
-from tm2tfr.cli.cautions import warn_of_formulas
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.cautions import warn_of_formulas
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.cli.asked import Asked
     from tm2tfr.runs.options import RunOptions
-    from tm2tfr.sources.turing.spec import Example
     from tm2tfr.trace.check import Trace
 
 
@@ -80,11 +79,11 @@ def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool
 
         if not available():
             warn_once("the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'")
-    machine = subject.right if checked else subject.machine
+    program = subject.right if checked else subject.program
     with showing(run.max_steps) as shown:
         asked = replace(run, progress=shown.progress, stop=shown.stop)
-        found = carried_out(subject.decoder, subject.word(word), machine, asked)
-    if machine is not None and found.agrees:
+        found = carried_out(subject.decoder, subject.word(word), program, asked)
+    if program is not None and found.agrees:
         warn_beyond_certificate(found, subject)
     return found
 
@@ -103,21 +102,34 @@ def refuse_several(run: RunOptions, runs: int) -> None:
         raise OutputError(f"there are {runs} runs, and a checkpoint or file of rows contains one: choose one with --input")
 
 
-def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Example, bool]]:
+def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Any, bool]]:
     """Return the runs of `check`, each with whether it has an expected result.
 
-    These are the given words, or the machine's examples (only they have expected results), or its default input. A
+    These are the given words, or the program's examples (only they have expected results), or its default input. A
     given limit overrides an example's own; an example that was to be cut off then has no expected result.
     """
     from tm2tfr.runs.options import MAX_STEPS
     from tm2tfr.sources.turing.spec import Example
 
-    machine = subject.right
-    if words is None and machine.examples:
+    machine = subject.machine
+    if words is None and machine is not None and machine.examples:
         limits = [e.max_steps or MAX_STEPS if max_steps is None else max_steps for e in machine.examples]
         judged = [max_steps is None or e.outcome != "limit" for e in machine.examples]
         limited = [replace(e, max_steps=limit) for e, limit in zip(machine.examples, limits, strict=True)]
         return list(zip(limited, judged, strict=True))
     max_steps = MAX_STEPS if max_steps is None else max_steps
+    if words is None and subject.examples:
+        return [(CircuitRun(e.input, max_steps, e.outputs), True) for e in subject.examples]
     given = [subject.word(None)] if words is None else words
+    if machine is None:
+        return [(CircuitRun(word, max_steps), False) for word in given]
     return [(Example(input=word, outcome="limit", max_steps=max_steps), False) for word in given]
+
+
+@dataclass(frozen=True)
+class CircuitRun:
+    """A run of a circuit: its input, the most gates, and the bits of outputs that are expected, by name."""
+
+    input: str
+    max_steps: int
+    outputs: Mapping[str, str] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.choices import DTYPES, Float
 from tm2tfr.engines.decode import Watch
-from tm2tfr.engines.norm import LayerNorm, read
+from tm2tfr.engines.norm import LayerNorm, Vector, read
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import average_hard, softmax
@@ -30,7 +30,6 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm
 
-Vector = NDArray[Any]
 Where = Callable[[], str]
 """Says what a layer is called."""
 MANY = 8

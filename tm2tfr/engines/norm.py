@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.weights import Norm
 
-_Vector = NDArray[Any]
+Vector = NDArray[Any]
 
 
 class LayerNorm:
@@ -28,7 +28,7 @@ class LayerNorm:
         self._gain, self._bias = norm.gain.dense(dtype)[:, 0], norm.bias.dense(dtype)[:, 0]
         self._epsilon = dtype.type(norm.epsilon)
 
-    def __call__(self, x: _Vector, position: int) -> _Vector:
+    def __call__(self, x: Vector, position: int) -> Vector:
         """x: (width,) → (width,); x stays as it is.
 
         Raises:
@@ -45,10 +45,10 @@ class LayerNorm:
         if not root < np.inf:
             what = f"{self._where()}, position {position:,}: the variance is too large for {x.dtype.name}"
             raise EngineError(f"{what}: use {'--dtype float64 or ' if x.dtype == np.float32 else ''}smaller weights")
-        normalised: _Vector = self._gain * (centred / root) + self._bias
+        normalised: Vector = self._gain * (centred / root) + self._bias
         return normalised
 
 
-def read(norm: LayerNorm | None, x: _Vector, position: int) -> _Vector:
+def read(norm: LayerNorm | None, x: Vector, position: int) -> Vector:
     """Return what a part reads from the stream x, (width,): x itself if there is no norm."""
     return x if norm is None else norm(x, position)

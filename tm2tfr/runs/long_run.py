@@ -71,7 +71,7 @@ class LongRun:
         max_steps: int | None = None,
         saved: Arrays | None = None,
     ) -> None:
-        refuse_parts(decoder, "a long run", "omit the engine, or use the dense engine")
+        refuse_parts(decoder, "a long run", "use the dense engine")
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
         self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)

@@ -64,8 +64,8 @@ class LoadedProgram:
 def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
     """Return the program that a name, a path or a text stands for: a machine, or a circuit.
 
-    A file or a shipped machine comes before a shipped circuit of the same name. A file is a circuit by its ending, or by its
-    content where machines have the same ending, or none.
+    A file or a shipped machine comes before a shipped circuit of the same name. A file is a circuit by its ending, or by
+    its content where machines have the same ending, or none.
 
     Raises:
         NotFoundError, ReadError, ConversionError, SpecError: if it cannot be loaded.
@@ -84,17 +84,21 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
 
 
 def is_circuit(name: str) -> bool:
-    """Return whether `name`, given by a user, is that of a shipped circuit; a file of the same name takes precedence."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    """Return whether `name`, given by a user, is that of a shipped circuit.
 
-    return name in GENERATORS and not Path(name).is_file()
+    A file and a shipped machine of the same name come first; with parameters, a circuit is meant, see `built`.
+    """
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
+
+    return name in GENERATORS and name not in shipped() and not Path(name).is_file()
 
 
 def parameters_of(name: str) -> tuple[str, ...]:
     """Return the names of the parameters of a shipped circuit; of anything else none."""
     from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
 
-    return tuple(parameter.name for parameter in GENERATORS[name].parameters) if is_circuit(name) else ()
+    return tuple(parameter.name for parameter in GENERATORS[name].parameters) if name in GENERATORS else ()
 
 
 def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
@@ -105,7 +109,7 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     """
     from tm2tfr.sources.circuit.library import registry as library  # noqa: PLC0415
 
-    if not is_circuit(name):
+    if name not in library.GENERATORS:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)
         raise UsageError(f"{name}: {given} is a parameter of shipped circuits{close}: omit it, or name one of {known}")

@@ -235,6 +235,10 @@ class _Finder:
     def _why_elsewhere(self, layer: int, looked: _Looked) -> str:
         """Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic?"""
         head, attention = looked.head, looked.attention
+        if self.decoder.layers[layer].attention_norm is not None:
+            return (
+                "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding"
+            )
         astray = set(attention.attended) - set(attention.expected)
         due = self._exact_score(layer, head, attention.expected)
         got = self._exact_score(layer, head, astray) if astray else due

@@ -18,6 +18,9 @@ Attention: with A = ‖O‖·‖V‖, summed over heads, the stream after it dif
 Theorem: with γ ≤ 1, E_L = γ/(4·K₂·x_max), E_l = E_{l+1}/(2·K₁) and e^{-γ/(2τ)} = E_1/(K₁·n·x_max), layer l is off by
 at most E_l, by induction; the last by 1/4. Where the right logits are one-hot, the tokens are right.
 
+A position table is part of the embedding. Layer norms, which can make a small difference as large as they like, are not
+covered: there a temperature has to be given.
+
 (The proofs of Lemma 25 and of the theorem print e^{-(γ + …)/τ}; the minus of the statement is what Lemma 33 gives.)
 
 The temperature is one number for a run of n positions, and not one for each position i, though γ is 1/(2(i+1)) there:
@@ -118,10 +121,19 @@ class Constants:
 
 
 def constants(decoder: Decoder) -> Constants:
-    """Return the constants of Lemma 25 for `decoder`, computed from its matrices as described in this module."""
+    """Return the constants of Lemma 25 for `decoder`, computed from its matrices as described in this module.
+
+    Raises:
+        CompileError: if it has layer norms.
+    """
+    if decoder.normed:
+        what = "Theorem 26 says nothing about layer norms, which these weights have"
+        raise CompileError(f"{what}: soften them at a temperature given as a number")
     # Before the first layer at most this many entries are not 0, and none is larger than x_max.
     tokens = np.bincount(decoder.token_embedding.columns, minlength=1).max()
-    size = max(1.0, float(tokens + len(np.unique(decoder.position_embedding.rows))))
+    table = decoder.position_table
+    tabled = 0 if table is None else np.bincount(table.columns, minlength=1).max()
+    size = max(1.0, float(tokens + len(np.unique(decoder.position_embedding.rows)) + tabled))
     first, second = 1.0, 1.0
     for layer in decoder.layers:
         factor, carried = feed_forward_factor(layer.feed_forward), carried_factor(layer)
@@ -142,6 +154,8 @@ def largest_entry(decoder: Decoder, n: int) -> float:
     for i in (0, n - 1):  # each feature is monotone in i
         numbers = np.array([above / below for above, below in (f(i) for f in features)])
         largest = max([largest, *(rows @ numbers).tolist()])
+    if (table := decoder.position_table) is not None:
+        largest += float(np.abs(table.values[table.columns < n]).max(initial=0.0))
     return max(1.0, tokens + largest)
 
 
@@ -154,7 +168,8 @@ def theorem_26(decoder: Decoder, n: int, gap: float) -> float:
         gap: γ(n), the gap of the best score of each head that is not uniform, under average-hard attention.
 
     Raises:
-        CompileError: if a constant is too large for floats, or there is no gap, so that there is no such temperature.
+        CompileError: if a constant is too large for floats, or there is no gap, so that there is no such temperature; for
+            weights with layer norms.
     """
     known, gap, x_max = constants(decoder), min(gap, 1.0), largest_entry(decoder, n)
     if not (math.isfinite(known.K1 * 4) and math.isfinite(known.K2 * 4) and math.isfinite(x_max) and gap > 0):

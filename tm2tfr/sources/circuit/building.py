@@ -44,7 +44,7 @@ class Builder:
             return int(table)
         if table == "01":
             return nets[0]
-        known = self._drivers.setdefault((table, tuple(sorted(nets)) if _symmetric(table) else nets), net)
+        known = self._drivers.setdefault((table, tuple(sorted(nets)) if symmetric(table) else nets), net)
         if known == net:
             self._gates.append(Gate(net, table, nets))
         return known
@@ -81,8 +81,8 @@ def folded(table: str, operands: Sequence[Signal]) -> TableOver:
 
 
 @cache
-def _symmetric(table: str) -> bool:
-    """Whether the order of the operands does not matter."""
+def symmetric(table: str) -> bool:
+    """Return whether the order of the operands does not matter."""
     ones = [case.bit_count() for case in range(len(table))]
     return all(len({bit for bit, n in zip(table, ones, strict=True) if n == number}) == 1 for number in set(ones))
 

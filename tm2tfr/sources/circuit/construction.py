@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE
+from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.contract import Construction, Truth
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -113,7 +113,7 @@ CONSTRUCTION = Construction(
     read=_read,
     own_input=_own_input,
     given=read_input,
-    targets=("yaml", *CIRCUIT_FORMATS, *HARDWARE, "dot", "mermaid", "latex"),
+    targets=("yaml", *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
     convert=_convert,
     format_for=_format_for,
     drawn=DRAWN,

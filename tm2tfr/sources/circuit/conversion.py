@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.errors import ConversionError, OutputError, did_you_mean
-from tm2tfr.sources.circuit.drawing import gate_table, to_dot, to_mermaid
+from tm2tfr.sources.circuit.drawing import to_dot, to_mermaid
 from tm2tfr.sources.circuit.formats import registry
+from tm2tfr.sources.circuit.latex import gate_table, tikz
 from tm2tfr.sources.circuit.netlist import Circuit
 
 _PICTURES: Mapping[str, tuple[Callable[[Circuit], str], tuple[str, ...]]] = {
     "mermaid": (to_mermaid, (".mmd",)),
     "dot": (to_dot, (".dot", ".gv")),
+    "tikz": (tikz, (".tikz",)),
     "latex": (gate_table, (".tex",)),
 }
 CIRCUIT_TARGETS = (*registry.CIRCUIT_WRITABLE, *_PICTURES)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tm2tfr.errors import counted
 from tm2tfr.sources.circuit.formats.and_graph import and_graph
 from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
@@ -22,6 +21,8 @@ from tm2tfr.text.source import Log, Source
 
 MOST_VARIABLES = 20_000_000
 """Far more than a decoder has positions for."""
+MOST_INPUTS = 2_000_000
+"""In the binary form they take no room in the file, but names in memory."""
 
 _HEADER = re.compile(r"(aag|aig)((?: [0-9]+){5,9})")
 _SYMBOL = re.compile(r"([ilobcjf])([0-9]+) (.*)")
@@ -209,6 +210,10 @@ def read_header(draft: NetDraft, form: str) -> Header:
         draft.error(0, long, f"{shown} is more than {MOST_VARIABLES:,}, the most that is read", "check the header")
         raise draft.log.failure()
     most, inputs, latches, outputs, ands, *others = map(int, words)
+    if inputs > MOST_INPUTS:
+        what = f"{inputs:,} inputs are more than {MOST_INPUTS:,}, the most that are read"
+        draft.error(0, words[1], what, "check the header")
+        raise draft.log.failure()
     if latches:
         what = f"this circuit has {'1 latch' if latches == 1 else f'{latches:,} latches'}"
         draft.error(1 + inputs if form == "aag" else 0, None, f"{what}, the first one here", UNROLL)

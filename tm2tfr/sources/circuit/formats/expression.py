@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tm2tfr.sources.circuit.formats.blif import cubes
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
@@ -282,6 +283,10 @@ def formula(table: str, operands: tuple[str, ...]) -> str:
         return table[0]
     if len(operands) == 1:
         return operands[0] if table == "01" else f"~{operands[0]}"
-    half = len(table) // 2
-    low, high = (formula(part, operands[1:]) for part in (table[:half], table[half:]))
-    return low if low == high else f"({high}) if {operands[0]} else ({low})"
+    if table == TABLES["MUX", 3]:
+        return "{2} if {0} else {1}".format(*operands)
+    return " | ".join(_product(cube, operands) for cube in cubes(table))
+
+
+def _product(cube: str, operands: tuple[str, ...]) -> str:
+    return " & ".join(net if sign == "1" else f"~{net}" for sign, net in zip(cube, operands, strict=True) if sign != "-")

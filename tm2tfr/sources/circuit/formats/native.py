@@ -110,7 +110,7 @@ class _Document:
         items = node.items if isinstance(node, List) else [node]
         found = []
         for item in items:
-            if isinstance(item, Scalar) and item.text.strip():
+            if isinstance(item, Scalar) and (item.text if item is not node else item.text.strip()):
                 found.append(item)
             else:
                 self.reading.error(item, f"{kind(item)} is not a name", f"write {_SHAPES[key]!r}")

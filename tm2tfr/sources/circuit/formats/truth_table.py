@@ -242,7 +242,7 @@ def write(circuit: Circuit) -> str:
 
 def _lines(circuit: Circuit) -> Iterator[str]:
     k = len(circuit.inputs)
-    inputs, outputs, comments = name_comments(circuit, _NAME.fullmatch)
+    inputs, outputs, comments = name_comments(circuit, lambda name: name.isprintable() and _NAME.fullmatch(name))
     yield from comments
     yield f"{' '.join(inputs)} | {' '.join(outputs)}"
     tables = list(_tables(circuit))

@@ -1,0 +1,107 @@
+"""What is said about broken circuits in every format: every word of it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.sources.circuit.formats.golden import PATHS, CircuitCase, cases, said
+from tm2tfr.errors import SpecError
+from tm2tfr.sources.circuit.formats import registry
+from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
+from tm2tfr.text.source import MOST_DIAGNOSTICS
+
+GOLDEN = [pytest.param(case, id=f"{case.format}: {case.about}") for path in PATHS for case in cases(path)]
+
+
+def test_there_are_forty_broken_files_of_every_format() -> None:
+    broken = [
+        case for path in PATHS for case in cases(path) if re.search(r"^f\.(?!.*: warning: )", case.said, re.MULTILINE)
+    ]
+    counts = Counter(case.format for case in broken)
+    assert set(counts) == set(CIRCUIT_READABLE)
+    assert min(counts.values()) >= 40
+    written = sum(path.read_text(encoding="utf-8").count("=== says") for path in PATHS)
+    assert written == len(GOLDEN)
+
+
+# the places and words of syntax errors in expressions are Python's own, and change with its versions
+@pytest.mark.parametrize("case", GOLDEN)
+def test_golden(case: CircuitCase) -> None:
+    if "Python's syntax" in case.said and sys.version_info[:2] != (3, 11):
+        assert "Python's syntax" in said(case.data, case.format)
+    else:
+        assert said(case.data, case.format) == case.said
+
+
+@pytest.mark.parametrize("case", [case for case in GOLDEN if case.values[0].format != "aig"])
+def test_golden_with_carriage_returns_and_a_byte_order_mark(case: CircuitCase) -> None:
+    windows = said(b"\xef\xbb\xbf" + case.data.replace(b"\n", b"\r\n"), case.format)
+    assert windows == said(case.data, case.format)
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_every_complaint_says_where_what_and_what_to_do(case: CircuitCase) -> None:
+    for line in case.said.splitlines():
+        if not line.startswith("  "):
+            assert re.match(r"f\.[a-z]+(:\d+:\d+)?: (warning: )?.+: .+", line)
+
+
+def test_the_latch_and_the_flip_flop_are_named_with_their_line() -> None:
+    remedy = "only combinational circuits are read: unroll it in time, or cut it at the registers (outputs in, inputs out)"
+    texts = {
+        "bench": (
+            "INPUT(a)\nOUTPUT(q)\nq = DFF(a)\n",
+            "f.bench:3:5: the net 'q' is the output of a flip-flop or latch (DFF)",
+        ),
+        "blif": (".inputs a\n.outputs q\n.latch a q 0\n", "f.blif:3:10: the net 'q' is the output of a latch"),
+        "aag": ("aag 2 1 1 1 0\n2\n4 2\n4\n", "f.aag:3:1: this circuit has 1 latch, the first one here"),
+    }
+    for format, (text, words) in texts.items():
+        assert said(text.encode(), format).splitlines()[0] == f"{words}: {remedy}"
+
+
+def test_nobody_is_shown_more_than_a_hundred_complaints_and_the_rest_is_not_read() -> None:
+    with pytest.raises(SpecError, match=r"f: 400 more complaints: fix those above first") as caught:
+        registry.read("this is text\n" * 100_000, file="f", format="bench")
+    assert len(caught.value.diagnostics) == MOST_DIAGNOSTICS + 1
+
+
+@pytest.mark.parametrize("format", CIRCUIT_READABLE)
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\xff\xfe\x00", id="not text"),
+        pytest.param(b"(" * 50_000, id="parentheses"),
+        pytest.param(b"[" * 50_000, id="brackets"),
+        pytest.param(b"s = " + b"~" * 50_000 + b"a", id="signs"),
+        pytest.param(b"s = " + b"not " * 50_000 + b"a", id="words"),
+        pytest.param(b"\\\n" * 50_000, id="continuations"),
+        pytest.param(b"aig 9999999 9999999 0 9999999 9999999\n", id="a header alone"),
+        pytest.param(b"aag 20000000 20000000 0 0 0\n", id="inputs alone"),
+        pytest.param(b".names " + b"a " * 50_000 + b"s\n", id="a wide cover"),
+        pytest.param(b"-" * 100_000 + b" | 1\n", id="wildcards"),
+        pytest.param(b"0x" + b"f" * 100_000, id="a long number"),
+    ],
+)
+def test_what_is_hostile_is_refused_at_once(format: str, data: bytes) -> None:
+    with pytest.raises(SpecError):
+        registry.read(data, file="f", format=format)
+
+
+def test_implied_inputs_take_no_memory_before_they_are_refused() -> None:
+    with pytest.raises(
+        SpecError, match=r"f:1:5: 2,000,001 inputs are more than 2,000,000, the most that are read: check the"
+    ):
+        registry.read(b"aig 2000001 2000001 0 1 0\n2\n", file="f", format="aig")
+
+
+@pytest.mark.parametrize(("format", "most"), [("yaml", 16), ("truth-table", 64), ("expression", 16)])
+def test_the_largest_text(format: str, most: int) -> None:
+    words = f"f: the text is larger than {most} MiB: no circuit needs that much: check that this is the right file"
+    assert (
+        said(b"#" * ((most << 20) + 1), format).replace("f.yaml", "f").replace("f.tt", "f").replace("f.expr", "f") == words
+    )

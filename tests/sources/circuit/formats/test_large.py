@@ -1,0 +1,68 @@
+"""Texts of twenty megabytes."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+import pytest
+
+from tm2tfr.errors import SpecError
+from tm2tfr.sources.circuit.evaluate import evaluate_words
+from tm2tfr.sources.circuit.formats import registry
+from tm2tfr.sources.circuit.netlist import Circuit, Gate
+
+pytestmark = pytest.mark.slow
+
+INPUTS = 64
+GATES = 250_000
+TABLES = ("0001", "0110", "0111", "1110")
+
+
+@pytest.fixture(scope="module")
+def large() -> Circuit:
+    chance = random.Random(0)
+    nets = [f"in{k}" for k in range(INPUTS)]
+    gates = []
+    for number in range(GATES):
+        operands = nets[chance.randrange(max(0, number - 5000), len(nets))], nets[-1]
+        nets.append(f"top.unit[{number // 100}].net{number}")
+        gates.append(Gate(nets[-1], chance.choice(TABLES), operands))
+    outputs = tuple((net, net) for net in nets[-100:])
+    return Circuit(name="large", inputs=tuple(nets[:INPUTS]), gates=tuple(gates), outputs=outputs)
+
+
+@pytest.mark.parametrize(("format", "size"), [("bench", 20), ("blif", 20), ("aag", 2), ("aig", 0)])
+def test_a_large_circuit_comes_back(format: str, size: int, large: Circuit) -> None:
+    text = registry.write(large, format)
+    assert len(text) > size * 10**6
+    other = registry.read(text, file="f", format=format).circuit
+    assert other.inputs == large.inputs
+    inputs = [random.Random(net).getrandbits(64) for net in large.inputs]
+    words, others = (evaluate_words(circuit, inputs, ones=2**64 - 1) for circuit in (large, other))
+    want = {name: words[large.numbers[net]] for name, net in large.outputs}
+    assert {name: others[other.numbers[net]] for name, net in other.outputs} == want
+
+
+def test_gates_in_reverse_order_are_sorted_without_recursion(large: Circuit) -> None:
+    lines = str(registry.write(large, "bench")).splitlines()
+    circuit = registry.read("\n".join(reversed(lines)), file="f", format="bench").circuit
+    assert set(circuit.gates) == set(large.gates)
+
+
+def test_a_large_cycle_is_found() -> None:
+    lines = [f"g{k} = BUFF(g{k + 1})" for k in range(200_000)]
+    text = "\n".join(["INPUT(a)", "OUTPUT(g0)", *lines, "g200000 = AND(a, g0)"])
+    with pytest.raises(SpecError, match=r"f:3:1: the net 'g0' depends on itself: g0 -> g200000 -> .* -> … -> g0: break"):
+        registry.read(text, file="f", format="bench")
+
+
+def test_memory_is_bounded_by_the_size_of_the_text() -> None:
+    text = "INPUT(a)\nOUTPUT(g99999)\ng0 = NOT(a)\n" + "".join(f"g{k} = NAND(a, g{k - 1})\n" for k in range(1, 100_000))
+    tracemalloc.start()
+    try:
+        registry.read(text, file="f", format="bench")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * len(text)

@@ -1,0 +1,223 @@
+"""What is written in a format and read back has the same function, inputs and output names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sources.circuit.random_circuits import circuits
+from tm2tfr.errors import ConversionError
+from tm2tfr.sources.circuit.evaluate import evaluate
+from tm2tfr.sources.circuit.formats import registry
+from tm2tfr.sources.circuit.formats.loaded import CircuitExample
+from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
+from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.splitting import TABLES
+
+AWKWARD = [
+    *"abs",
+    "a[0]",
+    "a b",
+    "#",
+    "=",
+    "é",
+    "0",
+    "01",
+    "vdd",
+    "and",
+    "True",
+    "module",
+    "a\nb",
+    " x ",
+    "'",
+    '"',
+    "-",
+    "(",
+    "|",
+    "\\",
+]
+AWKWARD += [
+    "CONST0",
+    "XOR",
+    "out",
+    "i0",
+    "o0",
+    "n3",
+    "s_1",
+    "net a is",
+    ".names",
+    "\x07",
+    "~",
+    "😀",
+    "\u2028",
+    "{",
+    "x" * 1100,
+]
+
+
+@st.composite
+def awkward(draw: st.DrawFn) -> Circuit:
+    """A random circuit whose nets and outputs have names that mean something in some format."""
+    circuit = draw(circuits())
+    names = dict(zip(circuit.numbers, draw(st.permutations(AWKWARD)), strict=False))
+    outputs = draw(st.permutations(AWKWARD))
+    return Circuit(
+        name=draw(st.sampled_from(AWKWARD)),
+        inputs=tuple(names[net] for net in circuit.inputs),
+        gates=tuple(Gate(names[g.net], g.table, tuple(names[net] for net in g.operands)) for g in circuit.gates),
+        outputs=tuple((name, names[net]) for name, (_, net) in zip(outputs, circuit.outputs, strict=False)),
+    )
+
+
+def same(circuit: Circuit, other: Circuit) -> None:
+    """Check that two circuits have the same inputs, output names and values."""
+    assert other.inputs == circuit.inputs
+    assert [name for name, _ in other.outputs] == [name for name, _ in circuit.outputs]
+    for bits in map("".join, product("01", repeat=len(circuit.inputs))):
+        assert evaluate(other, bits).outputs == evaluate(circuit, bits).outputs
+
+
+def again(circuit: Circuit, format: str) -> Circuit:
+    return registry.read(registry.write(circuit, format), file="f", format=format).circuit
+
+
+@pytest.mark.parametrize("format", CIRCUIT_READABLE)
+@given(circuit=circuits())
+def test_a_random_circuit_comes_back(format: str, circuit: Circuit) -> None:
+    other = again(circuit, format)
+    same(circuit, other)
+    assert other.name == circuit.name
+    assert again(other, format) == other or format in ("aag", "aig")  # these name their ANDs by number
+
+
+@pytest.mark.parametrize("format", CIRCUIT_READABLE)
+@given(circuit=awkward())
+def test_a_circuit_with_awkward_names_comes_back(format: str, circuit: Circuit) -> None:
+    other = again(circuit, format)
+    same(circuit, other)
+    assert other.name == circuit.name
+
+
+@given(circuit=circuits())
+def test_our_yaml_keeps_everything(circuit: Circuit) -> None:
+    whole = replace(circuit, description="What it does.\nIn two lines.", source="nobody")
+    inputs = "01" * len(circuit.inputs)
+    outputs = dict.fromkeys((name for name, _ in circuit.outputs), "1")
+    examples = (CircuitExample(input=inputs[: len(circuit.inputs)], outputs=outputs),)
+    loaded = registry.read(registry.write(whole, "yaml", examples), file="f", format="yaml")
+    assert loaded.circuit == whole
+    assert loaded.examples == examples
+
+
+@given(circuit=awkward())
+def test_our_yaml_keeps_awkward_names(circuit: Circuit) -> None:
+    assert again(circuit, "yaml") == circuit
+
+
+@given(table=st.text("01", min_size=1, max_size=1), k=st.integers(1, 8), data=st.data())
+def test_a_table_of_many_operands_is_split(table: str, k: int, data: st.DataObject) -> None:
+    bits = data.draw(st.text("01", min_size=2**k, max_size=2**k))
+    for text in (bits, f"{' '.join(f'x{n}' for n in range(1, k + 1))} | f\nf = {bits}\n"):
+        circuit = registry.from_table(text).circuit
+        inputs = map("".join, product("01", repeat=k))
+        assert "".join(evaluate(circuit, point).output_bits for point in inputs) == bits
+        assert max(len(gate.operands) for gate in circuit.gates) <= 3
+
+
+WIDE: dict[str, Callable[[int, int], bool]] = {
+    "AND": lambda ones, count: ones == count,
+    "OR": lambda ones, count: ones > 0,
+    "XOR": lambda ones, count: ones % 2 == 1,
+    "NAND": lambda ones, count: ones < count,
+    "NOR": lambda ones, count: ones == 0,
+    "XNOR": lambda ones, count: ones % 2 == 0,
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 10])
+def test_a_wide_gate_of_a_netlist_is_split(kind: str, count: int) -> None:
+    names = [f"x{k}" for k in range(count)]
+    text = "".join(f"INPUT({name})\n" for name in names) + f"OUTPUT(s)\ns = {kind}({', '.join(names)})\n"
+    circuit = registry.read(text, file="f.bench").circuit
+    for bits in map("".join, product("01", repeat=count)):
+        ones = bits.count("1")
+        want = WIDE[kind](ones, count)
+        assert evaluate(circuit, bits).output_bits == str(int(want))
+
+
+@given(data=st.data())
+def test_a_cover_of_many_operands_is_split(data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, 7))
+    cubes = data.draw(st.lists(st.text("01-", min_size=k, max_size=k), max_size=5))
+    value = data.draw(st.sampled_from("01"))
+    names = " ".join(f"x{n}" for n in range(max(k, 1)))
+    cover = "".join(f"{cube} {value}\n".lstrip() for cube in cubes)
+    text = f".inputs {names}\n.outputs s\n.names {names if k else ''} s\n{cover}.end\n"
+    circuit = registry.read(text, file="f.blif").circuit
+    for bits in map("".join, product("01", repeat=max(k, 1))):
+        met = any(all(sign in ("-", bit) for sign, bit in zip(cube, bits, strict=False)) for cube in cubes)
+        want = value if met else "01"[value == "0" and bool(cubes)]
+        assert evaluate(circuit, bits).output_bits == want
+
+
+@given(circuit=circuits())
+def test_verilog_says_the_same_in_its_own_operators(circuit: Circuit) -> None:
+    text = str(registry.write(circuit, "verilog"))
+    lines = re.findall(r"assign (.*) = (.*);", text)
+    ports = re.findall(r"(?:input|output) wire (\w+)", text)
+    assert ports[: len(circuit.inputs)] == list(circuit.inputs)
+    for bits in map("".join, product("01", repeat=len(circuit.inputs))):
+        values = dict(zip(circuit.inputs, map(int, bits), strict=True))
+        for net, expression in lines:
+            python = re.sub(r"^(\w+) \? (\w+) : (\w+)$", r"\3 if not \1 else \2", expression).replace("1'b", "")
+            values[net] = eval(python, {}, values) & 1
+        assert [values[name] for name in ports[len(circuit.inputs) :]] == list(evaluate(circuit, bits).outputs.values())
+
+
+def test_verilog_escapes_names_and_keeps_one_direction_a_port() -> None:
+    circuit = Circuit(
+        name="1 x",
+        inputs=("a", "b[0]", "wire"),
+        gates=(Gate("é", TABLES["XOR", 2], ("a", "b[0]")),),
+        outputs=(("a", "a"), ("s", "é")),
+    )
+    assert registry.write(circuit, "verilog") == (
+        '// circuit "1 x"\n// net net_1 is "\\u00e9"\nmodule m_1_x (\n  input wire a,\n  input wire \\b[0] ,\n'
+        "  input wire \\wire ,\n  output wire a_1,\n  output wire s\n);\n  wire net_1;\n  assign net_1 = a ^ \\b[0] ;\n"
+        "  assign s = net_1;\n  assign a_1 = a;\nendmodule\n"
+    )
+
+
+def test_a_netlist_is_written_in_the_words_of_its_format() -> None:
+    circuit = registry.read(
+        "half = XOR(a, b)\nINPUT(a)\nINPUT(b)\nOUTPUT(half)\nOUTPUT(c)\nc = AND(a, b)\n", file="half.bench"
+    ).circuit
+    texts = {format: registry.write(circuit, format) for format in CIRCUIT_READABLE}
+    assert texts == {
+        "yaml": "name: half\ninputs: [a, b]\ngates:\n  half: XOR a b\n  c: AND a b\noutputs: [half, c]\n",
+        "bench": '# circuit "half"\nINPUT(a)\nINPUT(b)\nOUTPUT(half)\nOUTPUT(c)\nhalf = XOR(a, b)\nc = AND(a, b)\n',
+        "aag": "aag 6 2 0 2 4\n2\n4\n11\n12\n6 5 2\n8 4 3\n10 9 7\n12 4 2\n"
+        'i0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
+        "aig": b'aig 6 2 0 2 4\n11\n12\n\x01\x03\x04\x01\x01\x02\x08\x02i0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
+        "blif": '# circuit "half"\n.model half\n.inputs a b\n.outputs half c\n'
+        ".names a b half\n01 1\n10 1\n.names a b c\n11 1\n.end\n",
+        "truth-table": '# circuit "half"\na b | half c\n00 | 00\n01 | 10\n10 | 10\n11 | 01\n',
+        "expression": '# circuit "half"\n# inputs a b\n# outputs half c\nhalf = a ^ b\nc = a & b\n',
+    }
+
+
+def test_what_a_format_cannot_express() -> None:
+    wide = Circuit(
+        name="wide", inputs=tuple(f"x{k}" for k in range(17)), gates=(Gate("s", "01", ("x0",)),), outputs=(("s", "s"),)
+    )
+    with pytest.raises(ConversionError, match=r"wide: 17 inputs and 1 output are too many .*: write it as \.bench"):
+        registry.write(wide, "truth-table")
+    with pytest.raises(ConversionError, match="wide: a circuit without outputs is not written: name the nets"):
+        registry.write(replace(wide, outputs=()), "bench")
