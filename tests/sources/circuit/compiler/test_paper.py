@@ -79,7 +79,11 @@ def test_every_stream_and_every_head_is_what_the_specification_says(variant: str
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5])
 def test_adders_are_right_on_all_inputs(bits: int, variant: str, order: str) -> None:
     circuit = load("binary-adder", bits=bits, order=order)
-    assert wrong_bits(compile_circuit(circuit, variant), circuit, all_inputs(circuit)) == 0
+    decoder, inputs = compile_circuit(circuit, variant), all_inputs(circuit)
+    if variant == "lookup":
+        assert wrong_bits_fast(decoder, circuit, inputs) == 0
+        inputs = inputs[::4]  # the dense engine too, as far as time allows
+    assert wrong_bits(decoder, circuit, inputs) == 0
 
 
 @pytest.mark.slow
