@@ -21,8 +21,8 @@ import numpy as np
 
 import tm2tfr
 from benchmarks.run import seconds
+from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.tables.stream_text import Coded, Columns, TextEncoder, csv_lines, json_lines
-from tm2tfr.trace.columns import TURING
 
 NAMES = [column.name for column in TURING]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, mean, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
-from tm2tfr.transformer.weights import Decoder, Layer
+from tm2tfr.transformer.weights import Decoder, Layer, Norm
 
 TOKENS = ("0", "1", "<s>", "end")
 
@@ -28,7 +29,7 @@ def decoder(
     return Decoder(
         layout=layout,
         vocabulary=vocabulary,
-        bos="<s>",
+        bos="<s>" if "<s>" in vocabulary else None,
         stop=("end",) if "end" in vocabulary else (),
         features=tuple(places),
         token_embedding=turned(stacked(layout, tokens)),
@@ -159,3 +160,29 @@ HANDMADE: dict[str, tuple[Callable[[], Decoder], str, list[str]]] = {
     "bigrams": (bigrams, "a", ["a", "=b", "end"]),
 }
 """Name -> the decoder, a prompt for it, and what it answers from BOS on, at most 8 tokens."""
+
+
+def tabled(width: int = 3) -> Decoder:
+    """Answers with the bit that the table has for the position, turned round if the token fed is 1; no BOS, no end.
+
+    At position i the table has bit i of ``0110…``, of `width` positions; a head adds the bit before.
+    """
+    layout = Residual((Subspace("token", ("0", "1")), Subspace("bit"), Subspace("one"), Subspace("before")))
+    blind = mean(layout, "average", "", [({at("token", "1"): 1.0}, {"before": 1.0})])
+    units = (Unit("other", {"bit": 1.0, at("token", "1"): -1.0}, {"one": 1.0}),)
+    units += (Unit("one", {"bit": -1.0, at("token", "1"): 1.0}, {"one": 1.0}),)
+    layer = Layer(name="differ", meaning="", source="", heads=(blind,), feed_forward=feed_forward(layout, units))
+    tokens = [{at("token", t): 1.0} for t in ("0", "1")]
+    made = decoder(layout, tokens, [layer], [{}, {"one": 2.0}], vocabulary=("0", "1"), bias=(1.0, 0.0))
+    bits = {(layout.index("bit"), i): 1.0 for i in range(width) if i % 4 in (1, 2)}
+    return dataclasses.replace(made, position_table=Matrix.from_entries((layout.width, width), bits))
+
+
+def normed(epsilon: float = 0.0) -> Decoder:
+    """`majority` with a layer norm in each place where one can be."""
+    made = majority()
+    width = made.layout.width
+    gain = Matrix.from_entries((width, 1), {(n, 0): 1.0 + n for n in range(width)})
+    norm = Norm(gain=gain, bias=Matrix.from_entries((width, 1), {(0, 0): 0.5}), epsilon=epsilon)
+    layers = [dataclasses.replace(layer, attention_norm=norm, feed_forward_norm=norm) for layer in made.layers]
+    return dataclasses.replace(made, layers=tuple(layers), norm=norm)

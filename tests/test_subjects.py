@@ -446,7 +446,7 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
     decoder = tm2tfr.compile("chapter")
     wrong: list[dict[str, Any]] = [{}, {"source": "chapter"}, {"weights": MACHINE}]
     for parts in wrong:
-        with pytest.raises(CompileError, match="x: a subject has a Machine as its source, a Decoder as its weights"):
+        with pytest.raises(CompileError, match="x: a subject has a Machine or a Circuit as its source, a Decoder as"):
             tm2tfr.Subject("x", **parts)
     with pytest.raises(CompileError, match="x: these weights are already compiled"):
         tm2tfr.Subject("x", weights=decoder, left_boundary="chapter")

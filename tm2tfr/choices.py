@@ -24,6 +24,19 @@ LeftBoundary = Literal["repaired", "chapter"]
 LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
 """What a move left at cell 0 of a one-way tape emits: m = 0, or m = -1 as printed (Exercise 8.3)."""
 
+CIRCUIT = "circuit"
+"""The construction that compiles Boolean circuits, as the provenance of weights names it."""
+CircuitVariant = Literal["lookup", "paper-hard", "paper"]
+CIRCUIT_VARIANTS: tuple[CircuitVariant, ...] = get_args(CircuitVariant)
+"""How a position finds the operands of its gate. ``lookup``: one head an operand, by its position. ``paper``: one head with
+one-hot positions, softmax and layer norms, Appendix A with its repairs. ``paper-hard``: the same head, average-hard and
+without norms."""
+
+Basis = Literal["nor", "paper"]
+BASES: tuple[Basis, ...] = get_args(Basis)
+"""What a circuit's gates can be rewritten in: NOR alone, as the theorem is about; NOR, AND and XOR of two operands, which
+the paper's variants have."""
+
 Weighting = Literal["average-hard", "softmax"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 """How scores become attention weights. ``average-hard``: the weight is shared evenly by all positions of maximal score,
@@ -40,5 +53,11 @@ WRITABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "morphet
 """The formats that machines are written in, to be read by other programs."""
 PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
 """The formats that machines are drawn or printed in."""
+DRAWN: tuple[str, ...] = (".dot", ".gv", ".mmd", ".svg", ".png", ".pdf")
+"""The endings of drawings."""
+CIRCUIT_FORMATS: tuple[str, ...] = ("bench", "aag", "aig", "blif", "truth-table", "expression")
+"""The formats that circuits are read from and written in, beside our own YAML."""
+HARDWARE: tuple[str, ...] = ("verilog",)
+"""The formats that circuits are only written in."""
 TARGETS: tuple[str, ...] = ("gpt2", "lens", "torch", "onnx")
 """The programs that weights are exported to."""

@@ -1,19 +1,25 @@
-"""What a construction brings, as data: so far the columns of its table. Knows the transformer, and no construction."""
+"""What a construction brings: the columns of its table, and a run as its reference has it. Knows no construction."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder
 
 BOTTOM = "⊥"
 """A cell that contains nothing."""
 
-Kind = Literal["position", "fed", "label", "number", "answered"]
+
+Kind = Literal["position", "fed", "label", "number", "bits", "answered"]
 """What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
-after the last layer, as text or None for the zero vector; the number in a subspace; the token answered, as text."""
+after the last layer, as text or None for the zero vector; the number in a subspace; the bits in several subspaces, as the
+text of their digits or by name; the token answered, as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +33,14 @@ class Column:
         meaning: what it shows, in a few words.
         holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is.
         subspace: otherwise the name of the subspace itself.
+        bits: of bits, what their subspaces are claimed to hold, in order.
+        names: pairs of the digits of such bits and their name, if they have one.
         signed: whether a positive number is shown with its sign, as moves are.
         tex: its heading in LaTeX, ``$q^{(i)}$``; by default its name.
 
     Raises:
-        ShapeError: if a label or number is not read from exactly one thing, or another column from anything.
+        ShapeError: if a label or number is not read from exactly one thing, bits from nothing, or another column from
+            anything.
     """
 
     name: str
@@ -39,6 +48,8 @@ class Column:
     meaning: str
     holds: str = ""
     subspace: str | None = None
+    bits: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
     signed: bool = False
     tex: str = ""
 
@@ -47,6 +58,8 @@ class Column:
         if given != (self.kind in ("label", "number")):
             need = "exactly one of holds and subspace" if self.kind in ("label", "number") else "neither holds nor subspace"
             raise ShapeError(f"column {self.name!r}: it is a {self.kind}: give it {need}")
+        if bool(self.bits) != (self.kind == "bits"):
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: columns of kind bits have bits, and no others")
 
     @property
     def numeric(self) -> bool:
@@ -61,9 +74,32 @@ class Column:
             found = layout.subspace(self.subspace) if self.subspace in layout else None
         return found if found is not None and (found.labels is None) == (self.kind == "number") else None
 
+    def read_bits(self, layout: Residual) -> tuple[Subspace, ...] | None:
+        """Return the subspaces of `layout` that its bits are read from; None if it has none or some are not there."""
+        found = [layout.holding(what) for what in self.bits]
+        there = tuple(subspace for subspace in found if subspace is not None and subspace.labels is None)
+        return there if there and len(there) == len(found) else None
+
+    def named(self, digits: str) -> str:
+        """Return bits, given as text, by their name; as they are if they have none."""
+        return dict(self.names).get(digits, digits)
+
     def text(self, value: Any) -> str:
         """Return a cell as it is written: ⊥ for nothing, a positive number with its sign if the column is signed."""
         return shown(value, signed=self.signed)
+
+
+def readable(columns: tuple[Column, ...], layout: Residual) -> bool:
+    """Return whether every column that is read off a stream can be read off one with this layout."""
+    held = [c.read_from(layout) is not None for c in columns if c.kind in ("label", "number")]
+    return all(held) and all(c.read_bits(layout) is not None for c in columns if c.kind == "bits")
+
+
+FED, ANSWERED = "the token at this position", "the answer: the next token"
+POSITION = Column(name="i", kind="position", meaning="the position", tex="$i$")
+"""The first column of every table."""
+ANSWER = Column(name="y", kind="answered", meaning=ANSWERED, tex="$y^{(i)}$")
+"""The last column of every table."""
 
 
 def shown(value: Any, *, signed: bool = False) -> str:
@@ -71,3 +107,187 @@ def shown(value: Any, *, signed: bool = False) -> str:
     if value is None:
         return BOTTOM
     return f"+{value}" if signed and value > 0 else str(value)
+
+
+# ── a run as the reference has it ───────────────────────────────────────────────────────────────────────────
+AnyRow = tuple[Any, ...]
+"""A row of any table: one entry per column, in order."""
+
+
+class _Any:
+    """See `ANY`."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+ANY = _Any()
+"""A cell of which the reference says nothing: it equals everything. Which cell it is, ``is`` tells."""
+
+
+class Specification(Protocol):
+    """What every subspace has to hold at every position of a run, and where each head has to look.
+
+    It comes from the reference alone. Keys are what weights claim: what a subspace `holds`, and what a head `attends` to.
+    Layers count from 0; the stages of a layer are its ``attention`` and its ``feed_forward``, and before the first there is
+    the ``embedding``, of layer -1.
+    """
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """The tokens fed, from position 0 on, as far as this specification goes."""
+
+    def covers(self, layout: Residual) -> bool:
+        """Return whether it says what every subspace of `layout` holds."""
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`; before that, it is 0."""
+
+    def values(self, i: int) -> Mapping[str, Any]:
+        """Return what each subspace holds at position `i` once written: a number, a label, None for the zero vector."""
+
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
+        """Return the residual stream at position `i` after `part` of `layer`: (width,)."""
+
+    def attended(self, where: str, i: int) -> Sequence[int]:
+        """Return the positions to which a head with the claim `where` attends from position `i`; none: no such claim."""
+
+    def remark(self, what: str, i: int) -> str | None:
+        """Return what is known about a wrong value of `what` at position `i` where every head looked as it has to."""
+
+
+def vector(subspace: Subspace, value: Any) -> list[Any]:
+    """Return a value of `Specification.values` as the coordinates of `subspace`."""
+    if subspace.labels is None:
+        return [value if isinstance(value, int | float | Fraction) else 0]
+    return [int(label == value) for label in subspace.labels]
+
+
+class RunResult(Protocol):
+    """What came out of a run of the reference."""
+
+    @property
+    def outcome(self) -> str:
+        """It, in a word or two."""
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        """What else there is to say of it, as plain data: the fields of its construction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What is wrong with the place where a decoder stops, while every cell so far is right.
+
+    Args:
+        what: of the list or table that says so, its name: ``stop tokens``.
+        part: what of it is wrong: ``the list``.
+        expected, found: in words.
+        why: what follows from that, and what to do.
+    """
+
+    what: str
+    part: str
+    expected: str
+    found: str
+    why: str
+
+
+class Truth(Protocol):
+    """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
+
+    @property
+    def noun(self) -> str:
+        """What the program is called: ``machine``."""
+
+    @property
+    def reference(self) -> str:
+        """What this run is of: ``simulator``."""
+
+    @property
+    def name(self) -> str:
+        """The name of the program."""
+
+    @property
+    def input(self) -> str:
+        """The input, as it is shown."""
+
+    @property
+    def prompt(self) -> Sequence[str]:
+        """The tokens of the input."""
+
+    @property
+    def blank(self) -> str:
+        """What an empty cell shows, where the table has a tape; otherwise nothing."""
+
+    def refuse(self, layout: Residual) -> None:
+        """Raise CompileError if a decoder with this stream has no table that can be compared."""
+
+    def rows(self, columns: tuple[Column, ...]) -> Iterator[AnyRow]:
+        """Yield the row of every position, with these columns; `ANY` where the reference says nothing."""
+
+    def result(self) -> RunResult:
+        """Return what came out, as far as `rows` has been taken."""
+
+    def specification(self, upto: int) -> Specification:
+        """Return the specification up to position `upto`."""
+
+    def ending(self, decoder: Decoder) -> Ending | None:
+        """Return what is wrong with the place where `decoder` stops, None if nothing is."""
+
+
+# ── a construction ──────────────────────────────────────────────────────────────────────────────────────────
+_Program = TypeVar("_Program")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Construction(Generic[_Program]):
+    """What everything else knows of one kind of source: a record of functions, which import what they need when called.
+
+    Args:
+        name: as the provenance of weights names it.
+        noun: what one of its programs is called: ``machine``.
+        type: the class of its programs.
+        options: the options of its compiler, each with the words for those to whose programs it does not apply.
+        compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
+        truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
+        read: (text, file) -> the program that is stored with weights. Raises SpecError.
+        own_input: the input of a program when none is given.
+        given: (program, input as people write it) -> the input. Raises InputError.
+        targets: the formats that a program is written in.
+        convert: (program, format) -> the text (or bytes) in that format, as ``text``, and ``notes`` about the translation.
+            Raises ConversionError.
+        format_for: (path) -> the format of such a file. Raises OutputError.
+        drawn: the endings of drawings.
+        dot: program -> its graph in DOT.
+        draw: (program, path): write a drawing, of what kind its ending says.
+        graph: program -> its graph, for networkx.
+        part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
+        prove: (decoder, program) -> its certificate; None: there is none.
+        prepare: (program, options) -> the program that these options are about, which also says what is right.
+    """
+
+    name: str
+    noun: str
+    type: type[_Program]
+    options: Mapping[str, str]
+    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
+    truth: Callable[[_Program, str, Decoder, int | None], Truth]
+    read: Callable[[str, str], _Program]
+    own_input: Callable[[_Program], str]
+    given: Callable[[_Program, str], str]
+    targets: tuple[str, ...]
+    convert: Callable[[_Program, str], Any]
+    format_for: Callable[[Path], str]
+    drawn: tuple[str, ...]
+    dot: Callable[[_Program], str]
+    draw: Callable[[_Program, Path], None]
+    graph: Callable[[_Program], Any]
+    part: Callable[[_Program, str], _Program] | None = None
+    prove: Callable[[Decoder, _Program], Any] | None = None
+    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.trace.checking import check
 from tm2tfr.dataset.examples import COLUMNS
 from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.reader import read
@@ -22,7 +23,6 @@ from tm2tfr.engines.fast import available
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import configurations, result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace import check
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 ENGINES = ["dense", *(["fast"] if available() else [])]
@@ -198,7 +198,7 @@ def test_one_object_runs_many_words(engine: str) -> None:
     for word in ("abba", "", "ab", "abba"):
         run = runs.on(word)
         assert isinstance(run, CheckedRun)
-        plain = check.check(runs.decoder, word, machine=runs.machine, engine=check_engine(), keep_rows=True)
+        plain = check(runs.decoder, word, machine=runs.machine, engine=check_engine(), keep_rows=True)
         assert [runs.vocabulary[n] for n in run.answers] == [row.y for row in plain.rows][len(word) :]
         assert run.answers.dtype == np.int32
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from typing import Any
 
@@ -24,6 +25,8 @@ FEATURES = tuple(POSITION_FEATURES)
 FREE = tuple(f"f{n}" for n in range(6))
 LAYOUT = Residual(tuple(map(Subspace, (*FEATURES, "a", "b", "k", "k^2", *FREE))))
 VOCABULARY = 5
+POSITIONS = 128
+"""Those of a random position table."""
 
 
 # ── random decoders ─────────────────────────────────────────────────────────────────────────────────────────
@@ -51,6 +54,28 @@ def random_decoder(seed: int, layers: int = 3) -> Decoder:
         unembedding=stacked(LAYOUT, [_form(chance, (*FREE, "a", "b"), 3) for _ in range(VOCABULARY)]),
         unembedding_bias=Matrix.from_entries((VOCABULARY, 1), {(1, 0): 0.5}),
     )
+
+
+def random_tabled(seed: int) -> Decoder:
+    """Return a random decoder, with a random position table if `seed` is even."""
+    made, chance = random_decoder(seed), random.Random(f"table {seed}")
+    return made if seed % 2 else dataclasses.replace(made, position_table=_table(chance))
+
+
+def _table(chance: random.Random) -> Matrix:
+    """Return a position table of a few directions, at most one of them with a feature of its own; few zeros or many."""
+    written = [
+        *chance.sample((*FREE, "a", "b"), chance.randint(0, 3)),
+        *chance.sample(("k", *FEATURES), chance.randint(0, 1)),
+    ]
+    often = chance.choice((0.1, 0.9))
+    entries = {
+        (LAYOUT.index(name), i): chance.choice((-1.0, 0.5, 1.0, 2.0, float(i)))
+        for name in written
+        for i in range(POSITIONS)
+        if chance.random() < often
+    }
+    return Matrix.from_entries((LAYOUT.width, POSITIONS), entries)
 
 
 def _form(chance: random.Random, names: tuple[str, ...], most: int) -> Linear:
@@ -139,7 +164,7 @@ def holds(classes: Any, known: Sources, one: Any, other: Any, tokens: tuple[list
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_what_is_claimed_of_a_direction_holds_in_every_run(seed: int, chance: random.Random) -> None:
-    decoder = random_decoder(seed)
+    decoder = random_tabled(seed)
     known = sources(decoder)
     tokens = tuple([chance.randrange(VOCABULARY) for _ in range(12)] for _ in range(2))
     one, other = (streams(decoder, t) for t in tokens)
@@ -257,6 +282,17 @@ def test_what_a_head_writes_depends_on_more_from_then_on() -> None:
     assert [s.between[at].tolist() for s in known.layers] == [[MORE, ZERO], [MORE, ZERO]]
     assert known.after[at].tolist() == [MORE, MORE]
     assert [s.by_token.tolist() for s in known.layers] == [[], [False]]
+
+
+def test_a_row_of_the_position_table_is_of_the_position_and_no_feature() -> None:
+    decoder = by_hand(ffn(({"f1": 1}, {"f2": 1})), place={"1": "1", "i": "i"})
+    names = ("1", "i", "a", "f0", "f1")
+    table = Matrix.from_entries((LAYOUT.width, 9), {(LAYOUT.index(name), 4): 1.0 for name in names})
+    tabled = dataclasses.replace(decoder, position_table=table)
+    assert after(decoder, *names, "f2") == [CONSTANT, POSITION, TOKEN, ZERO, ZERO, TOKEN]
+    assert after(tabled, *names, "f2") == [POSITION, POSITION, MORE, POSITION, POSITION, MORE]
+    assert [int(sources(tabled).features[LAYOUT.index(name)]) for name in names] == [-1] * 5
+    assert [int(sources(decoder).features[LAYOUT.index(name)]) for name in ("1", "i")] != [-1] * 2
 
 
 def test_of_a_compiled_machine_the_token_determines_what_it_was_unpacked_to() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.machines import large, rewriter, runner
-from tests.engines.test_dependence import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder
+from tests.engines.test_dependence import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder, random_tabled
 from tests.engines.test_honest import nameless
 from tests.strategies import machines_with_inputs
 from tm2tfr.engines import generate
@@ -93,7 +93,7 @@ def test_random_machines_token_by_token(case: tuple[Machine, str]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_random_decoders_with_heads_of_all_kinds_number_by_number(seed: int, chance: random.Random) -> None:
-    decoder = random_decoder(seed)
+    decoder = random_tabled(seed)
     tokens = [chance.randrange(VOCABULARY) for _ in range(40)]
     assert followed(decoder, tokens).position == 40
     chunk = whole(decoder, tokens, 60)
@@ -238,7 +238,7 @@ def test_a_probe_of_what_is_no_one_hot_vector_says_so() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_probes_of_any_directions_of_any_decoder(seed: int, chance: random.Random) -> None:
-    decoder = random_decoder(seed)
+    decoder = random_tabled(seed)
     width = decoder.layout.width
     numbers = tuple(chance.sample(range(width), 5))
     starts = [chance.randrange(width) for _ in range(4)]
@@ -275,7 +275,7 @@ def code(values: list[float]) -> int:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_a_session_goes_on_from_what_was_saved(seed: int, chance: random.Random) -> None:
-    decoder, place = random_decoder(seed), chance.randrange(1, 50)
+    decoder, place = random_tabled(seed), chance.randrange(1, 50)
     probes = {"labels": ((4, 9),), "numbers": (9, 12)}
     prompt = [chance.randrange(VOCABULARY) for _ in range(chance.randrange(1, 40))]
     first = Fast().start(decoder, **probes)

@@ -93,7 +93,7 @@ def nameless(decoder: Decoder) -> Decoder:
         decoder,
         layout=Residual(tuple(Subspace(f"s{n}") for n in range(decoder.layout.width))),
         vocabulary=tuple(tokens.values()),
-        bos=tokens[decoder.bos],
+        bos=None if decoder.bos is None else tokens[decoder.bos],
         stop=tuple(tokens[t] for t in decoder.stop),
         layers=tuple(map(layer, decoder.layers)),
         provenance={},

@@ -159,7 +159,7 @@ def test_the_code_holds_the_weights_and_no_names() -> None:
     decoder, _ = compiled("busy-beaver-4")
     found = straight.written(plan(decoder, recognise(decoder)))
     assert found is not None
-    text, table = found
+    text, table, _ = found
     assert table.shape[0] == len(decoder.vocabulary)
     names = {*decoder.vocabulary, *(head.name for layer in decoder.layers for head in layer.heads)} - {"0", "1"}
     assert not [name for name in names if name in text]

@@ -22,8 +22,8 @@ from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import Explorer
+from tm2tfr.sources.turing.columns import CHECKED
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 pytestmark = [

@@ -16,12 +16,14 @@ from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
 from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.record import Content, Recording, _column, record
+from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
 def recorded(decoder: Decoder, word: str, steps: int = 200) -> Recording:
-    return record(decoder, word, machine=tm2tfr.machine_of(decoder), engine=Dense(), max_steps=steps)
+    truth = truth_for(tm2tfr.machine_of(decoder), word, decoder=decoder, max_steps=steps)
+    return record(decoder, word, truth=truth, engine=Dense(), max_steps=steps)
 
 
 def seen_at(decoder: Decoder, recording: Recording, i: int) -> Observation:

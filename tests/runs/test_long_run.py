@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import machines_with_inputs
+from tests.trace.checking import check
 from tests.trace.test_sabotage import CASES, sabotages
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
@@ -18,13 +19,13 @@ from tm2tfr.errors import EngineError, InputError
 from tm2tfr.runs import long_run
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.check import Trace, check
-from tm2tfr.trace.rows import Row
-from tm2tfr.trace.truth import reference_rows
+from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 

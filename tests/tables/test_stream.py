@@ -20,10 +20,10 @@ import pytest
 
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, nasty, traced
 from tm2tfr.errors import OutputError, ShapeError
+from tm2tfr.sources.turing.columns import COLUMNS, Row
 from tm2tfr.tables.stream import EXTENSIONS, Coded, Columns, open_rows
 from tm2tfr.tables.table import table
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import COLUMNS, Row
 
 pyarrow = pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")

@@ -19,7 +19,7 @@ from tm2tfr.cli import main
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.trace.truth import reference_rows
+from tm2tfr.sources.turing.truth import reference_rows
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

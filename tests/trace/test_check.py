@@ -9,19 +9,20 @@ from hypothesis import given, settings
 
 import tm2tfr as api
 from tests.strategies import machines_with_inputs
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.errors import CompileError, EngineError, InputError
+from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.specification import TuringSpecification
+from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.trace.activations import activations
 from tm2tfr.trace.cause import find_cause
-from tm2tfr.trace.check import check, run
-from tm2tfr.trace.rows import Row
-from tm2tfr.trace.specification import Specification
-from tm2tfr.trace.truth import reference_rows
+from tm2tfr.trace.check import run
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -34,7 +35,7 @@ def test_the_whole_residual_stream_is_as_specified(case: tuple[Machine, str]) ->
     machine, word = case
     decoder = compile_machine(machine)
     rows = list(reference_rows(machine, word, Simulation(machine, word, max_steps=6)))
-    specification = Specification(machine, word, rows)
+    specification = TuringSpecification(machine, word, rows)
     for position in range(len(rows)):
         cause = find_cause(decoder, specification, position, engine=Exact())
         assert cause is None, str(cause)

@@ -9,15 +9,16 @@ import pytest
 from benchmarks.attack_certificates import moved
 from tests.runs.test_long_run import carried_out, plain
 from tests.sources.turing.proof.test_refusals import mutated, with_unit
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run
 from tm2tfr.runs.blocks import Labels, as_rows
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.trace.check import Trace, check, run
-from tm2tfr.trace.rows import Row
+from tm2tfr.trace.check import Trace, run
 from tm2tfr.transformer.weights import Decoder
 
 MACHINE = load("chapter")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
 
+from tests.handmade import majority, normed, tabled
+from tests.engines.lookups import looking, random_looks
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, mean
-from tm2tfr.transformer.listing import coefficient, form, layer_number, listing, summary
+from tm2tfr.transformer.listing import TABLED, coefficient, form, html_summary, layer_number, listing, summary
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder, Layer, matrices, replaced
+from tm2tfr.transformer.weights import Decoder, Layer, Norm, matrices, replaced
 
 LAYOUT = Residual((Subspace("e", ("a", "b")), Subspace("1")))
 DECODER = Decoder(
@@ -140,3 +145,70 @@ def test_the_summary() -> None:
         "non-zero                   19",
         "largest weight              3",
     ]
+
+
+# ── parts that only some decoders have ──────────────────────────────────────────────────────────────────────
+def test_a_short_table_is_listed_whole() -> None:
+    assert (
+        listing(tabled(3)).split("\n\n")[0]
+        == """\
+embedding
+  token 0 → token[0]
+  token 1 → token[1]
+  table of 3 positions
+    at 0 → 0
+    at 1 → bit
+    at 2 → bit"""
+    )
+    lines = listing(looking(random_looks(TABLED, seed=2))).splitlines()
+    assert len([line for line in lines if line.startswith("    at ")]) == TABLED
+
+
+def test_a_long_table_is_abbreviated_and_every_weight_of_it_still_counts() -> None:
+    decoder = looking(random_looks(1200, seed=2))
+    lines = listing(decoder).split("\n\n")[0].splitlines()
+    assert lines[6] == "  table of 1,200 positions"
+    assert [line.split(" → ")[0] for line in lines[7:22]] == [f"    at {i}" for i in range(15)]
+    assert re.fullmatch(r"    … 1,184 more positions; SHA-256 of all of them: [0-9a-f]{64}", lines[22])
+    assert lines[23].startswith("    at 1199 → ")
+    assert len(lines) == 24
+    table = matrices(decoder)["position_table"]
+    other = replaced(decoder, {"position_table": table.with_entry(0, 700, 1.0)})
+    changed = listing(other).split("\n\n")[0].splitlines()
+    assert [n for n, (old, new) in enumerate(zip(lines, changed, strict=True)) if old != new] == [22]
+
+
+def test_norms_are_listed_before_what_they_are_for() -> None:
+    text = listing(normed(1e-5))
+    gains = " + ".join(f"{n}·{d}".removeprefix("1·") for n, d in enumerate(majority().layout.directions, start=1))
+    own = [f"  gain: {gains}", "  bias: 1/2·token[0]"]
+    for before, indent in (("attention", "  "), ("feed-forward", "  "), ("the unembedding", "")):
+        lines = [f"layer norm before {before}, epsilon = 1e-05", *own]
+        assert "\n".join(indent + line for line in lines) + "\n" in text
+    assert text.count("layer norm") == 3
+    assert text.index("before attention") < text.index("head 'average'") < text.index("before feed-forward")
+    assert text.index("before feed-forward") < text.index("feed-forward, 3 hidden") < text.index("before the unembedding")
+
+
+def test_gains_that_are_all_equal_are_one_number() -> None:
+    made = majority()
+    column = Matrix.from_entries((made.layout.width, 1), {(n, 0): 2.0 for n in range(made.layout.width)})
+    norm = Norm(gain=column, bias=Matrix.from_entries(column.shape, {}))
+    text = listing(dataclasses.replace(made, norm=norm))
+    assert "layer norm before the unembedding, epsilon = 0.0\n  gain: 2 everywhere\n  bias: 0 everywhere\n" in text
+
+
+def test_summaries_name_the_parts() -> None:
+    counts = dict(re.split(r" {2,}", line) for line in summary(tabled(1200)).split("\n\n")[1].splitlines())
+    assert counts["positions"] == "1,200"
+    assert counts["BOS"] == "none"
+    assert "layer norms" not in counts
+    assert "   layer norm; 1 head (average); layer norm; feed-forward with 3 hidden units\n" in summary(normed())
+    counts = dict(re.split(r" {2,}", line) for line in summary(normed()).split("\n\n")[1].splitlines())
+    assert counts["layer norms"] == "3"
+    assert not {"positions", "BOS"} & counts.keys()
+    assert "residual width 5, vocabulary 2, 3 positions, 14 weights not 0" in html_summary(tabled())
+    assert "<td>layer norm; 1 head (average); layer norm; feed-forward with 3 hidden units</td>" in normed()._repr_html_()
+    assert repr(tabled()) == (
+        "<Decoder: 1 layer, 1 head, 2 hidden units, residual width 5, vocabulary 2, 3 positions, 14 non-zero>"
+    )

@@ -134,8 +134,8 @@ FOREIGN = f"w: this safetensors file is from another program (its metadata has n
             "make the file again with 'tm2tfr compile'",
         ),
         (
-            framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "3"}'}}),
-            "w: this weight file has version '3', but this tm2tfr reads the versions 1 and 2: make it again with this "
+            framed({"__metadata__": {"tm2tfr": '{"format": "tm2tfr-weights", "version": "4"}'}}),
+            "w: this weight file has version '4', but this tm2tfr reads the versions 1, 2 and 3: make it again with this "
             "tm2tfr, or load it with the one that made it",
         ),
         (

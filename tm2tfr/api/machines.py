@@ -40,7 +40,8 @@ def load(subject: Given, *, format: str | None = None) -> Machine:
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
     for warning in found.warnings:
         warnings.warn(warning, SpecWarning, stacklevel=outside())
-    return found.right
+    machine: Machine = found.right
+    return machine
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
@@ -58,7 +59,7 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
     """
     from tm2tfr.sources.turing.graph import to_graph as graph_of
 
-    return graph_of(Subject.of(subject).right)
+    return graph_of(Subject.of(subject).turing("to_graph"))
 
 
 def convert(subject: Given, format: str) -> str:
@@ -78,4 +79,4 @@ def convert(subject: Given, format: str) -> str:
     """
     from tm2tfr.sources.turing.conversion import convert as converted
 
-    return converted(Subject.of(subject).right, format).text
+    return converted(Subject.of(subject).turing("convert"), format).text

@@ -49,6 +49,7 @@ def explore(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.explorer import explorer
     from tm2tfr.explorer.record import record
+    from tm2tfr.runs.run import truth_of
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -71,7 +72,15 @@ def explore(
             "the page shows where hard attention looks, and these weights are soft: explore the machine instead"
         )
     engine, given = engine_named("dense", dtype), judge.word(word)
-    return explorer(
-        right,
-        [record(each, given, machine=right, engine=engine, max_steps=max_steps, progress=progress) for each in decoders],
-    )
+    recordings = [
+        record(
+            each,
+            given,
+            truth=truth_of(right, given, each, max_steps),
+            engine=engine,
+            max_steps=max_steps,
+            progress=progress,
+        )
+        for each in decoders
+    ]
+    return explorer(right, recordings)

@@ -58,7 +58,7 @@ def simulate(subject: Given, word: str | None = None, *, max_steps: int | None =
 
     check_steps(max_steps)
     found = Subject.of(subject)
-    return result(found.right, found.word(word), max_steps=max_steps)
+    return result(found.turing("simulate"), found.word(word), max_steps=max_steps)
 
 
 def run(
@@ -223,7 +223,7 @@ def machine_of(subject: Given) -> Machine:
         CompileError: if no machine is stored.
         SpecError: if what is stored is not a machine.
     """
-    return Subject.of(subject).right
+    return Subject.of(subject).turing("machine_of")
 
 
 def default_input(subject: Given) -> str:

@@ -88,6 +88,7 @@ def measure_softness(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
+    from tm2tfr.runs.run import truth_of
     from tm2tfr.softness.run import soft_run
 
     check_steps(max_steps)
@@ -99,10 +100,11 @@ def measure_softness(
     right = judge.right
     if found.decoder.soft:
         raise CompileError("these weights already have softmax attention: measure the weights they were made from")
+    given = judge.word(word)
     return soft_run(
         found.decoder,
-        judge.word(word),
-        machine=right,
+        given,
+        truth=truth_of(right, given, found.decoder, max_steps),
         engine=engine_named("dense", dtype),
         temperature=temperature,
         max_steps=max_steps,

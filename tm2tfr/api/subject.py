@@ -1,26 +1,31 @@
-"""What a function or a command is about: a machine, a decoder, or the name of one; in the same forms everywhere."""
+"""What a function or a command is about: a program, a decoder, or the name of one; in the same forms everywhere.
+
+A program is what a construction compiles: a Turing machine, or a Boolean circuit.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tm2tfr.choices import TURING
 from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning
 from tm2tfr.files import is_safetensors
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from tm2tfr.contract import Construction
+    from tm2tfr.sources.circuit.netlist import Circuit
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder
 
-    Given: TypeAlias = "Subject | Decoder | Machine | str | Path"
+    Given: TypeAlias = "Subject | Decoder | Machine | Circuit | str | Path"
 
 WEIGHTS = ".safetensors"
 """The extension of weight files."""
@@ -28,7 +33,7 @@ WEIGHTS = ".safetensors"
 
 @dataclass(frozen=True)
 class Subject:
-    """A machine with the decoder compiled from it, or a decoder with the machine stored with it, if there is one.
+    """A program with the decoder compiled from it, or a decoder with the program stored with it, if there is one.
 
     >>> import tm2tfr
     >>> subject = tm2tfr.Subject.of("chapter")
@@ -37,79 +42,124 @@ class Subject:
 
     Args:
         name: how it was given: the argument, or the name of the object.
-        source: the machine, if it was given as one.
+        source: the machine or the circuit, if it was given as one.
         weights: the decoder, if it was given as one.
-        left_boundary: an option of the construction, see `tm2tfr.compile`.
+        left_boundary: an option of the construction of Turing machines, see `tm2tfr.compile`.
+        options: the other options of the construction that are given, by name; see `tm2tfr.compile`.
         warnings: what the author of a text may not have meant.
         text: whether it was read from a text.
+        examples: those of a circuit's text.
     """
 
     name: str
-    source: Machine | None = None
+    source: Machine | Circuit | None = None
     weights: Decoder | None = None
     left_boundary: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     text: bool = False
+    examples: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        from tm2tfr.sources.turing.spec import Machine
+        from tm2tfr.sources.registry import of_program
         from tm2tfr.transformer.weights import Decoder
 
-        fits = isinstance(self.source, Machine | None) and isinstance(self.weights, Decoder | None)
-        if not fits or (self.source is None and self.weights is None):
-            raise CompileError(f"{self.name}: a subject has a Machine as its source, a Decoder as its weights, or both")
-        if self.left_boundary is not None and self.source is None:
-            raise CompileError(f"{self.name}: these weights are already compiled: omit the left-boundary option")
+        known = self.source is None or of_program(self.source) is not None
+        if not known or not isinstance(self.weights, Decoder | None) or (self.source is None and self.weights is None):
+            raise CompileError(
+                f"{self.name}: a subject has a Machine or a Circuit as its source, a Decoder as its weights, or both"
+            )
+        asked = self.asked
+        if asked and self.construction is not None:
+            for option in asked:
+                self._refuse(option, self.construction)
+        if asked and self.source is None:
+            raise CompileError(f"{self.name}: these weights are already compiled: omit {option_called(next(iter(asked)))}")
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The options of the construction that are given, by name."""
+        given = {"left_boundary": self.left_boundary, **self.options}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _refuse(self, option: str, construction: Construction[Any]) -> None:
+        """Raise CompileError if `option` is another construction's."""
+        from tm2tfr.sources.registry import whose
+
+        if option not in construction.options:
+            why = whose(option)
+            raise CompileError(f"{self.name} is a {construction.noun}, and {why}: omit {option_called(option)}")
 
     @classmethod
-    def of(cls, given: Given, *, left_boundary: str | None = None) -> Subject:
+    def of(cls, given: Given, *, left_boundary: str | None = None, options: Mapping[str, Any] | None = None) -> Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
 
         Args:
-            given: a subject, a `Decoder`, a `Machine`; the name of a shipped machine; a path to a machine in any format
+            given: a subject, a `Decoder`, a `Machine`, a `Circuit`; the name of a shipped one; a path to one in any format
                 that is read, or to a weight file (.safetensors); bbchallenge text; ``-`` for text on standard input.
-            left_boundary: an option of the construction, for what is still to be compiled.
+            left_boundary, options: options of the construction, for what is still to be compiled.
 
         Raises:
             NotFoundError, ReadError, ConversionError, SpecError: if it is a text that cannot be loaded.
             WeightFileError: if it is a weight file that cannot be loaded.
             CompileError: for an option of the construction beside weights, which are already compiled.
         """
-        found = cls.read(given, left_boundary=left_boundary)
+        found = cls.read(given, left_boundary=left_boundary, options=options)
         for warning in found.warnings:
             warnings.warn(warning, SpecWarning, stacklevel=outside())
         return found
 
     @classmethod
-    def read(cls, given: Given, *, left_boundary: str | None = None, format: str | None = None) -> Subject:
+    def read(
+        cls,
+        given: Given,
+        *,
+        left_boundary: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        format: str | None = None,
+    ) -> Subject:
         """Return the subject like `of`, but with its warnings instead of issuing them; read a text in `format`."""
-        from tm2tfr.sources.turing.spec import Machine
+        asked = {**(options or {}), **({} if left_boundary is None else {"left_boundary": left_boundary})}
+        return cls._found(given, format)._with({name: value for name, value in asked.items() if value is not None})
+
+    @classmethod
+    def _found(cls, given: Given, format: str | None) -> Subject:
+        from tm2tfr.sources.registry import LoadedProgram, loaded, of_program
         from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
         if isinstance(given, Subject):
-            return given if left_boundary is None else given._with(left_boundary)
-        if isinstance(given, Machine):
-            return cls(given.name, given)._with(left_boundary)
+            return given
         if isinstance(given, Decoder):
-            return cls(name(given.provenance, "weights"), weights=given)._with(left_boundary)
+            return cls(name(given.provenance, "weights"), weights=given)
+        if isinstance(given, LoadedProgram):
+            return cls(given.name, given.program, warnings=given.warnings, examples=given.examples)
         if not isinstance(given, str | Path):
-            what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
-            raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
+            if of_program(given) is None:
+                what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
+                raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
+            return cls(given.name, given)
         if is_weights(given):
             from tm2tfr.sources.turing.compiler.version_1 import load
 
-            return cls(str(given), weights=load(given))._with(left_boundary)
-        from tm2tfr.sources.turing.library import load_with_warnings
+            return cls(str(given), weights=load(given))
+        found = loaded(given, format=format)
+        return cls(str(given), found.program, warnings=found.warnings, text=True, examples=found.examples)
 
-        loaded = load_with_warnings(given, format=format)
-        told = tuple(map(str, loaded.warnings))
-        return cls(str(given), loaded.machine, warnings=told, text=True)._with(left_boundary)
-
-    def _with(self, left_boundary: str | None) -> Subject:
-        if left_boundary is None:
+    def _with(self, asked: Mapping[str, Any]) -> Subject:
+        if not asked:
             return self
-        found = replace(self, weights=None if self.source else self.weights, left_boundary=left_boundary)
+        rest = {name: value for name, value in asked.items() if name != "left_boundary"}
+        source, construction = self.source, self.construction
+        if source is not None and construction is not None and construction.prepare is not None:
+            source = construction.prepare(source, asked)
+        found = replace(
+            self,
+            source=source,
+            weights=None if self.source else self.weights,
+            left_boundary=asked.get("left_boundary", self.left_boundary),
+            options={**self.options, **rest},
+        )
         _ = found.decoder  # refuses an option that does not apply, whether the decoder will be needed or not
         return found
 
@@ -119,65 +169,101 @@ class Subject:
         return self.source is None
 
     @cached_property
-    def decoder(self) -> Decoder:
-        """The decoder: as it was given, or compiled from the machine.
+    def construction(self) -> Construction[Any] | None:
+        """What compiles its program, or compiled its weights; None if that is not known."""
+        from tm2tfr.sources.registry import named, of_program
+        from tm2tfr.transformer import provenance
 
-        Raises:
-            CompileError: if `left_boundary` does not apply to the machine.
-        """
-        from tm2tfr.sources.turing.compiler import compile_machine
-
-        if self.weights is not None:
-            return self.weights
-        return compile_machine(self.right, left_boundary=self.left_boundary)
+        if self.source is not None:
+            return of_program(self.source)
+        return None if self.weights is None else named(provenance.construction(self.weights.provenance))
 
     @cached_property
-    def machine(self) -> Machine | None:
-        """The machine: as it was given, or stored with the weights; None if none is.
+    def decoder(self) -> Decoder:
+        """The decoder: as it was given, or compiled from the program.
 
         Raises:
-            SpecError: if what is stored is not a machine.
+            CompileError: if an option of the construction does not apply to the program.
         """
-        from tm2tfr.sources.turing.spec import Machine
+        if self.weights is not None:
+            return self.weights
+        right = self.right
+        if self.construction is None:  # a source has one, as `__post_init__` sees to
+            raise CompileError(f"{self.name}: nothing compiles it")
+        return self.construction.compile(right, self.asked)
+
+    @cached_property
+    def program(self) -> Any:
+        """The machine or the circuit: as it was given, or stored with the weights; None if none is.
+
+        Raises:
+            SpecError: if what is stored is not a program of the construction.
+        """
         from tm2tfr.transformer import provenance
 
         if self.weights is None or self.source is not None:
             return self.source
         said = self.weights.provenance
-        text = provenance.source(said) if provenance.construction(said) in (None, TURING) else None
-        return Machine.from_yaml(text, file=provenance.name(said, "<provenance>")) if text else None
+        text = provenance.source(said)
+        if not text or self.construction is None:
+            return None
+        return self.construction.read(text, provenance.name(said, "<provenance>"))
 
     @property
-    def right(self) -> Machine:
-        """The machine that says what is right.
+    def machine(self) -> Machine | None:
+        """The program, if it is a Turing machine; otherwise None.
+
+        Raises:
+            SpecError: see `program`.
+        """
+        from tm2tfr.sources.turing.spec import Machine
+
+        return self.program if isinstance(self.program, Machine) else None
+
+    @property
+    def right(self) -> Any:
+        """The program that says what is right.
 
         Raises:
             CompileError: if none is stored with the weights.
-            SpecError: if what is stored is not a machine.
+            SpecError: if what is stored is not a program of the construction.
         """
-        if self.machine is None:
-            what = "no machine is stored with these weights"
-            raise CompileError(f"{what}: give a machine, or weights that were compiled from one")
-        return self.machine
+        if self.program is None:
+            noun = "machine" if self.construction is None else self.construction.noun
+            what = f"no {noun} is stored with these weights"
+            raise CompileError(f"{what}: give a {noun}, or weights that were compiled from one")
+        return self.program
 
-    def word(self, word: str | None) -> str:
-        """Return the input `word`, or without one the machine's own; without a machine the empty word.
+    def turing(self, what: str) -> Machine:
+        """Return the program, which has to be a Turing machine, since `what` is about nothing else.
 
         Raises:
-            InputError: if it is not text.
+            CompileError: if it is something else, or none is stored with the weights.
         """
-        if word is not None:
-            if not isinstance(word, str):
-                raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
-            return word
-        return "" if self.machine is None else own_input(self.machine)
+        right = self.right
+        if self.machine is None:
+            noun = "something else" if self.construction is None else f"a {self.construction.noun}"
+            raise CompileError(f"{self.name}: {what} takes a Turing machine, and this is {noun}: give a machine")
+        machine: Machine = right
+        return machine
+
+    def word(self, word: str | None) -> str:
+        """Return the input `word`, or without one the program's own; without a program the empty word.
+
+        Raises:
+            InputError: if it is not text, or not an input of the program.
+        """
+        if word is not None and not isinstance(word, str):
+            raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
+        program, construction = self.program, self.construction
+        if program is None or construction is None:
+            return word or ""
+        return construction.own_input(program) if word is None else construction.given(program, word)
 
 
-def own_input(machine: Machine) -> str:
-    """Return the word that `machine` is run on when none is given: its own, its first example's, or the empty word."""
-    if machine.input is not None:
-        return machine.input
-    return machine.examples[0].input if machine.examples else ""
+def option_called(name: str) -> str:
+    """Return an option of a construction as messages name it: ``the left-boundary option``."""
+    return f"the {name.replace('_', '-')} option"
 
 
 def is_weights(given: str | Path) -> bool:
@@ -221,6 +307,7 @@ def judge(found: Subject, machine: Given | None) -> Subject:
     if machine is None:
         return found
     other = Subject.of(machine)
-    if other.left_boundary is not None:
-        raise CompileError(f"{other.name}: a machine to compare with has no left-boundary option: give the machine alone")
+    if other.asked:
+        option = option_called(next(iter(other.asked))).removeprefix("the ")
+        raise CompileError(f"{other.name}: a machine to compare with has no {option}: give the machine alone")
     return other

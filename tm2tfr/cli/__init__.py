@@ -18,7 +18,7 @@ from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
-    "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.machines),
+    "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.list_, machines.machines),
     "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_export),
     "Export": (runs.compile, exports.export, machines.convert, datasets.dataset),
 }

@@ -19,6 +19,8 @@ def certified(trace: Trace, subject: Subject) -> int | None:
     """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
     from tm2tfr.sources.turing.proof import limit
 
+    if trace.noun == "circuit":
+        return None
     if subject.machine is None or trace.soft:
         return 0
     return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
@@ -27,6 +29,8 @@ def certified(trace: Trace, subject: Subject) -> int | None:
 def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     """Warn on standard error if a run that agrees is longer than what is certified for its engine and its |h|."""
     agreed = "warning: this run agrees, but nothing proves that all such runs do"
+    if trace.noun == "circuit":
+        return  # see `tm2tfr certify`, which is for all inputs
     if trace.soft:
         warn_once(f"{agreed}: soft attention has no certificate: see tm2tfr soften")
         return

@@ -8,13 +8,15 @@ import click
 
 from tm2tfr.choices import LEFT_BOUNDARIES
 from tm2tfr.cli import colour, options, wording
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.subject import subject
 
 
 @command(summary="Watch the transformer compute, in the browser", example="tm2tfr explore palindromes --input abba --open")
-@options.subject
+@subject_asked()
 @options.word
 @options.file("--output", "-o", default="run.html", help="The .html file to write. Default: run.html.")
 @options.flag("--open", "show", help="Open it in the browser.")
@@ -23,28 +25,27 @@ from tm2tfr.cli.subject import subject
 )
 @options.max_steps()
 @options.dtype
-@options.left_boundary
 def explore(
-    machine: str,
+    asked: Asked,
     word: str | None,
     output: Path,
     show: bool,
     compare: str | None,
     max_steps: int,
     dtype: str | None,
-    left_boundary: str | None,
 ) -> None:
     """Write one HTML page that shows how the transformer computes: step by step, offline, with every number."""
     from tm2tfr.places import check_file
 
-    check_file(output, reading=[machine], what="pages", endings=[".html", ".htm"])
-    found = subject(machine, left_boundary)
+    check_file(output, reading=[asked.argument], what="pages", endings=[".html", ".htm"])
+    found = subject(asked)
     from tm2tfr.api.pages import explore
 
     with showing(max_steps) as shown:
         page = explore(found, word, dtype=dtype, max_steps=max_steps, compare=compare, progress=shown.progress)
     page.save(output)
-    for name, trace in zip((left_boundary or "repaired", compare), page.traces, strict=False):
+    first = asked.options.get("left_boundary", "repaired")
+    for name, trace in zip((first, compare), page.traces, strict=False):
         if compare is not None:
             click.echo(f"left boundary: {name}")
         click.echo(colour.judged(wording.verdict(trace, found)))

@@ -9,6 +9,8 @@ import click
 from tm2tfr.choices import DTYPES, TARGETS
 from tm2tfr.cli import options
 from tm2tfr.cli.arguments import FILE, MACHINE
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
 
@@ -17,7 +19,7 @@ from tm2tfr.cli.subject import subject
     summary="Export a GPT-2, TransformerLens, PyTorch or ONNX model",
     example="tm2tfr export palindromes -o gpt2",
 )
-@options.subject
+@subject_asked()
 @options.file("--output", "-o", metavar="DIR", required=True, help="The directory to create.")
 @options.choice("--to", of=TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
 @options.count("--positions", least=1, help="The longest run. Default: 1,024, or fewer if the dtype requires it.")
@@ -29,24 +31,22 @@ from tm2tfr.cli.subject import subject
     default=True,
     help="Load and run the model in that program before it is written. Default: --verify.",
 )
-@options.left_boundary
 def export(
     output: Path,
-    machine: str,
+    asked: Asked,
     to: str,
     positions: int | None,
     max_head: int | None,
     dtype: str,
     stock: bool,
     verify: bool,
-    left_boundary: str | None,
 ) -> None:
     """Export a machine as a model for another program, run it there, and compare it with the simulator."""
     from tm2tfr.places import check_folder
     from tm2tfr.targets.common.directory import NAMES
 
-    check_folder(output, reading=[machine], ours=[NAMES])
-    found = subject(machine, left_boundary)
+    check_folder(output, reading=[asked.argument], ours=[NAMES])
+    found = subject(asked)
     from tm2tfr.api.targets import export_to
 
     report = export_to(
@@ -74,6 +74,6 @@ def verify_export(folder: Path, machine: str | None, word: str | None) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
     from tm2tfr.api.targets import verify_export
 
-    verdict = verify_export(folder, machine=machine and subject(machine), word=word)
+    verdict = verify_export(folder, machine=machine and subject(Asked(argument=machine)), word=word)
     click.echo(str(verdict))
     raise click.exceptions.Exit(0 if verdict.same else 1)

@@ -1,59 +1,118 @@
-"""Commands about machines without a decoder: ``graph``, ``convert``, ``machines``."""
+"""Commands about programs without a decoder: ``graph``, ``convert``, ``list``, ``machines``."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tm2tfr.choices import PICTURES, READABLE, WRITABLE
-from tm2tfr.cli.options import MACHINE_HELP, REPORTS, choice, machine, output
+from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, READABLE, WRITABLE
+from tm2tfr.cli.arguments import MACHINE
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.options import CIRCUITS, REPORTS, argument, choice, machine, option, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
-from tm2tfr.cli.subject import loaded
+from tm2tfr.cli.subject import subject
+
+if TYPE_CHECKING:
+    from tm2tfr.contract import Construction
+
+_cone = option(
+    "--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on."
+)
 
 
-@command(summary="Draw a machine's state graph", example="tm2tfr graph palindromes -o palindromes.svg")
-@machine(f"{MACHINE_HELP}. Default: chapter.", default="chapter")
+@command(summary="Draw a state graph or a circuit", example="tm2tfr graph palindromes -o palindromes.svg")
+@subject_asked(compiled=False)
 @output
-def graph(machine: str, output: Path | None) -> None:
-    """Draw the state graph: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
+@_cone
+def graph(asked: Asked, output: Path | None, cone: str | None) -> None:
+    """Draw the state graph of a machine, or a circuit: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
     from tm2tfr.places import check_file
-    from tm2tfr.sources.turing.drawing import EXTENSIONS, save, to_dot
 
-    check_file(output, reading=[machine], what="drawings", endings=EXTENSIONS)
-    found = loaded(machine)
+    check_file(output, reading=[asked.argument], what="drawings", endings=DRAWN)
+    found, construction = _program(asked, cone)
     if output is None:
-        write(to_dot(found), None, machine)
+        write(construction.dot(found), None, asked.argument)
         return
-    save(found, output)
+    construction.draw(found, output)
     click.echo(f"wrote {output}", err=True)
 
 
-@command(summary="Write a machine in another program's format", example="tm2tfr convert palindromes -o palindromes.jff")
-@machine(f"{MACHINE_HELP}.")
+@command(
+    summary="Write a machine or a circuit in another program's format",
+    example="tm2tfr convert palindromes -o palindromes.jff",
+)
+@subject_asked(None, compiled=False)
 @output
-@choice("--to", of=(*WRITABLE, *PICTURES), help="Default: from the extension of the output file, otherwise yaml.")
+@choice(
+    "--to",
+    of=(*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
+    help="Default: from the extension of the output file, otherwise yaml.",
+)
 @choice(
     "--from",
     "--format",
     "format",
-    of=READABLE,
+    of=(*READABLE, *CIRCUIT_FORMATS),
     older=["--format"],
     help="Default: from the extension or the content.",
 )
-def convert(machine: str, output: Path | None, to: str | None, format: str | None) -> None:
-    """Write a machine in another program's format, or say why that format cannot express it."""
+@_cone
+def convert(asked: Asked, output: Path | None, to: str | None, format: str | None, cone: str | None) -> None:
+    """Write a machine or a circuit in another program's format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
-    from tm2tfr.sources.turing.conversion import convert as converted
-    from tm2tfr.sources.turing.conversion import format_for
 
-    target = to or (format_for(output) if output else "yaml")
-    check_file(output, reading=[machine])
-    written = converted(loaded(machine, format=format), target)
+    check_file(output, reading=[asked.argument])
+    found, construction = _program(asked, cone, format=format)
+    target = to or (construction.format_for(output) if output else "yaml")
+    written = construction.convert(found, target)
     for note in written.notes:
         click.echo(f"note: {note}", err=True)
-    write(written.text, output, machine)
+    write(written.text, output, asked.argument)
+
+
+def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tuple[Any, Construction[Any]]:
+    """Return the program that is asked for, or a part of it, with its construction.
+
+    Raises:
+        CompileError: if no program is stored with weights; for a part of anything but a circuit.
+    """
+    from tm2tfr.errors import CompileError
+
+    found = subject(asked, format=format)
+    program, construction = found.right, found.construction
+    if construction is None:
+        raise CompileError(f"{found.name}: nothing is known of its kind")
+    if cone is None:
+        return program, construction
+    if construction.part is None:
+        raise CompileError(f"{found.name} is a {construction.noun}, and --cone is a part of a circuit: omit it")
+    return construction.part(program, cone), construction
+
+
+@command("list", summary="List what is shipped, or describe one of it", example="tm2tfr list binary-adder")
+@argument(
+    "what",
+    type=MACHINE,
+    required=False,
+    help="'machines' or 'circuits'; or what to describe, a name or a file. Default: list everything.",
+)
+@choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object for each.")
+def list_(what: str | None, format: str) -> None:
+    """List the shipped machines and circuits, or describe one: what it is made of, its examples, and commands to try."""
+    from tm2tfr.cli import catalogue, circuits
+
+    as_json = format == "json"
+    if what in ("machines", "circuits", None):
+        lines = [] if what == "circuits" else list(catalogue.listed(as_json=as_json))
+        lines += [] if what == "machines" else circuits.listed(as_json=as_json, heading=what is None and not as_json)
+    else:
+        lines = list(_described(what, as_json=as_json))
+    for line in lines:
+        tell(line, as_json=as_json)
 
 
 @command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")
@@ -63,9 +122,16 @@ def machines(machine: str | None, format: str) -> None:
     """List the shipped machines, or describe one: its states and rules, its examples, and commands to try."""
     from tm2tfr.cli import catalogue
 
-    if machine is None:
-        lines = catalogue.listed(as_json=format == "json")
-    else:
-        lines = catalogue.described(machine, loaded(machine), as_json=format == "json")
-    for line in lines:
-        tell(line, as_json=format == "json")
+    as_json = format == "json"
+    for line in catalogue.listed(as_json=as_json) if machine is None else _described(machine, as_json=as_json):
+        tell(line, as_json=as_json)
+
+
+def _described(name: str, *, as_json: bool) -> Any:
+    """Yield the lines that describe a machine or a circuit; as JSON, one object."""
+    from tm2tfr.cli import catalogue, circuits
+
+    found = subject(Asked(argument=name))
+    if found.machine is not None:
+        return catalogue.described(name, found.machine, as_json=as_json)
+    return circuits.described(name, found.right, as_json=as_json)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tm2tfr.choices import AUTO, DTYPES, ENGINES, LEFT_BOUNDARIES, WEIGHTINGS
+from tm2tfr.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
 from tm2tfr.cli.arguments import COUNT, FILE, MACHINE, ONE_OR_MORE, SECONDS, OneOf
 
 ENGINE_WORDS = (AUTO, *ENGINES)
@@ -18,12 +18,12 @@ ALL = "all"
 """The value of ``--explain`` when it is given without a layer."""
 MAX_STEPS, EVERY = 10_000, 60.0
 """The defaults of a run: those of `tm2tfr.runs.options`, which ``--help`` does not import."""
-RUN, LONG_RUNS, CONSTRUCTION = "Running", "Long runs", "The construction"
+RUN, LONG_RUNS, CONSTRUCTION, CIRCUITS = "Running", "Long runs", "The construction", "Circuits"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (
-    "A machine file, a .safetensors file of weights, the name of a shipped machine (see 'tm2tfr machines'), bbchallenge "
-    "text such as 1RB1LB_1LA1RZ, or '-' for standard input"
+    "A machine or circuit: a file, a .safetensors file of weights, the name of a shipped one (see 'tm2tfr list'), "
+    "bbchallenge text such as 1RB1LB_1LA1RZ, or '-' for standard input"
 )
 
 Declared = Callable[[Any], Any]
@@ -109,15 +109,8 @@ def max_steps(default: int = MAX_STEPS) -> Declared:
     return count("--max-steps", default=default, help=help, panel=RUN)
 
 
-subject = machine(f"{MACHINE_HELP}. Default: chapter.", default="chapter")
 word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
 output = file("--output", "-o", help="Write to this file instead of standard output.")
-left_boundary = choice(
-    "--left-boundary",
-    of=LEFT_BOUNDARIES,
-    panel=CONSTRUCTION,
-    help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong.",
-)
 attention = choice(
     "--attention", of=WEIGHTINGS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
 )

@@ -8,6 +8,8 @@ import click
 
 from tm2tfr.choices import CERTIFIED, DTYPES, SOFT_REPORTS
 from tm2tfr.cli import colour, options, softness
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
@@ -18,7 +20,7 @@ from tm2tfr.errors import UsageError
     summary="Prove, for every input, how long a run stays right",
     example="tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6",
 )
-@options.subject
+@subject_asked()
 @options.count("--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length.")
 @options.count(
     "--input-length",
@@ -34,9 +36,8 @@ from tm2tfr.errors import UsageError
 @options.choice("--engine", of=CERTIFIED, help="Default: all; dense with --max-steps or --max-positions.")
 @options.choice("--dtype", of=DTYPES, help="Default: all; float64 with --max-steps or --max-positions.")
 @options.file("--output", "-o", help="Write the result to this .json file.")
-@options.left_boundary
 def certify(
-    machine: str,
+    asked: Asked,
     max_steps: int | None,
     input_length: int | None,
     max_positions: int | None,
@@ -44,7 +45,6 @@ def certify(
     engine: str | None,
     dtype: str | None,
     output: Path | None,
-    left_boundary: str | None,
 ) -> None:
     """Prove from the weights up to which length an engine generates the simulator's tokens, for every input."""
     if max_steps is not None and max_positions is not None:
@@ -53,8 +53,8 @@ def certify(
         raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
     from tm2tfr.places import check_file
 
-    check_file(output, reading=[machine], what="certificates", endings=[".json"])
-    found = subject(machine, left_boundary)
+    check_file(output, reading=[asked.argument], what="certificates", endings=[".json"])
+    found = subject(asked)
     from tm2tfr.api.runs import certify
     from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
 
@@ -64,12 +64,12 @@ def certify(
     done = report(certify(found), engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
     click.echo(colour.judged(done.text()), nl=False)
     if output is not None:
-        write(done.json(), output, machine)
+        write(done.json(), output, asked.argument)
     raise click.exceptions.Exit(0 if done.granted else 1)
 
 
 @command(summary="Measure the errors of a run under softmax", example="tm2tfr soften palindromes --input abba")
-@options.subject
+@subject_asked()
 @options.word
 @options.option(
     "--temperature", metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."
@@ -80,9 +80,8 @@ def certify(
 @options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
 @options.max_steps(200)
 @options.dtype
-@options.left_boundary
 def soften(
-    machine: str,
+    asked: Asked,
     word: str | None,
     temperature: str | None,
     everything: bool,
@@ -91,25 +90,24 @@ def soften(
     plot: Path | None,
     max_steps: int,
     dtype: str | None,
-    left_boundary: str | None,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
     from tm2tfr.places import check_apart, check_file
 
-    check_file(output, reading=[machine])
-    check_file(plot, reading=[machine])
+    check_file(output, reading=[asked.argument])
+    check_file(plot, reading=[asked.argument])
     check_apart(output, plot, "--plot")
     if plot is not None:
         from tm2tfr.softness import plot as soft_plot
 
         soft_plot.checked(plot)
-    measured = subject(machine, left_boundary)
+    measured = subject(asked)
     from tm2tfr.api.softness import measure_softness
     from tm2tfr.softness.report import report
 
     value = softness.value(temperature)
     found = measure_softness(measured, word, temperature=value, max_steps=max_steps, dtype=dtype)
-    write(report(found, format, everything=everything), output, machine)
+    write(report(found, format, everything=everything), output, asked.argument)
     if plot is not None:
         soft_plot.plot(found, plot)
         click.echo(f"wrote {plot}", err=True)

@@ -11,7 +11,6 @@ from tm2tfr.errors import counted, visible
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.sources.turing.spec import Example
     from tm2tfr.trace.check import Trace
 
 
@@ -20,7 +19,7 @@ class Report:
 
     def __init__(self, subject: Subject, *, as_json: bool) -> None:
         self._subject = subject
-        self._json, self._name = as_json, visible(subject.machine.name) if subject.machine else subject.name
+        self._json, self._name = as_json, visible(subject.right.name)
         self._runs = self._compared = self._failed = 0
 
     @property
@@ -28,7 +27,7 @@ class Report:
         """Whether every run agreed and every example was met."""
         return self._failed == 0
 
-    def line(self, trace: Trace, example: Example, *, judged: bool) -> str:
+    def line(self, trace: Trace, example: Any, *, judged: bool) -> str:
         """Return the line of one run; with `judged`, the example's expected result counts as well."""
         unmet = _unmet(trace, example) if judged else []
         self._runs += 1
@@ -41,8 +40,9 @@ class Report:
             return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
         truth = trace.as_dict()
         good = "ok  " if trace.agrees and not unmet else "FAIL"
-        counts = f"{counted(truth['steps'], 'step')}, {counted(trace.tokens, 'token')}"
-        text = f"{good}  {shortened(trace.input):<14} {truth['outcome']:<6}  {counts}, {trace.compared:,} cells "
+        done = counted(truth["steps"], "step") if trace.noun == "machine" else counted(trace.T or 0, "gate")
+        counts = f"{done}, {counted(trace.tokens, 'token')}"
+        text = f"{good}  {shortened(trace.input):<14} {_outcome(trace):<6}  {counts}, {trace.compared:,} cells "
         text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"
         notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
         return "\n      ".join([text, *notes])
@@ -53,10 +53,22 @@ class Report:
         return f"{counts}, all agree" if self.passed else f"{counts}, {counted(self._failed, 'run')} FAILED"
 
 
-def _unmet(trace: Trace, example: Example) -> list[str]:
+def _outcome(trace: Trace) -> str:
+    """Return what came out, in a word; of a circuit, its outputs."""
+    if trace.noun == "machine" or trace.result.cut_off:
+        return str(trace.as_dict()["outcome"])
+    return visible(trace.result.shown)
+
+
+def _unmet(trace: Trace, example: Any) -> list[str]:
+    """Return in what the result is not what the example says."""
     truth = trace.result
     if truth is None:
         return []
+    if trace.noun == "circuit":
+        bits = dict(truth.outputs)
+        wrong = {name: bit for name, bit in example.outputs.items() if str(bits[name]) != bit}
+        return [f"{name} = {bit}, the evaluator {bits[name]}" for name, bit in wrong.items()]
     if truth.outcome == "limit" != example.outcome:
         return [f"{example.outcome}, but the run was cut off after {counted(truth.steps, 'step')}: raise --max-steps"]
     wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}

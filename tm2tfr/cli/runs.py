@@ -11,6 +11,8 @@ import click
 from tm2tfr.choices import TABLES
 from tm2tfr.cli import colour, options, softness, wording
 from tm2tfr.cli.cautions import warn_of_formulas
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @command(summary="Compile a machine to the weights of a decoder", example="tm2tfr compile chapter -o chapter.safetensors")
-@options.subject
+@subject_asked()
 @options.file("--output", "-o", help="Write the weights to this .safetensors file.")
 @options.option(
     "--explain",
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     metavar="[LAYER]",
     help="Print the weights as text, by name: of all layers, or of one (number or name).",
 )
-@options.left_boundary
 @options.attention
 @options.temperature
 @options.count(
@@ -42,10 +43,9 @@ if TYPE_CHECKING:
     help="The number of positions that --temperature auto covers. Default: 1,024.",
 )
 def compile(
-    machine: str,
+    asked: Asked,
     output: Path | None,
     explain: str | None,
-    left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
     length: int | None,
@@ -53,8 +53,8 @@ def compile(
     """Compile a machine to a decoder: print a summary, write the weights, or explain them."""
     from tm2tfr.places import check_file
 
-    check_file(output, reading=[machine], what="weights", endings=[".safetensors"])
-    found = softness.compiled(subject(machine, left_boundary), attention, temperature, length)
+    check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
+    found = softness.compiled(subject(asked), attention, temperature, length)
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
@@ -70,30 +70,28 @@ def compile(
 
 
 @command(summary="Run a machine's decoder and print the chapter's table", example="tm2tfr trace palindromes --input abba")
-@options.subject
+@subject_asked()
 @options.word
 @options.rows
 @options.flag("--all", "everything", help="Print every row, however many there are.")
 @options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
 @options.count("--at", help="Print the chapter's activation vectors at position N as well.")
 @options.run(recorded=True)
-@options.left_boundary
 @options.attention
 @options.temperature
 def trace(
-    machine: str,
+    asked: Asked,
     word: str | None,
     everything: bool,
     quiet: bool,
     at: int | None,
     run: RunOptions,
-    left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
 ) -> None:
     """Run a decoder, print the chapter's table, and check every cell against the simulator."""
-    check_places(machine, run)
-    found = softness.for_run(subject(machine, left_boundary), attention, temperature, word, run.max_steps)
+    check_places(asked.argument, run)
+    found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
     quiet = quiet or run.recorded
     done = traced(found, word, replace(run, keep_rows=not quiet))
     if quiet:
@@ -112,21 +110,19 @@ def trace(
 
 
 @command(summary="Write the table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
-@options.subject
+@subject_asked()
 @options.word
 @options.choice("--format", of=TABLES, help="Default: from the extension of the output file, otherwise text.")
 @options.output
 @options.run()
-@options.left_boundary
 @options.attention
 @options.temperature
 def table(
-    machine: str,
+    asked: Asked,
     word: str | None,
     format: str | None,
     output: Path | None,
     run: RunOptions,
-    left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
 ) -> None:
@@ -139,11 +135,11 @@ def table(
     if named is None:
         known = ", ".join(TABLES)
         raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
-    check_file(output, reading=[machine])
-    found = softness.for_run(subject(machine, left_boundary), attention, temperature, word, run.max_steps)
+    check_file(output, reading=[asked.argument])
+    found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
     done = traced(found, word, run)
     text = table_of(done, named)
-    write(colour.judged(text) if named == "text" and output is None else text, output, machine)
+    write(colour.judged(text) if named == "text" and output is None else text, output, asked.argument)
     warn_of_formulas(found, named)
     if done.divergence is not None:
         click.echo(f"the check failed: {done.divergence}", err=True)
@@ -151,7 +147,7 @@ def table(
 
 
 @command(summary="Compare decoder and simulator on a machine's examples", example="tm2tfr check palindromes --input abba")
-@options.subject
+@subject_asked()
 @options.option(
     "--input",
     "-i",
@@ -168,21 +164,19 @@ def table(
         "--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or the limit of an example."
     ),
 )
-@options.left_boundary
 @options.attention
 @options.temperature
 def check(
-    machine: str,
+    asked: Asked,
     words: tuple[str, ...],
     format: str,
     run: RunOptions,
-    left_boundary: str | None,
     attention: str | None,
     temperature: str | None,
 ) -> None:
     """Compare the decoder with the simulator at every position of every run."""
-    check_places(machine, run)
-    found = subject(machine, left_boundary)
+    check_places(asked.argument, run)
+    found = subject(asked)
     from tm2tfr.cli.report import Report
 
     as_json = format == "json"

@@ -2,50 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.progress import showing
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.cli.asked import Asked
     from tm2tfr.runs.options import RunOptions
-    from tm2tfr.sources.turing.spec import Example, Machine
     from tm2tfr.trace.check import Trace
 
 
 def names_machine(argument: str) -> bool:
     """Return whether an argument is the name of a shipped machine, bbchallenge text, or a possible path."""
+    from tm2tfr.sources.registry import is_circuit
     from tm2tfr.sources.turing.formats.bbchallenge import is_argument
     from tm2tfr.sources.turing.library import shipped
 
-    return is_argument(argument) or argument in shipped() or Path(argument).suffix != "" or Path(argument).exists()
+    known = argument in shipped() or is_circuit(argument)
+    return is_argument(argument) or known or Path(argument).suffix != "" or Path(argument).exists()
 
 
-def subject(argument: str, left_boundary: str | None = None, *, format: str | None = None) -> Subject:
-    """Return what an argument names, a text read in `format` if given; its warnings go to standard error.
+def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) -> Subject:
+    """Return what is asked for, a text read in `format` if given; its warnings go to standard error.
+
+    Args:
+        seeded: whether the command itself uses a seed, so that a circuit need not.
 
     Raises:
-        CompileError: if `left_boundary` does not apply to it.
+        CompileError: if an option of the construction does not apply to it.
     """
     from tm2tfr.api.subject import Subject
 
-    found = Subject.read(argument, left_boundary=left_boundary, format=format)
+    found = Subject.read(_given(asked, seeded=seeded), options=asked.options, format=format)
     for warning in found.warnings:
         click.echo(cautioned(warning), err=True)
     return found
 
 
-def loaded(argument: str, *, format: str | None = None) -> Machine:
-    """Return the machine that an argument names, or that is stored with the weights it names; see `subject`."""
-    return subject(argument, format=format).right
+def _given(asked: Asked, *, seeded: bool) -> Any:
+    """Return the program that is written out or built by parameters, otherwise the argument as it is."""
+    from tm2tfr.sources import registry
+
+    parameters = dict(asked.parameters)
+    if seeded and "seed" not in registry.parameters_of(asked.argument):
+        parameters.pop("seed", None)
+    if parameters and (asked.expression or asked.truth_table):
+        raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
+    if asked.expression is not None:
+        return registry.of_expression(asked.expression)
+    if asked.truth_table is not None:
+        return registry.of_truth_table(asked.truth_table)
+    return registry.built(asked.argument, parameters) if parameters else asked.argument
 
 
 def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool = False) -> Trace:
@@ -63,11 +79,11 @@ def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool
 
         if not available():
             warn_once("the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'")
-    machine = subject.right if checked else subject.machine
+    program = subject.right if checked else subject.program
     with showing(run.max_steps) as shown:
         asked = replace(run, progress=shown.progress, stop=shown.stop)
-        found = carried_out(subject.decoder, subject.word(word), machine, asked)
-    if machine is not None and found.agrees:
+        found = carried_out(subject.decoder, subject.word(word), program, asked)
+    if program is not None and found.agrees:
         warn_beyond_certificate(found, subject)
     return found
 
@@ -86,21 +102,34 @@ def refuse_several(run: RunOptions, runs: int) -> None:
         raise OutputError(f"there are {runs} runs, and a checkpoint or file of rows contains one: choose one with --input")
 
 
-def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Example, bool]]:
+def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Any, bool]]:
     """Return the runs of `check`, each with whether it has an expected result.
 
-    These are the given words, or the machine's examples (only they have expected results), or its default input. A
+    These are the given words, or the program's examples (only they have expected results), or its default input. A
     given limit overrides an example's own; an example that was to be cut off then has no expected result.
     """
     from tm2tfr.runs.options import MAX_STEPS
     from tm2tfr.sources.turing.spec import Example
 
-    machine = subject.right
-    if words is None and machine.examples:
+    machine = subject.machine
+    if words is None and machine is not None and machine.examples:
         limits = [e.max_steps or MAX_STEPS if max_steps is None else max_steps for e in machine.examples]
         judged = [max_steps is None or e.outcome != "limit" for e in machine.examples]
         limited = [replace(e, max_steps=limit) for e, limit in zip(machine.examples, limits, strict=True)]
         return list(zip(limited, judged, strict=True))
     max_steps = MAX_STEPS if max_steps is None else max_steps
+    if words is None and subject.examples:
+        return [(CircuitRun(e.input, max_steps, e.outputs), True) for e in subject.examples]
     given = [subject.word(None)] if words is None else words
+    if machine is None:
+        return [(CircuitRun(word, max_steps), False) for word in given]
     return [(Example(input=word, outcome="limit", max_steps=max_steps), False) for word in given]
+
+
+@dataclass(frozen=True)
+class CircuitRun:
+    """A run of a circuit: its input, the most gates, and the bits of outputs that are expected, by name."""
+
+    input: str
+    max_steps: int
+    outputs: Mapping[str, str] = field(default_factory=dict)

@@ -23,7 +23,7 @@ def heading(subject: Subject) -> str:
     from tm2tfr.transformer.provenance import option
 
     if (machine := subject.machine) is None:
-        return subject.name
+        return subject.name if subject.program is None else str(subject.program).strip("<>") + "\n"
     lines = [str(machine).strip("<>")]
     if missing := machine.missing_rules:
         q, a = missing[0]
@@ -45,10 +45,12 @@ def verdict(trace: Trace, subject: Subject) -> str:
         lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
     elif trace.T is None:
         lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
+    elif trace.noun == "circuit":
+        lines = [f"{counted(trace.T, 'gate')}: {_outputs(trace)}"]
     else:
         said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
         lines = [f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
-    if trace.result is not None:
+    if trace.result is not None and trace.noun == "machine":
         truth = trace.result
         lines.append(
             f"simulator: {truth.outcome} after {counted(truth.steps, 'step')}, "
@@ -58,12 +60,19 @@ def verdict(trace: Trace, subject: Subject) -> str:
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
-        lines.append("check: none, since no machine to compare with is stored with these weights")
+        lines.append(f"check: none, since no {trace.noun} to compare with is stored with these weights")
     elif trace.divergence is None:
-        lines.append(f"check: {counted(trace.compared, 'cell')} compared with the simulator, all agree")
+        lines.append(f"check: {counted(trace.compared, 'cell')} compared with the {trace.reference}, all agree")
     else:
         lines.append(f"check: FAILED after {counted(trace.compared, 'cell')}: {trace.divergence}")
     return "\n".join(lines)
+
+
+def _outputs(trace: Trace) -> str:
+    """Return the outputs of a circuit's run in words: where every bit agrees, those of the reference are the decoder's."""
+    if trace.divergence is not None:
+        return f"the bits are wrong from position {trace.divergence.position:,} on"
+    return visible(trace.result.shown) if trace.result.shown else "it has no outputs"
 
 
 def input_line(trace: Trace) -> str:

@@ -19,6 +19,7 @@ from tm2tfr.runs.blocks import RowBlock
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.trace.check import Trace, check
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Runs:
 
     def _plain(self, word: str) -> tuple[Trace, TokenCodes]:
         named = engine_named(self._how.engine)
-        found = check(self.decoder, word, machine=self.machine, engine=named, max_steps=self._how.max_steps, keep_rows=True)
+        truth = truth_for(self.machine, word, decoder=self.decoder, max_steps=self._how.max_steps)
+        found = check(self.decoder, truth, engine=named, max_steps=self._how.max_steps, keep_rows=True)
         return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)
 
 

@@ -4,33 +4,37 @@ Its arithmetic is fixed, so that it can be reasoned about: every number has one 
 to the last, each product and each sum rounded once (no fused multiply-add): those of a row of a matrix by column, those
 of a score by component, those over attended positions by position; the mean is that sum divided by their number; ties
 are exact equality of the rounded scores. Under softmax the weights are those of `attention.softmax`, and the sum over
-all positions is of values times weights; a head whose scores are all 0 by construction takes the mean.
+all positions is of values times weights; a head whose scores are all 0 by construction takes the mean. Layer norms are
+computed as `norm.LayerNorm` says.
 The attention is "dense": zeros in the weights are skipped, which changes no value, since weights are finite. Numbers
 that get too large for the dtype are refused, see `overflow`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import DTYPES, Float
 from tm2tfr.engines.decode import Watch
+from tm2tfr.engines.norm import LayerNorm, read
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm
 
 Vector = NDArray[Any]
 Where = Callable[[], str]
 """Says what a layer is called."""
+MANY = 8
+"""Queries of more components than this may be mostly 0, such as those for positions as one-hot vectors."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class _Head:
         scores: Vector | None = None
         attended: NDArray[np.int64] | None = None
         if len(keys):
-            scores = _scores(self._query(x), keys)
+            scores = _scores(self._query(x), keys, skip=not self._careful)
             if self._careful and not _finite(scores):
                 raise self._refusal(scores)
             attended = average_hard(scores)
@@ -158,10 +162,17 @@ class _Head:
         return too_large(where, position, "a score", dtype)
 
 
-def _scores(query: Vector, keys: Vector) -> Vector:
-    """query: (d_k,), keys: (d_k, n_key) → (n_key,)."""
-    scores: Vector = query[0] * keys[0]
-    for component in range(1, len(query)):
+def _scores(query: Vector, keys: Vector, *, skip: bool) -> Vector:
+    """query: (d_k,), keys: (d_k, n_key) → (n_key,).
+
+    Args:
+        skip: whether components that are 0 in the query may be skipped: with finite keys they add 0 to every score.
+    """
+    components: Sequence[int] = range(len(query))
+    if skip and len(query) > MANY:
+        components = np.flatnonzero(query).tolist() or components[:1]
+    scores: Vector = query[components[0]] * keys[components[0]]
+    for component in components[1:]:
         scores += query[component] * keys[component]
     return scores
 
@@ -176,14 +187,14 @@ class _FeedForward:
         self._hidden = layer.input_bias.dense(dtype)[:, 0]
         self._bias = _Map(layer.output_bias, dtype)
 
-    def add_to(self, x: Vector, position: int) -> None:
-        """Add the layer's answer to x, (width,), in place.
+    def add_to(self, x: Vector, reads: Vector, position: int) -> None:
+        """Add the layer's answer to x, (width,), in place; reads: (width,) x itself, or what a norm makes of it.
 
         Raises:
             EngineError: if the sum of a unit that writes something is too large for the dtype.
         """
         hidden = self._hidden.copy()
-        hidden[self._input.rows] += self._input(x)
+        hidden[self._input.rows] += self._input(reads)
         if self._careful and not _finite(used := hidden[self._writes]):
             unit = first_infinite(used, [self._units[u] for u in self._writes])
             raise too_large(self._where(), position, f"the sum of hidden unit {unit!r}", x.dtype.name)
@@ -196,10 +207,28 @@ def _finite(numbers: Vector) -> bool:
     return bool(np.isfinite(numbers).all())
 
 
-def _parts(layer: Layer, number: int, dtype: np.dtype[Any], careful: bool) -> tuple[list[_Head], _FeedForward | None]:
+class _Layer(NamedTuple):
+    """The parts of a layer, in the order of the computation."""
+
+    attention_norm: LayerNorm | None
+    heads: list[_Head]
+    feed_forward_norm: LayerNorm | None
+    feed_forward: _FeedForward | None
+
+
+def _parts(layer: Layer, number: int, dtype: np.dtype[Any], careful: bool) -> _Layer:
     where, after = partial(layer_called, number, layer), layer.feed_forward  # names are for refusals alone
     feed_forward = None if after is None else _FeedForward(after, where, dtype, careful)
-    return [_Head(head, where, dtype, careful) for head in layer.heads], feed_forward
+    return _Layer(
+        attention_norm=_norm(layer.attention_norm, lambda: f"{where()}, norm before attention", dtype),
+        heads=[_Head(head, where, dtype, careful) for head in layer.heads],
+        feed_forward_norm=_norm(layer.feed_forward_norm, lambda: f"{where()}, norm before feed-forward", dtype),
+        feed_forward=feed_forward,
+    )
+
+
+def _norm(norm: Norm | None, where: Where, dtype: np.dtype[Any]) -> LayerNorm | None:
+    return None if norm is None else LayerNorm(norm, where, dtype)
 
 
 class DenseSession:
@@ -214,10 +243,11 @@ class DenseSession:
         self._decoder, self._dtype = decoder, dtype
         self._careful = careful = not reach(decoder, dtype.name).everything  # otherwise no number can get too large
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
-        self._tokens = _columns(decoder.token_embedding, dtype)
+        self._tokens = _Columns(decoder.token_embedding, dtype)
         self._place = _Map(decoder.position_embedding, dtype)
-        self._table = None if decoder.position_table is None else _columns(decoder.position_table, dtype)
+        self._table = None if decoder.position_table is None else _Columns(decoder.position_table, dtype)
         self._layers = [_parts(layer, n, dtype, careful) for n, layer in enumerate(decoder.layers, start=1)]
+        self._norm = _norm(decoder.norm, lambda: "norm before the unembedding", dtype)
         self._unembedding = _Map(decoder.unembedding, dtype)
         self._bias = decoder.unembedding_bias.dense(dtype)[:, 0]
         self._width, self._position = decoder.layout.width, 0
@@ -228,7 +258,8 @@ class DenseSession:
         """Run the next position on `token` and return the first token with the largest logit.
 
         Raises:
-            EngineError: if a number is too large for the dtype. The session cannot be used after that.
+            EngineError: if a number is too large for the dtype, a layer norm divides by 0, or the position table has no
+                such position. The session cannot be used after that.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             return self._feed(token, watch)
@@ -238,9 +269,10 @@ class DenseSession:
         self._checked(x, "embedding")
         if watch:
             watch.stage(-1, "embedding", x.copy())
-        for n, (heads, feed_forward) in enumerate(self._layers):
+        for n, (attention_norm, heads, feed_forward_norm, feed_forward) in enumerate(self._layers):
             if heads:
-                answers = [head(x) for head in heads]  # all heads read the stream before any writes to it
+                reads = read(attention_norm, x, self._position)
+                answers = [head(reads) for head in heads]  # all heads read the stream before any writes to it
                 for k, (head, (added, scores, attended)) in enumerate(zip(heads, answers, strict=True)):
                     x[head.rows] += added
                     if watch:
@@ -250,12 +282,12 @@ class DenseSession:
             if watch:
                 watch.stage(n, "attention", x.copy())
             if feed_forward is not None:
-                feed_forward.add_to(x, self._position)
+                feed_forward.add_to(x, read(feed_forward_norm, x, self._position), self._position)
             self._checked(x, n)
             if watch:
                 watch.stage(n, "feed_forward", x.copy())
         self.residual, self.logits = x, self._bias.copy()
-        self.logits[self._unembedding.rows] += self._unembedding(x)
+        self.logits[self._unembedding.rows] += self._unembedding(read(self._norm, x, self._position))
         if self._careful and not _finite(self.logits):
             token_named = first_infinite(self.logits, self._decoder.vocabulary)
             raise too_large("unembedding", self._position, f"the logit of {token_named!r}", self._dtype.name)
@@ -291,9 +323,17 @@ def _selected(matrix: Matrix, rows: NDArray[np.int64]) -> Matrix:
     return Matrix((len(rows), matrix.shape[1]), kept, matrix.columns[keep], matrix.values[keep])
 
 
-def _columns(matrix: Matrix, dtype: np.dtype[Any]) -> list[tuple[NDArray[np.int64], Vector]]:
-    """Return the rows and values of the entries of each column."""
-    order = np.argsort(matrix.columns, kind="stable")
-    cuts = np.searchsorted(matrix.columns[order], np.arange(1, matrix.shape[1]))
-    rows = np.split(matrix.rows[order], cuts)
-    return list(zip(rows, np.split(matrix.values[order].astype(dtype), cuts), strict=True))
+class _Columns:
+    """The columns of a matrix: the rows and values of the entries of each."""
+
+    def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
+        order = np.argsort(matrix.columns, kind="stable")
+        self._cuts = np.searchsorted(matrix.columns[order], np.arange(matrix.shape[1] + 1))
+        self._rows, self._values = matrix.rows[order], matrix.values[order].astype(dtype)
+
+    def __len__(self) -> int:
+        return len(self._cuts) - 1
+
+    def __getitem__(self, column: int) -> tuple[NDArray[np.int64], Vector]:
+        cut = slice(self._cuts[column], self._cuts[column + 1])
+        return self._rows[cut], self._values[cut]

@@ -45,7 +45,7 @@ class Sources:
         layers: around each layer.
         after: (width,) after the last layer.
         features: (width,) the number of the one position feature of which a direction holds a multiple while it is
-            CONSTANT or POSITION, and -1 if it holds several.
+            CONSTANT or POSITION, and -1 if it holds several, or a row of the position table.
         weights: (width,) the factor.
     """
 
@@ -68,6 +68,10 @@ def sources(decoder: Decoder) -> Sources:
     features, weights = np.full(width, -1), np.zeros(width)
     features[place.rows], weights[place.rows] = place.columns, place.values
     several = np.bincount(place.rows, minlength=width) > 1
+    if decoder.position_table is not None:
+        tabled = np.unique(decoder.position_table.rows)
+        now[tabled] = np.where(np.isin(now[tabled], (TOKEN, MORE)), MORE, POSITION)
+        several[tabled] = True  # a number of each position, and no multiple of a feature
     layers = []
     for layer in decoder.layers:
         before = now.copy()

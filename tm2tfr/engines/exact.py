@@ -8,8 +8,10 @@ from fractions import Fraction
 from typing import Literal
 
 from tm2tfr.engines.decode import Watch
+from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
+from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -87,11 +89,19 @@ class _Head:
 
 
 class ExactSession:
-    """A decoder in the middle of a sequence."""
+    """A decoder in the middle of a sequence.
+
+    Raises:
+        EngineError: for softmax and layer norms, whose numbers are not rational.
+    """
 
     def __init__(self, decoder: Decoder) -> None:
+        refuse_parts(
+            decoder, "the exact engine", "square roots are not rational: use the dense engine", known=(TABLE, NO_BOS)
+        )
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
         self._tokens, self._place = _columns(decoder.token_embedding), _columns(decoder.position_embedding)
+        self._table = None if decoder.position_table is None else _columns(decoder.position_table)
         self._layers = []
         for layer in decoder.layers:
             ffn, units = layer.feed_forward, None
@@ -107,12 +117,20 @@ class ExactSession:
         self.logits: list[Rational] = []
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
-        """Run the next position on `token` and return the first token with the largest logit."""
+        """Run the next position on `token` and return the first token with the largest logit.
+
+        Raises:
+            EngineError: beyond the end of the position table.
+        """
         x: list[Rational] = [0] * self._width
         _add(x, self._tokens[token])
         for feature, column in zip(self._features, self._place, strict=True):
             number = Fraction(*feature(self._position))
             _add(x, [(row, weight * number) for row, weight in column])
+        if self._table is not None:
+            if self._position >= len(self._table):
+                raise beyond_the_table(self._position)
+            _add(x, self._table[self._position])
         if watch:
             watch.stage(-1, "embedding", list(x))
         for n, (heads, units) in enumerate(self._layers):

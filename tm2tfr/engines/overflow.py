@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
 
 MOST_POSITIONS = 2**31
 SAFE: Mapping[str, float] = {"float64": 1e290, "float32": 1e30}
@@ -102,17 +102,32 @@ def _reach(decoder: Decoder, safe: float) -> Reach:
         x += largest
     scores, fine = [], _all_small(x, safe)
     for layer in decoder.layers:
-        sizes = [_of_head(head, x, safe) for head in layer.heads]
+        fine, reads = _read(layer.attention_norm, x, safe, fine)
+        sizes = [_of_head(head, reads, safe) for head in layer.heads]
         scores.append(tuple(score for score, _, _ in sizes))
         fine = fine and all(score and value for score, value, _ in sizes)
         for _, _, added in sizes:
             x = x + added
         if layer.feed_forward is not None:
-            hidden, added = _of_feed_forward(layer.feed_forward, x)
+            fine, reads = _read(layer.feed_forward_norm, x, safe, fine)
+            hidden, added = _of_feed_forward(layer.feed_forward, reads)
             fine, x = fine and _all_small(hidden, safe), x + added
         fine = fine and _all_small(x, safe)
-    logits = _times(decoder.unembedding, x) + _column(decoder.unembedding_bias)
+    fine, reads = _read(decoder.norm, x, safe, fine)
+    logits = _times(decoder.unembedding, reads) + _column(decoder.unembedding_bias)
     return Reach(tuple(scores), fine and _all_small(logits, safe))
+
+
+def _read(norm: Norm | None, x: Floats, safe: float, fine: bool) -> tuple[bool, Floats]:
+    """Return whether all is `fine` so far and the variance is small, and a bound on what is read from a stream up to x.
+
+    An entry of width w is at most √(w - 1) standard deviations away from the mean.
+    """
+    if norm is None:
+        return fine, x
+    variance = 4 * len(x) * float(x.max(initial=0.0)) ** 2
+    bound = _column(norm.gain) * np.sqrt(len(x)) + _column(norm.bias)
+    return fine and variance < safe and _all_small(bound, safe), bound
 
 
 def _of_head(head: Head, x: Floats, safe: float) -> tuple[bool, bool, Floats]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any
 
-from tm2tfr.contract import shown
+from tm2tfr.contract import AnyRow, shown
 from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.words import moves, score
@@ -14,7 +14,6 @@ from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
-from tm2tfr.trace.rows import AnyRow
 from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Head, Layer

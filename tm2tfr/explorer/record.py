@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine, Session, Watch
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.residual import Subspace
@@ -89,12 +89,12 @@ def record(
     decoder: Decoder,
     word: str,
     *,
-    machine: Machine | None,
+    truth: Truth | None,
     engine: Engine,
     max_steps: int,
     progress: Progress | None = None,
 ) -> Recording:
-    """Run `decoder` on `word`, check it against `machine` if there is one, and return everything that was recorded.
+    """Run `decoder` on `word`, check it against `truth` if there is one, and return everything that was recorded.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -102,12 +102,10 @@ def record(
     """
     recorder = _Recorder(decoder)
     watched: Any = _Watched(engine, recorder)
-    if machine is None:
+    if truth is None:
         trace = checking.run(decoder, word, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
     else:
-        trace = checking.check(
-            decoder, word, machine=machine, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress
-        )
+        trace = checking.check(decoder, truth, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
     return recorder.recording(decoder, trace)
 
 

@@ -15,6 +15,7 @@ from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace.columns import is_turing
+from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
@@ -25,7 +26,8 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
     """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
-    `DENSE_POSITIONS`, and fast for others; where Numba is not installed, and under softmax, it is dense.
+    `DENSE_POSITIONS`, and fast for others; where Numba is not installed, under softmax,
+    and for weights with parts that only some have (`parts`), it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -43,9 +45,13 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         yield found, limit
         return
     small = engine_named("exact" if options.dtype == "rational" else "dense", options.dtype)
-    if decoder.soft or options.dtype not in (None, "float64") or not available():
+    if decoder.soft or parts(decoder) or options.dtype not in (None, "float64") or not available():
         _check(small, options)
         yield small, limit
+        return
+    if decoder.positions is not None and not options.recorded:  # a run of known length
+        length = decoder.positions if limit is None else min(decoder.positions, prompt + limit)
+        yield small if length <= DENSE_POSITIONS else engine_named("fast"), limit
         return
     steps = DENSE_POSITIONS - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
     if not options.recorded:

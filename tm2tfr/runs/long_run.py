@@ -6,7 +6,7 @@ stopped between two blocks, saved, and resumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +18,16 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
 from tm2tfr.runs.saved import Arrays
-from tm2tfr.sources.turing.simulator import Result, Simulation
+from tm2tfr.sources.turing.columns import CHECKED, OUTCOME_OF_TOKEN, Row
+from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.specification import TuringSpecification
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
-from tm2tfr.trace.check import Divergence, Trace, stop_divergence
-from tm2tfr.trace.ending import wrong_ending
-from tm2tfr.trace.rows import CHECKED, Readout, Row
-from tm2tfr.trace.specification import Specification, known
-from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows
+from tm2tfr.trace.check import Divergence, Trace, ending_divergence
+from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
 BLOCK = 2**15
@@ -70,6 +71,7 @@ class LongRun:
         max_steps: int | None = None,
         saved: Arrays | None = None,
     ) -> None:
+        refuse_parts(decoder, "a long run", "omit the engine, or use the dense engine")
         self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
         self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
         self.labels = Labels.of(decoder)
@@ -174,7 +176,7 @@ class LongRun:
         answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
         if self._divergence is not None:
             row = self._divergence.found_row
-            answer = OUTCOME_OF_TOKEN.get(row.y if row and tokens > len(self._word) else "", "limit")
+            answer = OUTCOME_OF_TOKEN.get(row[-1] if row and tokens > len(self._word) else "", "limit")
         return Trace(
             machine=self._machine.name if self._machine else provenance.name(self._decoder.provenance),
             input=self._word,
@@ -203,9 +205,10 @@ class LongRun:
     def _at_the_end(self) -> Divergence | None:
         """Return what is wrong with the stop tokens, at the last position."""
         last = self._session.position - 1
-        if self._machine is None or wrong_ending(self._decoder, self._machine, last) is None:
+        truth = self._truth()
+        if truth is None or truth.ending(self._decoder) is None:
             return None
-        return stop_divergence(self._decoder, self._machine, last, self._row(last) if last <= CAUSE_WITHIN else None)
+        return ending_divergence(self._decoder, truth, last, self._row(last) if last <= CAUSE_WITHIN else None)
 
     # ── comparing ───────────────────────────────────────────────────────────────────────────────────────────
     def _found(self, chunk: Chunk) -> RowBlock:
@@ -218,8 +221,10 @@ class LongRun:
     def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
         """Return the difference at index `at` of the block, with its cause."""
         vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
-        reference = self._reference_rows(position) if position <= CAUSE_WITHIN else []
+        truth = self._truth() if position <= CAUSE_WITHIN else None
+        specification = None if truth is None else truth.specification(position)
         in_codes = as_rows(expected.part(at, at + 1), self.labels, vocabulary)
+        reference = [] if specification is None else specification.rows
         want = reference[position] if len(reference) > position else in_codes[0]
         row = self._row(position) if at < found.size else None
         column = next((c for c in CHECKED if getattr(want, c) != getattr(row, c, None)), "y")
@@ -230,34 +235,32 @@ class LongRun:
             found=getattr(row, column, None),
             expected_row=want,
             found_row=row,
-            cause=self._cause(reference, column, want, row),
+            cause=self._cause(specification, column, want, row),
         )
 
-    def _reference_rows(self, position: int) -> list[Row]:
-        """Return the plain simulator's rows up to `position`."""
+    def _truth(self) -> TuringTruth | None:
+        """Return the plain simulator's run; None if there is no machine."""
         if self._machine is None:
-            return []
-        simulation = Simulation(self._machine, self._word, max_steps=position + 1)
-        rows = reference_rows(self._machine, self._word, simulation, nominal=self._nominal)
-        return [row for row, _ in zip(rows, range(position + 1), strict=False)]
+            return None
+        return TuringTruth(self._machine, self._word, nominal=self._nominal)
 
     def _row(self, position: int) -> Row:
         """Return the decoder's row at `position`, read off its whole residual stream: run again up to there."""
         session = _session(self._decoder, self._word)
-        token = self._decoder.bos
+        prompt = prompted(self._decoder, self._word)
+        token = prompt[0]
         while (missing := position - session.position) > 0:
             chunk = session.extend(min(missing, BLOCK))
-            token = self._decoder.vocabulary[chunk.answers[-1]]
-        if position <= len(self._word):
-            token = (*self._word, self._decoder.bos)[position]
-        answer = session.feed(self._decoder.numbers[token])
-        row: Row = Readout(self._decoder).row(position, token, self._decoder.vocabulary[answer], session.residual)
+            token = int(chunk.answers[-1])
+        if position < len(prompt):
+            token = prompt[position]
+        fed, answer = (self._decoder.vocabulary[number] for number in (token, session.feed(token)))
+        row: Row = Readout(self._decoder).row(position, fed, answer, session.residual)
         return row
 
-    def _cause(self, reference: Sequence[Row], column: str, want: Row, row: Row | None) -> Cause | None:
-        if not reference or self._machine is None or not known(self._decoder.layout):
+    def _cause(self, specification: TuringSpecification | None, column: str, want: Row, row: Row | None) -> Cause | None:
+        if specification is None or not specification.rows or not specification.covers(self._decoder.layout):
             return None
-        specification = Specification(self._machine, self._word, reference)
         cause = find_cause(self._decoder, specification, want.i, engine=observable(Fast()))
         if cause is None and row is not None and column == "y":
             return unembedding_cause(self._decoder, want, row)

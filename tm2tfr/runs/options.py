@@ -28,7 +28,8 @@ class RunOptions:
     Args:
         engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object; for ``auto`` see `tm2tfr.runs.choose`.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``; an engine object has its own.
-        max_steps: stop after this many steps of the machine; None: run until the verdict.
+        max_steps: stop after this many steps of the machine, or gates of a circuit; None: run to the end. The default is for
+            runs that may have no end: one whose length is known runs to it.
         keep_rows: keep the rows in the trace; the fast engine keeps none of a run that is recorded in files.
         checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine),
             by default every 60.

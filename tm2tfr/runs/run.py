@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
+from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs.choose import engines
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
@@ -15,52 +18,69 @@ from tm2tfr.trace.columns import columns_of, is_turing
 from tm2tfr.transformer.weights import Decoder
 
 
-def carried_out(decoder: Decoder, word: str, machine: Machine | None, options: RunOptions) -> Trace:
-    """Run `decoder` on `word`, compare it with `machine` if there is one, and return the trace.
+def carried_out(decoder: Decoder, word: str, program: Any, options: RunOptions) -> Trace:
+    """Run `decoder` on `word`, compare it with the reference's run of `program` if there is one, and return the trace.
+
+    Args:
+        program: a machine, or a program of another source; None: no comparison.
 
     Raises:
-        InputError: if `word` is not over the machine's input alphabet.
+        InputError: if `word` is not an input of the program.
+        CompileError: if the decoder's table cannot be compared with the program's.
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
         OutputError, CheckpointError: if a file cannot be written, or a checkpoint cannot be resumed.
         Interrupted: if `options.stop` asks for it.
     """
+    if decoder.positions is not None and options.max_steps == MAX_STEPS:
+        options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
     for engine, limit in engines(decoder, len(word), options):
-        trace = _by(engine, decoder, word, machine, replace(options, max_steps=limit))
+        trace = _by(engine, decoder, word, program, replace(options, max_steps=limit))
         if trace.T is not None or trace.divergence is not None:
             break  # otherwise the next engine, if there is one, goes further
     return trace
 
 
-def _by(engine: Engine, decoder: Decoder, word: str, machine: Machine | None, options: RunOptions) -> Trace:
+def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunOptions) -> Trace:
     """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row.
 
     Blocks have the columns of the chapter's table; the rows of any other are read one by one.
     """
-    if engine.name == "fast" and is_turing(decoder.layout) and (options.recorded or not options.keep_rows):
+    in_rows = options.keep_rows and not options.recorded
+    if engine.name == "fast" and is_turing(decoder.layout) and isinstance(program, Machine | None) and not in_rows:
         from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
 
-        return in_blocks(decoder, word, machine, options)
-    return _by_row(engine, decoder, word, machine, options)
+        return in_blocks(decoder, word, program, options)
+    return _by_row(engine, decoder, word, truth_of(program, word, decoder, options.max_steps), options)
 
 
-def _by_row(engine: Engine, decoder: Decoder, word: str, machine: Machine | None, options: RunOptions) -> Trace:
+def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
+    """Return the reference's run that `decoder` has to be compared with; None if there is no program.
+
+    Raises:
+        InputError: if `word` is not an input of the program.
+        CompileError: if the decoder's table cannot be compared with the program's.
+    """
+    construction = None if program is None else of_program(program)
+    if construction is None:
+        return None
+    truth = construction.truth(program, word, decoder, max_steps)
+    truth.refuse(decoder.layout)
+    return truth
+
+
+def _by_row(engine: Engine, decoder: Decoder, word: str, truth: Truth | None, options: RunOptions) -> Trace:
     with ExitStack() as stack:
         writer = None
         if options.out is not None:
             from tm2tfr.tables.stream import open_rows  # noqa: PLC0415  (most runs write no file)
 
-            if machine is not None:
-                machine.check_input(word)
-                checking.comparable(decoder, machine)
             writer = stack.enter_context(open_rows(options.out, columns=columns_of(decoder.layout)))
         sink = None if writer is None else writer.write
         steps, keep, show = options.max_steps, options.keep_rows, options.progress
-        if machine is None:
+        if truth is None:
             trace = checking.run(decoder, word, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
         else:
-            trace = checking.check(
-                decoder, word, machine=machine, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink
-            )
+            trace = checking.check(decoder, truth, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
         if writer is not None:
             writer.expect(trace.agreed)
         return trace

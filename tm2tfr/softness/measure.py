@@ -152,12 +152,12 @@ class _Layer:
     def _head(self, position: int, number: int, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
         head = self._layer.heads[number]
         named: dict[str, Any] = {"position": position, "layer": self._number + 1, "number": number, "head": head.name}
-        gap_claimed = claim.gap if claim is not None else None
-        if gap_claimed is None or head.uniform:
-            none = head.uniform and gap_claimed is None
+        due = claim.gap_at(position) if claim is not None else None
+        if due is None or head.uniform:
+            none = head.uniform and due is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
         n, best, tau = len(hard), int(hard.argmax()), self._temperature
-        gap, due = gap_of(hard), gap_claimed / (position + 1)
+        gap = gap_of(hard)
         slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
         top = int(soft.argmax())

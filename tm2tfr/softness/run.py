@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Literal
 
+from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
 from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure
 from tm2tfr.softness.warmest import Search, Warmest, exponent, lengths
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.check import Trace, check, run
-from tm2tfr.trace.ending import STOP
+from tm2tfr.trace.check import STOP, Trace, check, run
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
 
@@ -87,7 +86,7 @@ def soft_run(
     decoder: Decoder,
     word: str,
     *,
-    machine: Machine | None,
+    truth: Truth | None,
     engine: Engine,
     temperature: float | Literal["auto"] | None = None,
     max_steps: int | None = None,
@@ -96,7 +95,7 @@ def soft_run(
 
     Args:
         decoder: with average-hard attention.
-        machine: the machine against which the run is checked first; None: no check.
+        truth: the run of the reference against which this one is checked first, with the same limit; None: no check.
         temperature: where the errors are measured; ``auto``: where Theorem 26 guarantees all tokens; None: at a quarter
             of the largest that works. Both are rounded down to a power of two.
 
@@ -106,7 +105,7 @@ def soft_run(
     """
     if temperature is not None and temperature != "auto":
         softened(decoder, temperature)  # refuses an invalid temperature before anything is run
-    trace = _right(decoder, word, machine, engine, max_steps)
+    trace = _right(decoder, word, truth, engine, max_steps)
     tokens, answers = [str(row.x) for row in trace.rows], [row.y for row in trace.rows]
     search, growth = Search(decoder, tokens, answers, engine=engine), list[Warmest]()
     for n in lengths(len(tokens)):
@@ -120,10 +119,10 @@ def soft_run(
     return SoftRun(machine=trace.machine, input=word, dtype=engine.dtype, softness=measured, growth=tuple(growth))
 
 
-def _right(decoder: Decoder, word: str, machine: Machine | None, engine: Engine, max_steps: int | None) -> Trace:
-    if machine is None:
+def _right(decoder: Decoder, word: str, truth: Truth | None, engine: Engine, max_steps: int | None) -> Trace:
+    if truth is None:
         return run(decoder, word, engine=engine, max_steps=max_steps)
-    trace = check(decoder, word, machine=machine, engine=engine, max_steps=max_steps, keep_rows=True)
+    trace = check(decoder, truth, engine=engine, max_steps=max_steps, keep_rows=True)
     if trace.divergence is not None:
         gap = trace.divergence
         where = str(gap).partition("\n")[0] if gap.column == STOP else f"position {gap.position}, {gap.column}"

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from tm2tfr.contract import AnyRow
 from tm2tfr.errors import OutputError
 from tm2tfr.files import mode_of, refusal
 from tm2tfr.tables.stream_text import Columns
-from tm2tfr.trace.rows import AnyRow
 
 
 class RowWriter:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
-from tm2tfr.contract import Column, shown
+from tm2tfr.contract import AnyRow, Column, shown
 from tm2tfr.errors import visible
+from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import AnyRow, Row
 
 T = TypeVar("T")
 SPACE, MARK = "␣", "▸"

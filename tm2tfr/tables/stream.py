@@ -13,13 +13,12 @@ from typing import IO
 
 import numpy as np
 
-from tm2tfr.contract import Column
+from tm2tfr.contract import AnyRow, Column
 from tm2tfr.errors import OutputError
+from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns, Lines, TextEncoder, csv_lines, json_lines
 from tm2tfr.tables.table import format_for
-from tm2tfr.trace.columns import TURING
-from tm2tfr.trace.rows import AnyRow
 
 __all__ = ["EXTENSIONS", "Coded", "Columns", "RowWriter", "open_rows"]
 

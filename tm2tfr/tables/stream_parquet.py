@@ -13,13 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.contract import Column
+from tm2tfr.contract import AnyRow, Column
 from tm2tfr.errors import OutputError, ShapeError
 from tm2tfr.extras import required
+from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns
-from tm2tfr.trace.columns import TURING
-from tm2tfr.trace.rows import AnyRow
 
 GROUP = 2**17
 """The rows of a row group, which are kept in memory until it is written."""

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import Column, shown
+from tm2tfr.contract import AnyRow, Column, shown
 from tm2tfr.errors import ShapeError
-from tm2tfr.trace.columns import TURING
-from tm2tfr.trace.rows import COLUMNS, AnyRow
+from tm2tfr.sources.turing.columns import COLUMNS, TURING
 
 _PAD = 0xFF  # no byte of UTF-8
 _BYTES = 2**22  # of one matrix of characters

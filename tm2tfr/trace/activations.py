@@ -9,9 +9,9 @@ from typing import Any
 from tm2tfr.engines.decode import Engine, generate, observable
 from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError, ShapeError, counted
+from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.trace.columns import is_turing
 from tm2tfr.trace.rows import combination
-from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.contract import AnyRow, Ending, Specification, vector
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import visible
-from tm2tfr.trace.rows import SOFT, Row, combination
-from tm2tfr.trace.specification import Specification, vector
+from tm2tfr.trace.rows import SOFT, combination
 from tm2tfr.transformer.attention import exact_scores, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
@@ -84,7 +84,7 @@ def find_cause(
     Stages are examined in the order in which they are computed, up to (not including) the stage `before`.
     Where a head looked at the wrong position, or at a wrong value, the search continues at the positions concerned.
     """
-    tokens = [str(row.x) for row in specification.rows[: position + 1]]
+    tokens = specification.tokens[: position + 1]
     seen = observe(decoder, tokens, engine=engine)
     for layer, part, residual in seen.stages:
         if (layer, part) == before:
@@ -97,18 +97,33 @@ def find_cause(
     return None
 
 
-def unembedding_cause(decoder: Decoder, expected: Row, found: Row) -> Cause:
+def unembedding_cause(decoder: Decoder, expected: AnyRow, found: AnyRow) -> Cause:
     """Return the cause of a wrong answer at a position whose residual stream is right after every layer."""
     return Cause(
-        position=expected.i,
+        position=expected[0],
         layer=len(decoder.layers) + 1,
         layer_name="unembedding",
         part="unembedding",
         subspace="logits",
-        expected=expected.y,
-        found=found.y,
+        expected=expected[-1],
+        found=found[-1],
         attention=None,
         why="the residual stream is right after every layer: the unembedding weights are wrong",
+    )
+
+
+def ending_cause(decoder: Decoder, ending: Ending, position: int) -> Cause:
+    """Return the cause of a decoder that stops in the wrong place, reported at the last position of its run."""
+    return Cause(
+        position=position,
+        layer=len(decoder.layers) + 1,
+        layer_name=ending.what,
+        part=ending.what,
+        subspace=ending.part,
+        expected=ending.expected,
+        found=ending.found,
+        attention=None,
+        why=ending.why,
     )
 
 

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import islice
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from tm2tfr.contract import Column
+from tm2tfr.contract import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
-from tm2tfr.errors import CompileError, EngineError, listing, visible
-from tm2tfr.sources.turing.simulator import Result, Simulation
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
-from tm2tfr.trace.columns import TURING, columns_of, is_turing
-from tm2tfr.trace.ending import STOP, wrong_ending
-from tm2tfr.trace.rows import CHECKED, AnyRow, Row, rows
-from tm2tfr.trace.specification import Specification, known
-from tm2tfr.trace.truth import OUTCOME_OF_TOKEN, reference_rows, result_fields
-from tm2tfr.transformer.provenance import name, option
+from tm2tfr.errors import EngineError, visible
+from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING
+from tm2tfr.trace.cause import Cause, ending_cause, find_cause, unembedding_cause
+from tm2tfr.trace.columns import columns_of, is_turing
+from tm2tfr.trace.rows import rows
+from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
 
+STOP = "stop"
+"""What takes the place of a column where a decoder stops in the wrong place."""
 Progress = Callable[[int, int], None]
 """Called from time to time with the number of positions done and of the machine's steps."""
 
@@ -43,15 +39,15 @@ class Divergence:
     column: str
     expected: Any
     found: Any
-    expected_row: Row | None
-    found_row: Row | None
+    expected_row: AnyRow | None
+    found_row: AnyRow | None
     cause: Cause | None
 
     def __str__(self) -> str:
         """Return the divergence in a few lines."""
         text = f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
-        if self.column == STOP:
-            text = f"the stop tokens should be {self.expected}; the list is {self.found}"
+        if self.column == STOP and self.cause is not None:
+            text = f"the {self.cause.layer_name} should be {self.expected}; {self.cause.subspace} is {self.found}"
         return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,9 +68,9 @@ class Trace:
         rows: the decoder's rows, in order; empty if they were not kept.
         tokens: the number of positions processed.
         answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
-            chapter's; ``limit`` if it gave none.
+            chapter's; ``end`` where its position table ends; ``limit`` if it gave none.
         T: the number of intermediate steps of Definition 8.1; None if nothing ended the run.
-        result: the simulator's result; None if the run was not checked.
+        result: what came out of the reference, its own kind of `tm2tfr.contract.RunResult`; None without a check.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.
@@ -82,6 +78,7 @@ class Trace:
         soft, temperature: whether the attention is soft, and its temperature, if the weights record it.
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
+        noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
         columns: those of the table; every row has one entry for each.
     """
 
@@ -92,7 +89,7 @@ class Trace:
     tokens: int
     answer: str
     T: int | None
-    result: Result | None
+    result: Any
     compared: int
     divergence: Divergence | None
     reach: int = 0
@@ -100,6 +97,8 @@ class Trace:
     soft: bool = False
     temperature: float | None = None
     blank: str = "_"
+    noun: str = "machine"
+    reference: str = "simulator"
     columns: tuple[Column, ...] = field(default=TURING, repr=False)
     rows: tuple[Any, ...] = field(default=(), repr=False)
     expected: tuple[Any, ...] = field(default=(), repr=False)
@@ -138,9 +137,10 @@ class Trace:
         has no steps, final tape or ones.
         """
         truth = self.result
-        own = result_fields(truth) if self.has_tape else {}
+        unknown = dict.fromkeys(("steps", "final_tape", "ones")) if self.has_tape else {}
+        own = dict(unknown if truth is None else truth.own)
         summary: dict[str, Any] = {
-            "machine": self.machine,
+            self.noun: self.machine,
             "input": self.input,
             "outcome": truth.outcome if truth else self.answer,
             **{name: own.pop(name) for name in ("steps",) if name in own},
@@ -163,59 +163,41 @@ class Trace:
 
 def check(
     decoder: Decoder,
-    word: str,
+    truth: Truth,
     *,
-    machine: Machine,
     engine: Engine,
     max_steps: int | None = None,
     keep_rows: bool = False,
     progress: Progress | None = None,
     sink: Sink | None = None,
 ) -> Trace:
-    """Run `decoder` on `word` and compare x, q, b, m, h, a and y at every position with the simulator's.
+    """Run `decoder` on the input of `truth` and compare every column of its table at every position with the reference's.
 
-    Under softmax x and y, which are tokens, are compared exactly, the others as `tm2tfr.trace.rows` rounds them.
+    Under softmax the tokens are compared exactly, the others as `tm2tfr.trace.rows` rounds them.
 
     Stops at the first difference; with `keep_rows` it continues until the decoder halts, so that the consequences
-    can be seen, and keeps the rows. Stop tokens that are not the machine's verdicts are a difference, too.
+    can be seen, and keeps the rows. A decoder that would stop in another place than the reference is a difference, too.
 
     Args:
-        max_steps: stop after this many steps of the machine; None: run until it halts. With `keep_rows`, set a limit:
+        max_steps: stop after this many steps, those of `truth`; None: run to the end. With `keep_rows`, set a limit:
             a decoder that has gone wrong need not halt.
         sink: receives every row that agrees, in batches.
 
     Raises:
-        InputError: if `word` is not over the machine's input alphabet.
-        CompileError: if the decoder's stream has nothing to compare with the simulator's rows.
-        EngineError: if the decoder's vocabulary lacks one of its symbols.
+        CompileError: if the decoder's stream has nothing to compare with the reference's rows.
+        EngineError: if the decoder's vocabulary lacks one of the prompt's tokens.
     """
-    comparable(decoder, machine)
-    simulation = Simulation(machine, machine.check_input(word), max_steps=max_steps)
-    nominal = option(decoder.provenance, "left_boundary") == "chapter"
-    expected = reference_rows(machine, word, simulation, nominal=nominal)
-    found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
-    pairs = _Pairs(found, expected, keep_rows=keep_rows, heads=True)
-    _drain(pairs, len(word), progress, sink)
+    truth.refuse(decoder.layout)
+    columns, prompt = columns_of(decoder.layout), truth.prompt
+    found = rows(decoder, prompt, engine=engine, max_positions=_positions(decoder, prompt, max_steps))
+    pairs = _Pairs(found, truth.rows(columns), keep_rows=keep_rows, heads=columns == TURING)
+    _drain(pairs, len(prompt), progress, sink)
     divergence = None
     if pairs.differs is None or pairs.differs[1] is None:
-        divergence = stop_divergence(decoder, machine, pairs.tokens - 1, pairs.last)
+        divergence = ending_divergence(decoder, truth, pairs.tokens - 1, pairs.last)
     if pairs.differs is not None and divergence is None:
-        specify = partial(_reference, machine, word, max_steps, nominal)
-        divergence = _divergence(decoder, machine, word, pairs.differs, specify, engine)
-    return replace(_trace(decoder, word, engine, pairs, machine.name, simulation.result(), divergence), blank=machine.blank)
-
-
-def comparable(decoder: Decoder, machine: Machine) -> None:
-    """Check that a decoder's table has the columns of the simulator's.
-
-    Raises:
-        CompileError: if it does not.
-    """
-    lacking = [c.holds for c in TURING if c.holds and c.read_from(decoder.layout) is None]
-    if lacking:
-        why = f"no subspace of their residual stream holds {listing(lacking, most=3)}"
-        what = f"{visible(machine.name)}: these weights cannot be compared with a Turing machine, since {why}"
-        raise CompileError(f"{what}: run them without a check")
+        divergence = difference(decoder, truth, pairs.differs, engine)
+    return _trace(decoder, prompt, engine, pairs, truth, divergence)
 
 
 def run(
@@ -233,10 +215,10 @@ def run(
     Raises:
         EngineError: if the decoder's vocabulary lacks one of the word's symbols.
     """
-    found = rows(decoder, word, engine=engine, max_positions=_positions(word, max_steps))
+    found = rows(decoder, word, engine=engine, max_positions=_positions(decoder, word, max_steps))
     pairs = _Pairs(found, None, keep_rows=keep_rows, heads=is_turing(decoder.layout))
     _drain(pairs, len(word), progress, sink)
-    return _trace(decoder, word, engine, pairs, name(decoder.provenance), None, None)
+    return _trace(decoder, word, engine, pairs, None, None)
 
 
 def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | None) -> None:
@@ -255,29 +237,29 @@ def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | N
 
 
 class _Pairs:
-    """Two streams of rows side by side, the decoder's and the simulator's; `heads`: whether they are the chapter's."""
+    """Two streams of rows side by side, the decoder's and the reference's; `heads`: whether they are the chapter's."""
 
-    def __init__(self, found: Iterator[Any], expected: Iterator[Row] | None, *, keep_rows: bool, heads: bool) -> None:
+    def __init__(self, found: Iterator[Any], expected: Iterator[AnyRow] | None, *, keep_rows: bool, heads: bool) -> None:
         self._found, self._expected, self._keep, self._heads = found, expected, keep_rows, heads
         self.kept: list[Any] = []
-        self.wanted: list[Row] = []
+        self.wanted: list[AnyRow] = []
         self.tokens = self.compared = 0
         self.last: Any = None
         self.reach = 0
-        self.differs: tuple[Row | None, Row | None] | None = None
+        self.differs: tuple[AnyRow | None, AnyRow | None] | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the decoder's rows: to the end of the simulator's if they agree, otherwise see `check`."""
+        """Yield the decoder's rows: to the end of the reference's if they agree, otherwise see `check`."""
         going = self._expected is not None
         while True:
             want = next(self._expected, None) if self._expected else None
             if going and want is None and self.differs is None:
-                return  # the simulator is at its end, and so is a decoder that agrees with it
+                return  # the reference is at its end, and so is a decoder that agrees with it
             row = self._next()
             if want is not None and self._keep:
                 self.wanted.append(want)
             if want is not None and self.differs is None:
-                self.compared += len(CHECKED)
+                self.compared += specified(want)
                 if row != want:
                     self.differs = (want, row)
             if row is None:
@@ -301,90 +283,95 @@ class _Pairs:
             return None
 
 
+def specified(row: AnyRow) -> int:
+    """Return the number of cells of a row of the reference that it says something of, but for the position."""
+    return len(row) - 1 - sum(cell is ANY for cell in row)
+
+
 def _trace(
     decoder: Decoder,
-    word: str,
+    prompt: Sequence[str],
     engine: Engine,
     pairs: _Pairs,
-    name: str,
-    truth: Result | None,
+    truth: Truth | None,
     gap: Divergence | None,
 ) -> Trace:
-    said = pairs.last[-1] if pairs.last and pairs.tokens > len(word) else ""  # an answer to the prompt ends nothing
+    said = pairs.last[-1] if pairs.last and pairs.tokens > len(prompt) else ""  # an answer to the prompt ends nothing
     columns = columns_of(decoder.layout)
     ends = OUTCOME_OF_TOKEN if columns == TURING else {token: token for token in decoder.stop}
     answer = ends.get(said)
+    if answer is None and pairs.tokens == decoder.positions and not decoder.stop:
+        answer = "end"
     return Trace(
-        machine=name,
-        input=word,
+        machine=name(decoder.provenance) if truth is None else truth.name,
+        input="".join(prompt) if truth is None else truth.input,
         engine=engine.name,
         dtype=engine.dtype,
         tokens=pairs.tokens,
         answer="limit" if answer is None else answer,
-        T=None if answer is None else pairs.tokens - len(word) - 1,
-        result=truth,
+        T=None if answer is None else pairs.tokens - len(prompt) + (-1 if decoder.bos is not None else 1),
+        result=None if truth is None else truth.result(),
         compared=pairs.compared,
         divergence=gap,
         reach=pairs.reach,
         soft=decoder.soft,
         temperature=temperature_of(decoder),
+        blank="_" if truth is None else truth.blank,
+        noun="machine" if truth is None else truth.noun,
+        reference="simulator" if truth is None else truth.reference,
         columns=columns,
         rows=tuple(pairs.kept),
         expected=tuple(pairs.wanted),
     )
 
 
-def _positions(word: str, max_steps: int | None) -> int | None:
-    """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps."""
-    return None if max_steps is None else len(word) + max_steps + 2
+def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -> int | None:
+    """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps.
+
+    Without BOS the last token of the prompt is the one that the first step answers.
+    """
+    if max_steps is None:
+        return None
+    return len(prompt) + max_steps + (2 if decoder.bos is not None else -1)
 
 
-def _reference(machine: Machine, word: str, max_steps: int | None, nominal: bool, upto: int) -> list[Row]:
-    simulation = Simulation(machine, word, max_steps=max_steps)
-    return list(islice(reference_rows(machine, word, simulation, nominal=nominal), upto + 1))
-
-
-def _divergence(
-    decoder: Decoder,
-    machine: Machine,
-    word: str,
-    pair: tuple[Row | None, Row | None],
-    reference: Callable[[int], list[Row]],
-    engine: Engine,
-) -> Divergence:
+def difference(decoder: Decoder, truth: Truth, pair: tuple[AnyRow | None, AnyRow | None], engine: Engine) -> Divergence:
+    """Return the first cell that differs between the reference's row and the decoder's, one of which may be missing."""
     want, row = pair
-    position = (want or row or Row(0, None, None, None, 0, 0, None, "")).i
-    column = next((c for c in CHECKED if getattr(want, c, None) != getattr(row, c, None)), "y")
-    cause = None
-    if known(decoder.layout) and want is not None:
-        specification = Specification(machine, word, reference(position))
-        cause = find_cause(decoder, specification, position, engine=observable(engine))
-        if cause is None and row is not None and column == "y":
-            cause = unembedding_cause(decoder, want, row)
+    columns = columns_of(decoder.layout)
+    cells = list(zip(columns, want or [None] * len(columns), row or [None] * len(columns), strict=True))
+    column, expected, found = next((cell for cell in cells[1:] if cell[1] != cell[2]), cells[-1])
+    position, cause = int((want or row or (0,))[0]), None
+    if want is not None:
+        specification = truth.specification(position)
+        if specification.covers(decoder.layout):
+            cause = find_cause(decoder, specification, position, engine=observable(engine))
+            if cause is None and row is not None and column is columns[-1]:
+                cause = unembedding_cause(decoder, want, row)
     return Divergence(
         position=position,
-        column=column,
-        expected=getattr(want, column, None),
-        found=getattr(row, column, None),
+        column=column.name,
+        expected=expected,
+        found=found,
         expected_row=want,
         found_row=row,
         cause=cause,
     )
 
 
-def stop_divergence(decoder: Decoder, machine: Machine, position: int, last: Row | None) -> Divergence | None:
-    """Return what is wrong with the stop tokens, after a run whose every row agrees, up to `last` at `position`."""
-    cause = wrong_ending(decoder, machine, position)
-    if cause is None:
+def ending_divergence(decoder: Decoder, truth: Truth, position: int, last: AnyRow | None) -> Divergence | None:
+    """Return what is wrong with where a decoder stops, after a run whose every row agrees, up to `last` at `position`."""
+    ending = truth.ending(decoder)
+    if ending is None:
         return None
     return Divergence(
         position=position,
         column=STOP,
-        expected=cause.expected,
-        found=cause.found,
+        expected=ending.expected,
+        found=ending.found,
         expected_row=last,
         found_row=last,
-        cause=cause,
+        cause=ending_cause(decoder, ending, position),
     )
 
 

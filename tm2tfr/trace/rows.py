@@ -7,50 +7,26 @@ import re
 import unicodedata
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import Column, Kind
+from tm2tfr.contract import AnyRow, Column
 from tm2tfr.engines.decode import Engine, Step, generate
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import EngineError
-from tm2tfr.trace.columns import TURING, columns_of
+from tm2tfr.sources.turing.columns import TURING, Row
+from tm2tfr.trace.columns import columns_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
-Number = int | float | Fraction
-COLUMNS = tuple(column.name for column in TURING)
-CHECKED = COLUMNS[1:]
 SOFT = 0.25
 """Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
 
 _LARGEST_INTEGER = 2.0**53
-
-
-class Row(NamedTuple):
-    """One position of the chapter's table: the values that the decoder had there.
-
-    None is ⊥; a meaningless value is text in ⟨ ⟩. Rows with other columns are named tuples too, see `row_type`: the first
-    entry is the position i, the last one the token answered, y.
-    """
-
-    i: int
-    x: str | None
-    q: str | None
-    b: str | None
-    m: Number
-    h: Number
-    a: str | None
-    y: str
-
-
-AnyRow = tuple[Any, ...]
-"""A row of any table: one entry per column, in order."""
 
 
 @lru_cache(maxsize=64)
@@ -133,27 +109,41 @@ class Readout:
         self._layout, self._soft = decoder.layout, decoder.soft
         self.columns = columns_of(decoder.layout)
         self._row = row_type(self.columns)
-        self._read = [(column.kind, column.read_from(decoder.layout)) for column in self.columns]
+        self._read = [(column, column.read_from(decoder.layout)) for column in self.columns]
 
     def rows(self, steps: Sequence[Step]) -> list[Any]:
         """Return the row of each step."""
         if not steps:
             return []
         stream = _as_floats([step.residual for step in steps])  # (n_steps, width)
-        cells = [self._cells(kind, read, steps, stream) for kind, read in self._read]
+        cells = [self._cells(column, read, steps, stream) for column, read in self._read]
         return [self._row(*each) for each in zip(*cells, strict=True)]
 
     def row(self, position: int, token: str, output: str, residual: Any) -> Any:
         """Return the row of one position."""
         return self.rows([Step(position, token, output, residual)])[0]
 
-    def _cells(self, kind: Kind, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
+    def _cells(self, column: Column, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
         """Return the cells of one column."""
         if read is not None:
-            return self._labels(stream, read) if kind == "label" else self._numbers(stream, read)
-        if kind == "position":
+            return self._labels(stream, read) if column.kind == "label" else self._numbers(stream, read)
+        if column.kind == "bits":
+            return self._bits(stream, column)
+        if column.kind == "position":
             return [step.position for step in steps]
-        return [step.token if kind == "fed" else step.output for step in steps]
+        return [step.token if column.kind == "fed" else step.output for step in steps]
+
+    def _bits(self, stream: NDArray[Any], column: Column) -> list[Any]:
+        """Return each row's bits by name, or as their digits; ⟨…⟩ where they are not all bits."""
+        subspaces = column.read_bits(self._layout) or ()
+        block = stream[:, [self._layout[subspace.name].start for subspace in subspaces]]
+        if self._soft:
+            block = np.where(np.abs(block - np.rint(block)) <= SOFT, np.rint(block), block)
+        clean = ((block == 0) | (block == 1)).all(axis=1).tolist()
+        names = dict(column.names)
+        digits = ["".join("1" if bit else "0" for bit in row) if ok else "" for row, ok in zip(block, clean, strict=True)]
+        labels = [subspace.name for subspace in subspaces]
+        return [names.get(text, text) or combination(labels, row) for text, row in zip(digits, block, strict=True)]
 
     def _labels(self, stream: NDArray[Any], subspace: Subspace) -> list[Any]:
         """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""

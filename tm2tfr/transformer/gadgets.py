@@ -98,14 +98,16 @@ def lookup(
     place: str = "i",
     square: str = "i^2",
     attends: str | None = None,
+    constant: bool = False,
 ) -> Head:
     """Attend to the position j = h alone, given ``scaled`` = h/(i+1) (Eq. 8.8, after Barceló et al. 2024).
 
     The score is ``(2h·j - j²)/(i+1) = (h² - (h-j)²)/(i+1)``: maximal at j = h, by a gap of 1/(i+1).
     Domain: integers h ≤ i. For h < 0 it attends to position 0.
+    Where `scaled` is h itself and `inverse` 1, the score is ``2h·j - j²`` and the gap `constant`: 1.
     """
     query = [{d: 2.0 * c for d, c in scaled.items()}, {inverse: -1.0}]
-    claim = None if attends is None else Claim(attends=attends, gap=1.0, lookup=True)
+    claim = None if attends is None else Claim(attends=attends, gap=1.0, lookup=True, constant=constant)
     return head(layout, name, source, query=query, key=[{place: 1.0}, {square: 1.0}], carries=carries, claim=claim)
 
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from html import escape
 
-from tm2tfr.errors import ShapeError, did_you_mean, visible
+import numpy as np
+
+from tm2tfr.errors import ShapeError, counted, did_you_mean, visible
 from tm2tfr.text.columns import aligned
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, norms
+
+TABLED = 16
+"""A position table of more positions than this is abbreviated."""
 
 
 def listing(decoder: Decoder, layer: str | None = None) -> str:
     """Return every weight of `decoder`, or of one layer (by number from 1, or by name), as named text.
 
     A line such as ``query[0] = 2·h/(i+1)`` is one row of a matrix; ``→`` shows where a value or a hidden unit is
-    added. Everything that is not 0 is listed, so equal listings are equal weights.
+    added. Everything that is not 0 is listed, so equal listings are equal weights; of a long position table the listing
+    has the first positions, the last one, and the SHA-256 of all of them.
 
     Raises:
         ShapeError: if there is no such layer.
@@ -47,16 +55,20 @@ def summary(decoder: Decoder) -> str:
     for n, part in enumerate(decoder.layers, start=1):
         told = _sourced(": ".join(text for text in (part.name, part.meaning) if text), part.source)
         body += [visible(f"{n}  {told}".rstrip()), f"   {_sizes(part) or 'nothing'}"]
+    special = {} if decoder.positions is None else {"positions": decoder.positions}
+    special |= {"layer norms": len(list(norms(decoder)))} if decoder.normed else {}
     counts: dict[str, int] = {
         "layers": len(decoder.layers),
         "attention heads": decoder.heads,
         "hidden units": decoder.hidden,
         "residual width": decoder.layout.width,
         "vocabulary": len(decoder.vocabulary),
+        **special,
         "parameters": decoder.parameters,
         "non-zero": decoder.nonzero,
     }
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
+    table += [("BOS", "none")] if decoder.bos is None else []
     return "\n".join([*body, "", *aligned(table, {1})]) + "\n"
 
 
@@ -70,6 +82,7 @@ def html_summary(decoder: Decoder) -> str:
     ]
     name = escape(provenance.name(decoder.provenance, "decoder"))
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
+    counts += "" if decoder.positions is None else f", {counted(decoder.positions, 'position')}"
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
     caption = f"<caption>{name}: {counts}, {weights}</caption>"
     return "\n".join(["<table>", caption, f"<thead><tr>{header}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>"])
@@ -78,7 +91,9 @@ def html_summary(decoder: Decoder) -> str:
 def _sizes(layer: Layer) -> str:
     heads = ", ".join(head.name for head in layer.heads)
     count = len(layer.heads)
-    parts = [f"{count} head{'s' if count > 1 else ''} ({heads})"] if heads else []
+    parts = ["layer norm"] if layer.attention_norm else []
+    parts += [f"{count} head{'s' if count > 1 else ''} ({heads})"] if heads else []
+    parts += ["layer norm"] if layer.feed_forward_norm else []
     if layer.feed_forward:
         parts.append(f"feed-forward with {_units(layer.feed_forward)}")
     return "; ".join(parts)
@@ -98,11 +113,28 @@ def _layer(layout: Residual, n: int, layer: Layer) -> list[str]:
     lines = [f"layer {n}: {layer.name}" if layer.name else f"layer {n}"]
     if told := _sourced(layer.meaning, layer.source):
         lines.append(f"  {told}")
+    lines += [f"  {line}" for line in _norm(layout, layer.attention_norm, "attention")]
     for head in layer.heads:
         lines += [f"  {line}" for line in _head(layout, head)]
+    lines += [f"  {line}" for line in _norm(layout, layer.feed_forward_norm, "feed-forward")]
     if layer.feed_forward:
         lines += [f"  {line}" for line in _feed_forward(layout, layer.feed_forward)]
     return lines
+
+
+def _norm(layout: Residual, norm: Norm | None, before: str) -> Iterator[str]:
+    if norm is not None:
+        yield f"layer norm before {before}, epsilon = {norm.epsilon!r}"
+        for name, column in (("gain", norm.gain), ("bias", norm.bias)):
+            yield f"  {name}: {_column(layout, column)}"
+
+
+def _column(layout: Residual, column: Matrix) -> str:
+    """Return a column as a linear form, or as one number if all entries are equal."""
+    values = set(column.values.tolist()) | ({0.0} if column.nonzero < layout.width else set())
+    if len(values) == 1:
+        return f"{coefficient(values.pop())} everywhere"
+    return form(layout, {row: value for row, _, value in column.entries()})
 
 
 def _head(layout: Residual, head: Head) -> Iterator[str]:
@@ -134,12 +166,35 @@ def _embedding(decoder: Decoder) -> list[str]:
     features = decoder.position_embedding.transposed.by_row()
     lines = ["embedding"]
     lines += [f"  token {name} → {form(decoder.layout, tokens[k])}" for k, name in enumerate(decoder.vocabulary)]
-    return lines + [f"  position {f} → {form(decoder.layout, features[k])}" for k, f in enumerate(decoder.features)]
+    lines += [f"  position {f} → {form(decoder.layout, features[k])}" for k, f in enumerate(decoder.features)]
+    return lines if decoder.position_table is None else [*lines, *_table(decoder.layout, decoder.position_table)]
+
+
+def _table(layout: Residual, table: Matrix) -> Iterator[str]:
+    """Yield what each position adds, abbreviated if there are many."""
+    positions = table.shape[1]
+    shown = range(positions) if positions <= TABLED else (*range(TABLED - 1), positions - 1)
+    columns: dict[int, dict[int, float]] = {i: {} for i in shown}
+    kept = np.isin(table.columns, list(shown))
+    for row, i, value in zip(*(part[kept].tolist() for part in (table.rows, table.columns, table.values)), strict=True):
+        columns[i][row] = value
+    yield f"  table of {counted(positions, 'position')}"
+    for i in shown:
+        if i >= TABLED and len(shown) < positions:
+            yield f"    … {counted(positions - TABLED, 'more position')}; SHA-256 of all of them: {_sha256(table)}"
+        yield f"    at {i} → {form(layout, columns[i])}"
+
+
+def _sha256(matrix: Matrix) -> str:
+    total = hashlib.sha256()
+    for array in (matrix.rows, matrix.columns, matrix.values):
+        total.update(array.tobytes())
+    return total.hexdigest()
 
 
 def _unembedding(decoder: Decoder) -> list[str]:
     bias, rows = decoder.unembedding_bias.by_row(), decoder.unembedding.by_row()
-    lines = ["unembedding"]
+    lines = [*_norm(decoder.layout, decoder.norm, "the unembedding"), "unembedding"]
     for k, name in enumerate(decoder.vocabulary):
         lines.append(f"  logit {name} = {form(decoder.layout, rows[k], constant=bias[k].get(0, 0.0))}")
     return lines

@@ -77,8 +77,8 @@ def smallest_gap(decoder: Decoder, n: int) -> float:
     Raises:
         CompileError: if nothing is claimed about a head: then nothing says either that the right logits are one-hot.
     """
-    claims = [claimed(head) for layer in decoder.layers for head in layer.heads]
-    return min([1.0, *(claim.gap / n for claim in claims if claim.gap is not None)])
+    gaps = (claimed(head).gap_at(n - 1) for layer in decoder.layers for head in layer.heads)
+    return min([1.0, *(gap for gap in gaps if gap is not None)])
 
 
 def claimed(head: Head) -> Claim:

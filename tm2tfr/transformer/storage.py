@@ -9,6 +9,11 @@ Version 2 states what is claimed: what each subspace holds and whether that is a
 equation for each layer. Files of version 1 have none of these; `tm2tfr.sources.turing.compiler.version_1` knows what was
 meant.
 
+Version 3 is that of decoders with a position table, layer norms or no BOS, so that a program that does not know these
+refuses the file. It is version 2 with an object ``parts``, which says whether there is a ``position_table`` and has the
+epsilons of all ``norms`` by path, ``layers.1.attention_norm``, whose tensors are ``….gain`` and ``….bias``; ``bos`` may be
+null.
+
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
 little-endian. It tells a damaged file from an intact one; it is not a signature.
@@ -34,11 +39,12 @@ from tm2tfr.errors import ShapeError, WeightFileError, listing
 from tm2tfr.files import write_bytes
 from tm2tfr.text.json_value import JsonValue
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, matrices
+from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, Norm, matrices, norms
 
-FORMAT, VERSION = "tm2tfr-weights", "2"
-READ = ("1", VERSION)
+FORMAT, VERSION, WITH_PARTS = "tm2tfr-weights", "2", "3"
+READ = ("1", VERSION, WITH_PARTS)
 """The versions that are read. In the first, nothing says what a subspace, a head or a layer is claimed to be."""
 DENSE = 2**20
 """A matrix with more entries than this, zeros included, is stored by its non-zero entries."""
@@ -122,10 +128,12 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
     try:
         if document["digest"].text() != _digest(document.value, tensors):
             raise ShapeError("its contents do not match its digest, so it is damaged or was changed")
-        store = _Store(tensors, document["sparse"])
+        store = _Store(tensors, document["sparse"], _epsilons(document))
         decoder = _decoder(document, store)
         if store.unused:
             raise ShapeError(f"nothing uses the tensors {listing(store.unused)}")
+        if store.unused_norms:
+            raise ShapeError(f"there is no place for the norms {listing(store.unused_norms)}")
         _refuse_empty_sizes(decoder)
     except (ShapeError, RecursionError) as error:  # the latter for JSON that is nested too deeply
         raise WeightFileError(f"{file}: {error}: {_AGAIN}") from error
@@ -181,8 +189,8 @@ def _metadata(data: bytes, file: str) -> JsonValue:
     version = document["version"].text()
     if version not in READ:
         raise WeightFileError(
-            f"{file}: this weight file has version {version!r}, but this tm2tfr reads the versions {' and '.join(READ)}: "
-            "make it again with this tm2tfr, or load it with the one that made it"
+            f"{file}: this weight file has version {version!r}, but this tm2tfr reads the versions "
+            f"{', '.join(READ[:-1])} and {READ[-1]}: make it again with this tm2tfr, or load it with the one that made it"
         )
     return document
 
@@ -211,17 +219,30 @@ def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
 class _Store:
     """The tensors of a file, taken out one matrix after the other."""
 
-    def __init__(self, tensors: Tensors, sparse: JsonValue) -> None:
+    def __init__(self, tensors: Tensors, sparse: JsonValue, epsilons: Mapping[str, float]) -> None:
         self._tensors, self._sparse, self._shapes = dict(tensors), sparse, set(sparse.keys)
+        self._epsilons = dict(epsilons)
 
     def matrices(self, prefix: str, names: Sequence[str]) -> dict[str, Matrix]:
         """Take out the matrices called ``prefix + name``, by name."""
         return {name: self._matrix(prefix + name) for name in names}
 
+    def norm(self, path: str) -> Norm | None:
+        """Take out the norm at `path`; None if there is none."""
+        if path not in self._epsilons:
+            return None
+        found = self.matrices(f"{path}.", ("gain", "bias"))
+        return Norm(gain=found["gain"], bias=found["bias"], epsilon=self._epsilons.pop(path))
+
     @property
     def unused(self) -> list[str]:
         """The names that were not asked for."""
         return sorted({*self._tensors, *self._shapes})
+
+    @property
+    def unused_norms(self) -> list[str]:
+        """The paths of the norms that were not asked for."""
+        return sorted(self._epsilons)
 
     def _matrix(self, path: str) -> Matrix:
         if path not in self._shapes:
@@ -246,9 +267,11 @@ class _Store:
 # ── the rest of a decoder ───────────────────────────────────────────────────────────────────────────────────
 def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, Any]:
     """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
+    epsilons = {path: norm.epsilon for path, norm in norms(decoder)}
+    more = {"parts": {"position_table": decoder.position_table is not None, "norms": epsilons}} if parts(decoder) else {}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": WITH_PARTS if more else VERSION,
         "layout": [_subspace_document(subspace) for subspace in decoder.layout.subspaces],
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
@@ -257,6 +280,7 @@ def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
         "layers": [_layer_document(layer) for layer in decoder.layers],
         "provenance": dict(decoder.provenance),
         "sparse": dict(sparse),
+        **more,
     }
 
 
@@ -274,25 +298,50 @@ def _layer_document(layer: Layer) -> dict[str, Any]:
 
 def _head_document(head: Head) -> dict[str, Any]:
     plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
-    return {**plain, "claim": None if head.claim is None else asdict(head.claim)}
+    claim = {} if head.claim is None else asdict(head.claim)
+    if not claim.get("constant"):
+        claim.pop("constant", None)  # as in files from before there was such a claim
+    return {**plain, "claim": claim or None}
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 def _decoder(document: JsonValue, store: _Store) -> Decoder:
     outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
-    provenance, claims = document["provenance"], document["version"].text() != READ[0]
+    own = store.matrices("", outer)
+    provenance, claims, extended = document["provenance"], document["version"].text() != READ[0], _extended(document)
+    tabled = extended and document["parts"]["position_table"].truth()
     return Decoder(
         layout=Residual(tuple(_subspace(item, claims=claims) for item in document["layout"].items())),
         vocabulary=document["vocabulary"].texts(),
-        bos=document["bos"].text(),
+        bos=None if extended and document["bos"].value is None else document["bos"].text(),
         stop=document["stop"].texts(),
         features=document["features"].texts(),
         layers=tuple(
             _layer(item, f"layers.{n}.", store, claims=claims) for n, item in enumerate(document["layers"].items(), start=1)
         ),
         provenance={key: provenance[key].text() for key in provenance.keys},
-        **store.matrices("", outer),
+        token_embedding=own["token_embedding"],
+        position_embedding=own["position_embedding"],
+        unembedding=own["unembedding"],
+        unembedding_bias=own["unembedding_bias"],
+        position_table=store.matrices("", ("position_table",))["position_table"] if tabled else None,
+        norm=store.norm("norm"),
     )
+
+
+def _extended(document: JsonValue) -> bool:
+    """Return whether the file says which parts there are that not all decoders have."""
+    return document["version"].text() == WITH_PARTS
+
+
+def _epsilons(document: JsonValue) -> dict[str, float]:
+    """Return the epsilon of each norm by its path, and refuse parts of any other kind."""
+    if not _extended(document):
+        return {}
+    found = document["parts"]
+    if unknown := set(found.keys) - {"position_table", "norms"}:
+        raise ShapeError(f"its parts have {listing(sorted(unknown))}, which this tm2tfr does not know")
+    return {path: found["norms"][path].real() for path in found["norms"].keys}
 
 
 def _subspace(item: JsonValue, *, claims: bool) -> Subspace:
@@ -311,6 +360,8 @@ def _layer(item: JsonValue, prefix: str, store: _Store, *, claims: bool) -> Laye
             _head(head, f"{prefix}heads.{k}.", store, claims=claims) for k, head in enumerate(item["heads"].items())
         ),
         feed_forward=None if ffn.value is None else _feed_forward(ffn, f"{prefix}feed_forward.", store),
+        attention_norm=store.norm(f"{prefix}attention_norm"),
+        feed_forward_norm=store.norm(f"{prefix}feed_forward_norm"),
         equation=item["equation"].text() if claims else "",
     )
 
@@ -334,7 +385,8 @@ def _claim(item: JsonValue) -> Claim | None:
     if item.value is None:
         return None
     gap = None if item["gap"].value is None else item["gap"].real()
-    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth())
+    constant = "constant" in item.keys and item["constant"].truth()
+    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth(), constant=constant)
 
 
 def _feed_forward(item: JsonValue, prefix: str, store: _Store) -> FeedForward:

@@ -38,22 +38,29 @@ class Claim:
         attends: the positions that the head attends to, a key of the construction's specification.
         gap: γ, where the best score at position i is ahead of the next one by at least γ/(i+1); None: all scores are 0.
         lookup: whether the scores are γ(2cj - j²), as in Lemma 7.
+        constant: whether the best score is ahead by at least γ itself, at every position.
 
     Raises:
-        ShapeError: for a gap that is not a positive number, or a lookup without one.
+        ShapeError: for a gap that is not a positive number, or a lookup or a constant gap without one.
     """
 
     attends: str
     gap: float | None
     lookup: bool = False
+    constant: bool = False
 
     def __post_init__(self) -> None:
         if self.gap is not None:
             object.__setattr__(self, "gap", float(self.gap))
-        if self.gap is None and self.lookup:
-            raise ShapeError("a lookup has a gap: claim it, or claim no lookup")
+        if self.gap is None and (self.lookup or self.constant):
+            what = "lookup" if self.lookup else "constant gap"
+            raise ShapeError(f"a {what} has a gap: claim it, or claim no {what}")
         if self.gap is not None and not 0 < self.gap < math.inf:
             raise ShapeError(f"a claimed gap must be a positive number, not {self.gap:g}: claim none for uniform attention")
+
+    def gap_at(self, position: int) -> float | None:
+        """Return by how much the best score at `position` is ahead at least; None: all scores are 0."""
+        return self.gap if self.gap is None or self.constant else self.gap / (position + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,14 +279,13 @@ class Decoder:
         return (
             f"<Decoder: {counted(len(self.layers), 'layer')}, {counted(self.heads, 'head')}, "
             f"{counted(self.hidden, 'hidden unit')}, "
-            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, {self.nonzero} non-zero>"
+            f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, "
+            f"{'' if self.positions is None else counted(self.positions, 'position') + ', '}{self.nonzero} non-zero>"
         )
 
 
 OUTER = ("token_embedding", "position_embedding", "position_table", "unembedding", "unembedding_bias")
 """The matrices of a decoder itself."""
-
-
 _NORMS = ("attention_norm", "feed_forward_norm")
 
 

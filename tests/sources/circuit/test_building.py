@@ -49,15 +49,15 @@ def test_folding_keeps_the_function_and_every_net_left_matters(data: st.DataObje
 
 
 def test_a_builder_shares_folds_and_leaves_out() -> None:
-    build = Builder()
+    build = Builder(["a", "b", "q"])
     a_and_b = build.gate("x", "AND", "a", "b")
-    again = build.gate("y", "AND", "a", "b")
+    again = build.gate("y", "AND", "b", "a")
     useless = build.gate("z", "OR", "a", "b")
     negated = build.gate("n", "XOR", again, 1)
     assert (a_and_b, again, useless, negated) == ("x", "x", "z", "n")
     assert build.gate("c", "AND", "a", 0) == 0
     assert build.gate("c", "OR", "a", 0) == "a"
     assert build.finished({"p": negated, "q": 1, "r": "a", "s": negated}) == (
-        (Gate("x", "0001", ("a", "b")), Gate("n", "10", ("x",)), Gate("q", "1")),
-        (("p", "n"), ("q", "q"), ("r", "a"), ("s", "n")),
+        (Gate("x", "0001", ("a", "b")), Gate("n", "10", ("x",)), Gate("q_1", "1")),
+        (("p", "n"), ("q", "q_1"), ("r", "a"), ("s", "n")),
     )

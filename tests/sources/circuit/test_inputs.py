@@ -8,8 +8,7 @@ import re
 import pytest
 
 from tm2tfr.errors import InputError
-from tm2tfr.sources.circuit.evaluate import Evaluation
-from tm2tfr.sources.circuit.inputs import all_cases, numbers_of, random_cases, read_input, shown_result
+from tm2tfr.sources.circuit.inputs import all_cases, numbers_of, random_cases, read_input, shown_outputs
 from tm2tfr.sources.circuit.messages import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit, Gate
 
@@ -81,8 +80,8 @@ def test_a_wide_bus_names_a_power() -> None:
 
 
 def test_results_are_numbers_of_buses() -> None:
-    found = Evaluation("", {"e1": 1, "e2": 0, "e3": 0, "e4": 1, "c5": 1})
-    assert shown_result(ADDER, found) == "e = 9, c5 = 1"
+    found = {"e1": 1, "e2": 0, "e3": 0, "e4": 1, "c5": 1}
+    assert shown_outputs(ADDER, found) == "e = 9, c5 = 1"
     assert numbers_of((Bus("x", ("p", "q")),), {"p": 0, "q": 1}) == {"x": 2}
 
 
@@ -139,5 +138,5 @@ def test_the_result_is_a_digest() -> None:
     known = hashlib.sha256(b"abc").hexdigest()
     bits = f"{int(known, 16):0256b}"
     assert digest(bits) == known
-    assert shown_result(BLOCK, Evaluation("", {f"d{k}": int(bit) for k, bit in enumerate(bits)})) == known
+    assert shown_outputs(BLOCK, {f"d{k}": int(bit) for k, bit in enumerate(bits)}) == known
     assert digest("0" * 256) == "0" * 64

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.targets.gpt2.kernels import Numpy
+from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.targets.gpt2.tensors import Gpt2
-from tm2tfr.trace.rows import Row
-from tm2tfr.trace.truth import reference_rows
 
 Array = NDArray[Any]
 

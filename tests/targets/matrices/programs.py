@@ -15,12 +15,12 @@ import pytest
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.documents import names
 from tm2tfr.targets.matrices.export import Program
 from tm2tfr.targets.matrices.tensors import tensors
-from tm2tfr.trace.truth import reference_rows
 from tm2tfr.transformer.weights import Decoder
 
 HAS_TORCH = find_spec("torch") is not None

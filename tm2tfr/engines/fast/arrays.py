@@ -8,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tm2tfr.engines.recognise import Terms
+from tm2tfr.errors import EngineError
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
-from tm2tfr.transformer.positions import POSITION_FEATURES
 
 Entries = list[tuple[int, float]]
 """(number, weight) in order of summation."""
 
 KINDS = ("mean", "position", "latest", "scan")
-FEATURES = tuple(POSITION_FEATURES)
+FEATURES = ("1/(i+1)", "1", "i", "i^2")
+"""The position features by their codes, as `state.feature` computes them."""
 OF_TOKEN, STORED, OF_POSITION = range(3)
 """Where an attended value comes from: a table by token, the stored numbers, or the attended position itself."""
 
@@ -38,10 +39,14 @@ class Terms3(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """All heads; `layer` gives the range of heads of each layer, `component` and `value` those of each head."""
+    """All heads; `layer` gives the range of heads of each layer, `component` and `value` those of each head.
+
+    ``finite`` is 1 where every score is certain to be finite.
+    """
 
     layer: Ints
     kind: Ints
+    finite: Ints
     component: Ints
     value: Ints
     output: Ints
@@ -117,9 +122,10 @@ class Probes(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that the kernel needs."""
+    """All that the kernel needs; `table` has the directions of each position, none if there is no position table."""
 
     features: Ints
+    table: Rows
     heads: Heads
     body: Body
     tail: Tail
@@ -147,8 +153,19 @@ def terms_of(table: Sequence[Terms]) -> Terms3:
     start = np.zeros(len(table) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in table], out=start[1:])
     flat = [term for row in table for term in row]
-    features = np.array([FEATURES.index(name) for name, _, _ in flat], dtype=np.int64)
+    features = ints(feature_code(name) for name, _, _ in flat)
     return Terms3(start, features, *(np.array([t[k] for t in flat], dtype=np.float64) for k in (1, 2)))
+
+
+def feature_code(name: str) -> int:
+    """Return the kernel's code of a position feature.
+
+    Raises:
+        EngineError: if the kernel does not know it.
+    """
+    if name not in FEATURES:
+        raise EngineError(f"the fast engine does not know the position feature {name!r}: use the dense engine")
+    return FEATURES.index(name)
 
 
 def ints(values: Iterable[int]) -> Ints:

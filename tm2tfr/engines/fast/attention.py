@@ -202,10 +202,17 @@ def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
 def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
     start, stop = h.component[g], h.component[g + 1]
     column, best = h.hist[g], -np.inf
+    number = 0
+    for c in range(start, stop):  # where scores are finite, a component that is 0 in the query adds 0 to each of them
+        if s.query[c] != 0.0 or h.finite[g] == 0:
+            s.asked[number] = c
+            number += 1
     for j in range(i + 1):
-        score = s.query[start] * s.hist[j, column]
-        for c in range(start + 1, stop):
-            score += s.query[c] * s.hist[j, column + c - start]
+        score = 0.0
+        for n in range(number):
+            c = s.asked[n]
+            product = s.query[c] * s.hist[j, column + c - start]
+            score = product if n == 0 else score + product
         s.scores[j] = score
         if not abs(score) < np.inf:
             s.overflow[0] = 1

@@ -21,6 +21,7 @@ from tm2tfr.engines.fast.arrays import (
     terms_of,
     token_values,
 )
+from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition, Terms, combination
 from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder, Head
@@ -35,6 +36,7 @@ class _Lists:
 
     layer: list[int] = field(default_factory=lambda: [0])
     kind: list[int] = field(default_factory=list)
+    finite: list[int] = field(default_factory=list)
     component: list[int] = field(default_factory=lambda: [0])
     value: list[int] = field(default_factory=lambda: [0])
     output: list[int] = field(default_factory=lambda: [0])
@@ -68,7 +70,7 @@ def collect(
     held: Sequence[Sequence[dict[int, float]]],
 ) -> Heads:
     """Return all heads of `decoder`; held: the values that each token determines, by layer."""
-    lists = _Lists()
+    lists = _Lists(finite=[int(score) for layer in reach(decoder).scores for score in layer])
     for n, (layer, found) in enumerate(zip(decoder.layers, kinds, strict=True)):
         for head, recognition in zip(layer.heads, found, strict=True):
             _add(lists, head, recognition)

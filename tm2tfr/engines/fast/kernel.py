@@ -26,6 +26,9 @@ def _embed(plan: Any, s: Any, token: Any, i: Any) -> Any:
         for e in range(body.place.start[r], body.place.start[r + 1]):
             total += body.place.weight[e] * feature(plan.features[body.place.number[e]], i)
         s.x[body.place_row[r]] += total
+    if len(plan.table.start) > 1:
+        for e in range(plan.table.start[i], plan.table.start[i + 1]):
+            s.x[plan.table.number[e]] += plan.table.weight[e]
 
 
 @compiled

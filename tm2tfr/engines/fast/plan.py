@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from tm2tfr.engines.dependence import TOKEN, Classes, Sources, rows_of, sources
 from tm2tfr.engines.fast.arrays import (
-    FEATURES,
     Body,
     Entries,
     Plan,
@@ -26,6 +25,7 @@ from tm2tfr.engines.fast.arrays import (
     Rows,
     Tail,
     by_column,
+    feature_code,
     ints,
     rows,
     token_values,
@@ -50,7 +50,11 @@ def plan(
     Args:
         kinds: the kind recognised for each head of each layer.
         labels, numbers: the probes: slices (start, stop) to read as one-hot vectors, directions to read as numbers.
+
+    Raises:
+        EngineError: for a position feature that the kernel does not know.
     """
+    features = ints(map(feature_code, decoder.features))
     known = sources(decoder)
     with_heads = [n for n, layer in enumerate(decoder.layers) if layer.heads]
     first = with_heads[-1] + 1 if with_heads else 0
@@ -63,7 +67,8 @@ def plan(
     for s, memo in zip(slices, in_memo, strict=True):
         key |= {c for c in s if memo and entry[c] > TOKEN}
     return Plan(
-        features=ints(FEATURES.index(name) for name in decoder.features),
+        features=features,
+        table=rows(()) if decoder.position_table is None else by_column(decoder.position_table),
         heads=collect(decoder, known, kinds, tables.before),
         body=_body(decoder, known, first, tables),
         tail=tail._replace(key=ints(sorted(key))),

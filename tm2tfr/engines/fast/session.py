@@ -15,14 +15,17 @@ from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast import straight
 from tm2tfr.engines.fast.kernel import advance
 from tm2tfr.engines.fast.plan import plan
-from tm2tfr.engines.overflow import reach, too_large
+from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.errors import EngineError
+from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 2**31 - 1
 MEMO = 2**16
 """The number of the tail's answers that are kept."""
+LARGEST_MEMO = 2**23
+"""The most numbers in all of their keys."""
 SPECIALISE_AFTER = 500_000
 """From this position on, straight-line code is worth compiling, which takes about a second."""
 MOST_PATIENCE = 2**20
@@ -37,7 +40,7 @@ REASONS = {
 }
 
 Snapshot = dict[str, NDArray[Any]]
-Short = tuple[Callable[..., Any], NDArray[np.float64]]
+Short = tuple[Callable[..., Any], NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class FastSession:
     """
 
     def __init__(self, decoder: Decoder, *, labels: Sequence[tuple[int, int]] = (), numbers: Sequence[int] = ()) -> None:
+        refuse_parts(decoder, "the fast engine", "use the dense engine", known=(TABLE, NO_BOS))
         for layer in decoder.layers:
             for head in layer.heads:
                 if head.mask != "future" or head.weighting != "average-hard":
@@ -149,11 +153,12 @@ class FastSession:
 
         Raises:
             EngineError: for a number that is not a token; for numbers that are too large for floats, in the words of the
-                dense engine; with a `watch`: the kernel cannot be watched.
+                dense engine; beyond the end of the position table; with a `watch`: the kernel cannot be watched.
         """
         self._check((token,))
         if watch is not None:
             raise EngineError("the fast engine cannot be watched from the inside: use the dense engine")
+        self._left(1)
         self._control[k.NEXT] = token
         self._given, given = np.zeros(0, dtype=np.int32), self._given
         chunk = self._run(1, whole=True)
@@ -165,16 +170,23 @@ class FastSession:
         return int(chunk.answers[0])
 
     def extend(self, most: int) -> Chunk:
-        """Run at most `most` positions and return them: none after a stop token, and none from a refused position on.
+        """Run at most `most` positions and return them: none from a refused one on or after a stop token.
 
         Raises:
             EngineError: if the very next position is refused, see `feed`.
         """
-        most = 0 if self._stopped else most
+        most = 0 if self._stopped else self._left(most)
         chunk = self._run(0 if self.refused else most, whole=False)
         if most and self.refused and not len(chunk.tokens):
             raise self._refusal()
         return chunk
+
+    def _left(self, most: int) -> int:
+        """Return how many of `most` positions the position table has; raise EngineError if there are none."""
+        left = most if self._decoder.positions is None else self._decoder.positions - self.position
+        if most and not left:
+            raise beyond_the_table(self.position)
+        return min(most, left)
 
     def _refusal(self) -> EngineError:
         """Return the dense engine's refusal of this position."""
@@ -188,10 +200,9 @@ class FastSession:
         return too_large("the fast engine", self.position, "a number", "float64")
 
     def _check(self, tokens: Sequence[int]) -> None:
-        size = len(self._decoder.vocabulary)
-        for token in tokens:
-            if not 0 <= token < size:
-                raise EngineError(f"there is no token number {token}: use 0 to {size - 1}")
+        last = len(self._decoder.vocabulary) - 1
+        if wrong := [token for token in tokens if not 0 <= token <= last]:
+            raise EngineError(f"there is no token number {wrong[0]}: use 0 to {last}")
 
     # ── arrays ──────────────────────────────────────────────────────────────────────────────────────────────
     def _run(self, most: int, *, whole: bool) -> Chunk:
@@ -233,17 +244,17 @@ class FastSession:
             return False
         if self._short is None:
             found = straight.written(self._plan)
-            self._short = (straight.compiled(found[0]), found[1]) if found else False
+            self._short = (straight.compiled(found[0]), *found[1:]) if found else False
         return bool(self._short)
 
     def _hurry(self, answers: NDArray[Any], codes: NDArray[Any], numbers: NDArray[Any], most: int) -> tuple[int, int]:
         """Run the straight-line code as far as it goes; return the number of positions and the status."""
         if not self._short:
             return 0, k.DONE
-        run, table = self._short
+        run, table, places = self._short
         before = self.position
         of_token = self._plan.heads.value_of_token
-        status = int(run(self._state, self._control, answers, codes, numbers, most, table, of_token))
+        status = int(run(self._state, self._control, answers, codes, numbers, most, table, of_token, places))
         self.hurried += self.position - before
         return self.position - before, status
 
@@ -270,10 +281,12 @@ class FastSession:
         self._scans = bool(scanned.any())
         stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
         key_values = np.zeros(len(tail.key))
+        memo = min(MEMO, LARGEST_MEMO // max(1, len(tail.key)))
         self._state = k.State(
             x=np.zeros(width),
             query=np.zeros(components),
             keys=np.zeros(components),
+            asked=np.zeros(components, dtype=np.int64),
             mean=np.zeros(values),
             sums=np.zeros(values),
             tokens=np.zeros(0, dtype=np.int32),
@@ -295,11 +308,11 @@ class FastSession:
             key_values=key_values,
             key_bits=key_values.view(np.int64),
             memo_slot=np.full(4 * MEMO, -1, dtype=np.int32),
-            memo_token=np.empty(MEMO, dtype=np.int32),
-            memo_bits=np.empty((MEMO, len(tail.key)), dtype=np.int64),
-            memo_answer=np.empty(MEMO, dtype=np.int32),
-            memo_codes=np.empty((MEMO, len(self._labels)), dtype=np.int32),
-            memo_numbers=np.empty((MEMO, len(self._numbers))),
+            memo_token=np.empty(memo, dtype=np.int32),
+            memo_bits=np.empty((memo, len(tail.key)), dtype=np.int64),
+            memo_answer=np.empty(memo, dtype=np.int32),
+            memo_codes=np.empty((memo, len(self._labels)), dtype=np.int32),
+            memo_numbers=np.empty((memo, len(self._numbers))),
             stop=stop,
             overflow=np.zeros(1, dtype=np.int64),
         )

@@ -113,6 +113,7 @@ class State(NamedTuple):
     x: NDArray[np.float64]  # (W,) the residual stream
     query: NDArray[np.float64]  # (C,)
     keys: NDArray[np.float64]  # (C,)
+    asked: NDArray[np.int64]  # (C,) components that a scan needs
     mean: NDArray[np.float64]  # (V,) of the attended positions
     sums: NDArray[np.float64]  # (V,) running sums of mean heads
     tokens: NDArray[np.int32]  # (P,)
@@ -145,14 +146,16 @@ class State(NamedTuple):
 
 @compiled
 def feature(code: Any, j: Any) -> Any:
-    """Return a position feature at position j, correctly rounded; codes as in `arrays.FEATURES`."""
+    """Return a position feature at position j, correctly rounded; codes as in `arrays.FEATURES`, which has no other."""
     if code == 0:
         return 1.0 / np.float64(j + 1)
     if code == 1:
         return 1.0
     if code == 2:
         return np.float64(j)
-    return np.float64(j * j)
+    if code == 3:
+        return np.float64(j * j)
+    return np.nan
 
 
 @compiled

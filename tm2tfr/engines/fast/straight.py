@@ -24,14 +24,16 @@ from tm2tfr.transformer.matrix import Floats
 
 MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""
+MOST_TABLED = 64
+"""With more directions than this in the position table most of its entries are 0: such a plan is left to the kernel."""
 MEAN, PLACE, LATEST, SCAN = range(4)
 _ZERO, _ONE = "0.0", "1.0"
 _POINT = ("f0", "1.0", "f2", "f3")
 """The features at this position, by their codes."""
 
 
-def written(plan: Plan) -> tuple[str, Floats] | None:
-    """Return (text of the function ``run``, its table by token); None if the plan does not allow it."""
+def written(plan: Plan) -> tuple[str, Floats, Floats] | None:
+    """Return (text of the function ``run``, its table by token, that by position); None if the plan does not allow it."""
     heads = plan.heads
     if SCAN in heads.kind.tolist() or not len(heads.kind):
         return None
@@ -39,9 +41,19 @@ def written(plan: Plan) -> tuple[str, Floats] | None:
         ends = heads.key_terms.start[[int(heads.component[g]), int(heads.component[g + 1])]]
         if ends[1] - ends[0] != 2:  # constants besides γj + δj²: the kernel must compute scores
             return None
+    if len(np.unique(plan.table.number)) > MOST_TABLED:
+        return None
     writer = _Writer(plan)
     text = writer.function()
-    return None if len(writer.lines) > MOST_LINES else (text, writer.table())
+    return None if len(writer.lines) > MOST_LINES else (text, writer.table(), _by_position(plan.table))
+
+
+def _by_position(table: Rows) -> Floats:
+    """Return the position table as numbers: (positions, directions that it writes)."""
+    directions, places = np.unique(table.number, return_inverse=True)
+    numbers = np.zeros((len(table.start) - 1, len(directions)))
+    numbers[np.repeat(np.arange(len(numbers)), np.diff(table.start)), places] = table.weight
+    return numbers
 
 
 def compiled(text: str) -> Callable[..., Any]:
@@ -128,6 +140,8 @@ class _Writer:
             entries = _entries(body.place, r)
             total = self.total((_POINT[int(self.plan.features[f])], weight) for f, weight in entries.items())
             self._moved[place] = self.let(_plus(self.read(place), total))
+        for n, direction in enumerate(np.unique(self.plan.table.number).tolist()):
+            self._moved[direction] = self.let(_plus(self.read(direction), f"places[u, {n}]"))
         for layer in range(self.plan.tail.first):
             inside = range(int(heads.layer[layer]), int(heads.layer[layer + 1]))
             queries = {g: self._query(g) for g in inside}
@@ -140,13 +154,13 @@ class _Writer:
         sums = [n for n in range(len(heads.value_kind)) if self._sums(n)]
         spans = [(g, int(heads.slot[g])) for g in range(len(heads.kind)) if heads.kind[g] == LATEST]
         before = [
-            "def run(s, control, answers, codes, numbers, limit, table, of_token):",
+            "def run(s, control, answers, codes, numbers, limit, table, of_token, places):",
             f"    i, token, n = control[{k.POSITION}], control[{k.NEXT}], control[{k.COUNT}]",
             "    start, stopped = n, False",
             *(f"    sum{n} = s.sums[{n}]" for n in sums),
             *(f"    low{g}, high{g}, zero{g} = s.span[{s}, 0], s.span[{s}, 1], s.span[{s}, 2]" for g, s in spans),
             "    while n < limit:",
-            "        t, i1, f2 = np.uint64(token), np.float64(i + 1), np.float64(i)",
+            "        t, u, i1, f2 = np.uint64(token), np.uint64(i), np.float64(i + 1), np.float64(i)",
             "        f0, f3 = 1.0 / i1, np.float64(i * i)",
             "        s.tokens[i] = token",
         ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from tm2tfr.sources.circuit.netlist import Gate
-from tm2tfr.sources.circuit.splitting import TABLES
+from tm2tfr.sources.circuit.splitting import TABLES, FreshNames
 
 Signal = str | int
 """A net by its name, or a constant, 0 or 1."""
@@ -16,9 +16,14 @@ TableOver = tuple[str, tuple[str, ...]]
 
 
 class Builder:
-    """The gates of a circuit so far, in topological order."""
+    """The gates of a circuit so far, in topological order.
 
-    def __init__(self) -> None:
+    Args:
+        inputs: the names of its inputs.
+    """
+
+    def __init__(self, inputs: Iterable[str]) -> None:
+        self._inputs = tuple(inputs)
         self._gates: list[Gate] = []
         self._drivers: dict[TableOver, str] = {}
 
@@ -34,22 +39,27 @@ class Builder:
             table: as for `Gate`.
             operands: signals that this builder returned, or inputs.
         """
-        function = folded(table, operands)
-        table, nets = function
+        table, nets = folded(table, operands)
         if not nets:
             return int(table)
         if table == "01":
             return nets[0]
-        known = self._drivers.setdefault(function, net)
+        known = self._drivers.setdefault((table, tuple(sorted(nets)) if symmetric(table) else nets), net)
         if known == net:
             self._gates.append(Gate(net, table, nets))
         return known
 
     def finished(self, outputs: Mapping[str, Signal]) -> tuple[tuple[Gate, ...], tuple[tuple[str, str], ...]]:
         """Return the gates that `outputs` need, and the outputs with their nets; a constant has a gate of its name."""
-        constants = tuple(Gate(name, str(net)) for name, net in outputs.items() if isinstance(net, int))
-        driven = tuple((name, net if isinstance(net, str) else name) for name, net in outputs.items())
-        return (*needed(self._gates, (net for _, net in driven)), *constants), driven
+        gates = needed(self._gates, (net for net in outputs.values() if isinstance(net, str)))
+        taken = {*self._inputs, *(gate.net for gate in gates)}
+        constants: dict[int, str] = {}
+        for name, net in outputs.items():
+            if isinstance(net, int) and net not in constants:
+                constants[net] = FreshNames(taken)(name) if name in taken else name
+                taken.add(constants[net])
+        gates += (Gate(net, str(bit)) for bit, net in constants.items())
+        return tuple(gates), tuple((name, net if isinstance(net, str) else constants[net]) for name, net in outputs.items())
 
 
 def needed(gates: Sequence[Gate], nets: Iterable[str]) -> list[Gate]:
@@ -68,6 +78,13 @@ def folded(table: str, operands: Sequence[Signal]) -> TableOver:
     pattern = tuple(nets.index(operand) if isinstance(operand, str) else operand - 2 for operand in operands)
     table, kept = _folded(table, pattern, len(nets))
     return table, tuple(nets[place] for place in kept)
+
+
+@cache
+def symmetric(table: str) -> bool:
+    """Return whether the order of the operands does not matter."""
+    ones = [case.bit_count() for case in range(len(table))]
+    return all(len({bit for bit, n in zip(table, ones, strict=True) if n == number}) == 1 for number in set(ones))
 
 
 @lru_cache(maxsize=100_000)

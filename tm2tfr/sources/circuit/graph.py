@@ -7,6 +7,7 @@ from dataclasses import replace
 import networkx as nx
 
 from tm2tfr.errors import UsageError, did_you_mean
+from tm2tfr.sources.circuit.building import needed
 from tm2tfr.sources.circuit.netlist import Circuit
 
 
@@ -41,11 +42,8 @@ def cone(circuit: Circuit, output: str) -> Circuit:
         raise UsageError(f"{circuit.name} has no output {output!r}{did_you_mean(output, known)}: name one of its outputs")
     if driver in circuit.inputs:
         raise UsageError(f"the output {output!r} of {circuit.name} is an input: name an output that a gate drives")
-    reached, gates = {driver}, []
-    for gate in reversed(circuit.gates):
-        if gate.net in reached:
-            reached.update(gate.operands)
-            gates.append(gate)
-    inputs = tuple(net for net in circuit.inputs if net in reached) or circuit.inputs[:1]
+    gates = tuple(needed(circuit.gates, [driver]))
+    read = {net for gate in gates for net in gate.operands}
+    inputs = tuple(net for net in circuit.inputs if net in read) or circuit.inputs[:1]
     name = f"{circuit.name}, {output}"
-    return replace(circuit, name=name, inputs=inputs, gates=tuple(gates[::-1]), outputs=((output, driver),))
+    return replace(circuit, name=name, inputs=inputs, gates=gates, outputs=((output, driver),), encoding="")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tm2tfr.errors import InputError, counted, visible
-from tm2tfr.sources.circuit.evaluate import Bits, Evaluation
+from tm2tfr.sources.circuit.evaluate import Bits
 from tm2tfr.sources.circuit.messages import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit
 
@@ -54,11 +54,11 @@ def numbers_of(buses: Iterable[Bus], bits: Mapping[str, int]) -> dict[str, int]:
     return {bus.name: sum(bits[net] << place for place, net in enumerate(bus.nets)) for bus in buses}
 
 
-def shown_result(circuit: Circuit, evaluation: Evaluation) -> str:
-    """Return the outputs in words: ``s = 81, carry = 0``, or a digest."""
+def shown_outputs(circuit: Circuit, outputs: Mapping[str, int]) -> str:
+    """Return the bits of the outputs in words: ``s = 81, carry = 0``, or a digest."""
     if circuit.encoding == "sha-256":
-        return digest(evaluation.output_bits)
-    return ", ".join(f"{name} = {number}" for name, number in numbers_of(circuit.output_buses, evaluation.outputs).items())
+        return digest("".join(map(str, outputs.values())))
+    return ", ".join(f"{name} = {number}" for name, number in numbers_of(circuit.output_buses, outputs).items())
 
 
 def all_cases(circuit: Circuit) -> Bits:

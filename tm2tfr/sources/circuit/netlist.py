@@ -170,6 +170,12 @@ class Circuit:
         parts = ((len(self.inputs), "input"), (len(self.gates), "gate"), (len(self.outputs), "output"))
         return visible(f"<Circuit {self.name}: {', '.join(counted(*part) for part in parts)}>")
 
+    def _repr_html_(self) -> str:
+        """Return a line about it and, if Graphviz's ``dot`` can draw it legibly, its drawing, for notebooks."""
+        from tm2tfr.sources.circuit.drawing import html  # noqa: PLC0415
+
+        return html(self)
+
 
 def _counted_as(gate: Gate) -> str:
     three = len(gate.operands) == MOST_OPERANDS and gate.kind not in ("MAJ", "MUX", gate.table)

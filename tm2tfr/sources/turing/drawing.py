@@ -8,23 +8,18 @@ DOT and Mermaid are text; the rest is drawn by Graphviz's program ``dot``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from math import ceil
 from pathlib import Path
-from subprocess import CalledProcessError
-from typing import Any, Literal, get_args
+from typing import Any
 
 import graphviz
 
-from tm2tfr.errors import OutputError, visible
-from tm2tfr.files import write_bytes
+from tm2tfr.errors import OutputError
 from tm2tfr.sources.turing.graph import to_graph
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Outcome
-
-RenderFormat = Literal["svg", "png", "pdf"]
-EXTENSIONS: tuple[str, ...] = (".dot", ".gv", ".mmd", *(f".{f}" for f in get_args(RenderFormat)))
+from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 
 _SYMBOLS_A_ROW = 8
 _LONGEST_IN_A_CIRCLE = 5
@@ -58,9 +53,9 @@ def to_mermaid(machine: Machine) -> str:
     lines = ["flowchart LR", f'  start[" "]:::start --> {ids[machine.start]}']
     for q in machine.states:
         opening, closing = _MERMAID_NODES[machine.outcome_of(q)]
-        lines.append(f'  {ids[q]}{opening}"{_mermaid(_name(q))}"{closing}')
+        lines.append(f'  {ids[q]}{opening}"{mermaid_label(shown(q))}"{closing}')
     for q, r, label in _arrows(machine):
-        lines.append(f'  {ids[q]} -->|"{"<br>".join(map(_mermaid, label))}"| {ids[r]}')
+        lines.append(f'  {ids[q]} -->|"{"<br>".join(map(mermaid_label, label))}"| {ids[r]}')
     classes = ("  classDef start fill:none,stroke:none", "  classDef reject stroke-dasharray:4 3", "")
     return "\n".join([*lines, *classes])
 
@@ -96,30 +91,7 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
     Raises:
         OutputError: if `format` is none of these, or ``dot`` is missing or fails.
     """
-    if format not in get_args(RenderFormat):
-        raise OutputError(f"drawings cannot be made as {format!r}: use one of {', '.join(get_args(RenderFormat))}")
-    other = "or choose .dot or .mmd, which need no program"
-    drawing = _digraph(machine, large=large)
-    if format == "png":
-        drawing.graph_attr["dpi"] = "192"  # resolution enough for a slide
-    try:
-        return bytes(drawing.pipe(format=format, quiet=True))
-    except graphviz.ExecutableNotFound:
-        raise OutputError(
-            f"drawing {visible(machine.name)}: Graphviz's program 'dot' is not on the PATH: install it with one of "
-            "'apt install graphviz', 'brew install graphviz', 'choco install graphviz', "
-            f"'conda install -c conda-forge graphviz', {other}"
-        ) from None
-    except CalledProcessError as error:
-        said = (error.stderr or b"").decode(errors="replace").strip() or f"exit status {error.returncode}"
-        raise OutputError(
-            f"drawing {visible(machine.name)}: Graphviz's 'dot' failed ({said}): fix its installation, {other}"
-        ) from error
-    except OSError as error:
-        raise OutputError(
-            f"drawing {visible(machine.name)}: Graphviz's 'dot' does not start ({error.strerror}): "
-            f"fix its installation, {other}"
-        ) from error
+    return rendered(_digraph(machine, large=large), format, machine.name)
 
 
 def save(machine: Machine, path: str | Path) -> None:
@@ -129,17 +101,12 @@ def save(machine: Machine, path: str | Path) -> None:
         OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file
             cannot be written.
     """
-    suffix = Path(path).suffix.lower()
-    match suffix:
-        case ".dot" | ".gv":
-            content = to_dot(machine).encode()
-        case ".mmd":
-            content = to_mermaid(machine).encode()
-        case ".svg" | ".png" | ".pdf":
-            content = render(machine, suffix[1:])  # type: ignore[arg-type]
-        case _:
-            raise OutputError(f"{path}: {suffix!r} is not a drawing format: use one of {', '.join(EXTENSIONS)}")
-    write_bytes(path, content)
+    write_drawing(
+        path,
+        dot=lambda: to_dot(machine),
+        mermaid=lambda: to_mermaid(machine),
+        picture=lambda format: render(machine, format),
+    )
 
 
 def html(machine: Machine) -> str:
@@ -155,7 +122,7 @@ def html_table(machine: Machine) -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in ("state", *columns))
     lines = [
         "<table>",
-        f"<caption>{escape(': '.join(filter(None, (_name(machine.name), machine.description))))}</caption>",
+        f"<caption>{escape(': '.join(filter(None, (shown(machine.name), machine.description))))}</caption>",
         f"<thead><tr>{head}</tr></thead>",
         "<tbody>",
         *(f"<tr>{''.join(_row(machine, q, symbol))}</tr>" for q in machine.states),
@@ -168,14 +135,14 @@ def html_table(machine: Machine) -> str:
 def _row(machine: Machine, q: str, symbol: Mapping[str, str]) -> Iterator[str]:
     outcome = machine.outcome_of(q)
     marks = ", ".join([*(["start"] if q == machine.start else []), *([outcome] if outcome else [])])
-    yield f'<th scope="row">{escape(_name(q))}{f" ({marks})" if marks else ""}</th>'
+    yield f'<th scope="row">{escape(shown(q))}{f" ({marks})" if marks else ""}</th>'
     if outcome is not None:
         yield f'<td colspan="{len(machine.tape_alphabet)}">{outcome}</td>'
         return
     for a in machine.tape_alphabet:
         if (q, a) in machine.transitions:
             r, b, m = machine.transitions[q, a]
-            yield f"<td>{escape(f'{_name(r)}, {symbol[b]}, {MOVE_LETTERS[m]}')}</td>"
+            yield f"<td>{escape(f'{shown(r)}, {symbol[b]}, {MOVE_LETTERS[m]}')}</td>"
         else:
             yield f'<td title="no rule: {machine.missing_outcome}">—</td>'
 
@@ -218,46 +185,28 @@ def _wrapped(read: list[str], action: str, symbol: Mapping[str, str]) -> list[tu
 def _symbols(machine: Machine) -> dict[str, str]:
     """Return how each tape symbol is shown: as it is, ``␣`` for a space, quoted where it would mislead."""
     gamma = machine.tape_alphabet
-    shown = {a: a if a.isprintable() and a not in ",→" else repr(a) for a in gamma}
-    return shown | {" ": "␣" if "␣" not in gamma else "' '"}
-
-
-def _name(text: str) -> str:
-    """Return `text`, or its repr if some of it would be invisible."""
-    return text if text.isprintable() and text == text.strip() else repr(text)
+    plain = {a: a if a.isprintable() and a not in ",→" else repr(a) for a in gamma}
+    return plain | {" ": "␣" if "␣" not in gamma else "' '"}
 
 
 # ── DOT ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _digraph(machine: Machine, *, large: bool = False) -> Any:
     """Return the `graphviz.Digraph`, which is untyped."""
     ids = _ids(machine)
-    long = max(len(_name(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
-    font = {"fontname": "Helvetica,Arial,sans-serif"}
+    long = max(len(shown(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
     node = {"shape": "ellipse" if long else "circle", "style": "filled", "fillcolor": "white"}
     drawing = graphviz.Digraph(
-        _dot(_name(machine.name)),
+        dot_label(shown(machine.name)),
         graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.25" if large else "0.5"},
-        node_attr={**font, **node, "margin": "0.05", **({"fontsize": "18"} if large else {})},
-        edge_attr={**font, "fontsize": "17" if large else "12", "arrowsize": "0.7"},
+        node_attr={**FONT, **node, "margin": "0.05", **({"fontsize": "18"} if large else {})},
+        edge_attr={**FONT, "fontsize": "17" if large else "12", "arrowsize": "0.7"},
     )
     drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
     for q in machine.states:
-        label = _dot(_name(q))
+        label = dot_label(shown(q))
         drawing.node(ids[q], label, tooltip=label, **_DOT_NODES[machine.outcome_of(q)])
     drawing.edge("start", ids[machine.start], tooltip="start")
     for q, r, lines in _arrows(machine):
-        label = _dot(*(f" {line} " for line in lines))  # the spaces keep it clear of the line
-        drawing.edge(ids[q], ids[r], label, tooltip=_dot(f"{_name(q)} → {_name(r)}"))
+        label = dot_label(*(f" {line} " for line in lines))  # the spaces keep it clear of the line
+        drawing.edge(ids[q], ids[r], label, tooltip=dot_label(f"{shown(q)} → {shown(r)}"))
     return drawing
-
-
-def _dot(*lines: str) -> str:
-    r"""Return a label that shows `lines` literally: no ``\N``, no ``&lt;`` and no ``<b>`` is interpreted."""
-    label: str = graphviz.nohtml(r"\n".join(graphviz.escape(line).replace("&", "&amp;") for line in lines))
-    return label
-
-
-# ── Mermaid ─────────────────────────────────────────────────────────────────────────────────────────────
-def _mermaid(text: str) -> str:
-    """Return `text` with every character that Mermaid or its Markdown may interpret as an entity, ``#34;``."""
-    return re.sub(r"[^\w ,→␣]|_", lambda sign: f"#{ord(sign[0])};", text)

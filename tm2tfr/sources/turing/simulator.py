@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tm2tfr.sources.turing.spec import Machine, Outcome, Rule
 
@@ -108,6 +108,11 @@ class Result:
     tape: str
     cells_visited: int
     ones: int
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What there is to say of it beside the outcome, as plain data."""
+        return {"steps": self.steps, "final_tape": self.tape, "ones": self.ones}
 
 
 def configurations(machine: Machine, word: str = "", *, max_steps: int | None = None) -> Iterator[Configuration]:

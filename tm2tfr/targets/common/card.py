@@ -6,13 +6,13 @@ from collections.abc import Collection
 
 from tm2tfr._version import __version__
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.comparison import Truth, words
+from tm2tfr.targets.common.comparison import Right, words
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
 
-def name_of(truth: Truth, otherwise: str = "the decoder") -> str:
+def name_of(truth: Right, otherwise: str = "the decoder") -> str:
     """Return the name of a machine, or of weights without one, which may have none."""
     return truth.name if isinstance(truth, Machine) else provenance.name(truth.provenance, otherwise)
 
@@ -34,7 +34,7 @@ it generates the machine's run, one token `(state,symbol written,move)` per step
 ({", ".join(decoder.stop)})."""
 
 
-def checking(truth: Truth) -> str:
+def checking(truth: Right) -> str:
     """Return the paragraph that says how to check the model."""
     command = f"tm2tfr verify-export . --input {quoted(example(truth))}"
     if not isinstance(truth, Machine):
@@ -45,7 +45,7 @@ are compared with the weights in that file."""
 runs them, and compares every token with the simulator's."""
 
 
-def example(truth: Truth) -> str:
+def example(truth: Right) -> str:
     """Return the word that a model card shows: the machine's own, its first example's, or the empty word; or a prompt."""
     if not isinstance(truth, Machine):
         return words(truth, len(truth.vocabulary) + 1)[0]

@@ -19,14 +19,14 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, counted
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.truth import reference_rows
+from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
 """What to do if the program that `export` is for is missing; an export cannot be verified without it."""
 
 
-Truth = Machine | Decoder
+Right = Machine | Decoder
 """What says which tokens are right: a machine, by its simulator; or weights without one, by the dense engine."""
 SIMULATOR, DENSE = "the simulator's", "the dense engine's"
 LONGEST = 1_024
@@ -99,7 +99,7 @@ class ComparedRun:
         return f"teacher-forced, and generated to position {self.generated:,}" if self.generated else "teacher-forced"
 
 
-def compared(model: Model, vocabulary: Sequence[str], truth: Truth, word: str, positions: int) -> ComparedRun:
+def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, positions: int) -> ComparedRun:
     """Run an export on `word`, given the right tokens and on its own, for at most `positions` positions.
 
     Raises:
@@ -132,7 +132,7 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Truth, word: str, p
     return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
 
 
-def _right(truth: Truth, word: str, most: int) -> list[tuple[str, str]]:
+def _right(truth: Right, word: str, most: int) -> list[tuple[str, str]]:
     """Return the token at each of the first `most` positions, and the token that is the right answer there."""
     if isinstance(truth, Machine):
         rows = islice(reference_rows(truth, word, Simulation(truth, word, max_steps=most - 1)), most)
@@ -150,7 +150,7 @@ def first_difference(
     return next((Difference(i, want, got, how) for i, (want, got) in pairs if want != got), None)
 
 
-def words(truth: Truth, positions: int) -> list[str]:
+def words(truth: Right, positions: int) -> list[str]:
     """Return the words that an export is tried on, if they fit: the machine's own and its examples', or `prompts`."""
     if isinstance(truth, Machine):
         own = [] if truth.input is None else [truth.input]
@@ -172,7 +172,7 @@ def prompts(decoder: Decoder) -> list[str]:
     return ["".join(signs[: PROMPTS[-1]]), *("".join(draw.choices(signs, k=n)) for n in PROMPTS), ""]
 
 
-def tried(model: Model, vocabulary: Sequence[str], truth: Truth, positions: int) -> tuple[ComparedRun, ...]:
+def tried(model: Model, vocabulary: Sequence[str], truth: Right, positions: int) -> tuple[ComparedRun, ...]:
     """Compare a model with the simulator on the machine's words, or with the dense engine on prompts.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tm2tfr.targets.common.comparison import ComparedRun, Model, Truth, told, tried
+from tm2tfr.targets.common.comparison import ComparedRun, Model, Right, told, tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Rehearsal:
 
     load: Callable[[Path], Model]
     vocabulary: Sequence[str]
-    truth: Truth
+    truth: Right
     positions: int
     closer: Callable[[Model, ComparedRun], object] = lambda _model, _run: None
     runs: tuple[ComparedRun, ...] = field(default=(), init=False)

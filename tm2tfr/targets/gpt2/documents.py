@@ -54,7 +54,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "attn_pdrop": 0.0,
         "embd_pdrop": 0.0,
         "resid_pdrop": 0.0,
-        "bos_token_id": special[gpt2.decoder.bos],
+        "bos_token_id": special[gpt2.bos],
         "eos_token_id": [special[token] for token in gpt2.decoder.stop],
         "pad_token_id": special[PAD],
         "dtype": gpt2.recipe.dtype,
@@ -77,7 +77,7 @@ def generation(gpt2: Gpt2) -> dict[str, Any]:
     return {
         "do_sample": False,
         "max_length": gpt2.recipe.positions + 1,  # the answer at the last position is not fed again
-        "bos_token_id": special[gpt2.decoder.bos],
+        "bos_token_id": special[gpt2.bos],
         "eos_token_id": [special[token] for token in gpt2.decoder.stop],
         "pad_token_id": special[PAD],
     }
@@ -85,7 +85,7 @@ def generation(gpt2: Gpt2) -> dict[str, Any]:
 
 def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
     """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text."""
-    number, bos = gpt2.numbers, gpt2.decoder.bos
+    number, bos = gpt2.numbers, gpt2.bos
     hidden = (bos, PAD, UNK)
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]

@@ -72,6 +72,7 @@ from tm2tfr.targets.common.fitting import check_dtype, fitting, proved
 from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
 from tm2tfr.targets.gpt2.winding import Winding
+from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 MORE = Fraction(101, 100)
@@ -208,6 +209,7 @@ def fitted(
     Raises:
         ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
     """
+    refuse_export(decoder, "GPT-2")
     found = conditions(prove(decoder, machine), dtype, stock=stock)
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
     wanted, head = fitting(found, machine.name, positions, max_head, dtype, kind=kind, ways=ways)

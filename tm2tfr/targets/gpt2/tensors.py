@@ -38,6 +38,7 @@ from tm2tfr.targets.gpt2.sharpen import (
     forms,
     sharpened,
 )
+from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
@@ -60,6 +61,7 @@ class Gpt2:
     recipe: Gpt2Recipe
 
     def __post_init__(self) -> None:
+        refuse_export(self.decoder, "GPT-2")
         if self.decoder.unembedding_bias.nonzero:
             raise ExportError("the weights have an unembedding bias, which GPT-2 does not have: remove it")
         for name in (PAD, UNK):
@@ -86,6 +88,19 @@ class Gpt2:
     def compared(self) -> Compared | None:
         """The numbers that the latest write compares, as points of a plane."""
         return compared(self.decoder)
+
+    @property
+    def bos(self) -> str:
+        """The token that ends the prompt.
+
+        Raises:
+            ExportError: if there is none.
+        """
+        if self.decoder.bos is None:
+            raise ExportError(
+                "these weights have no BOS, which an export to GPT-2 puts after the text: use weights with one"
+            )
+        return self.decoder.bos
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

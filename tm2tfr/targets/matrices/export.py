@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tm2tfr.errors import ExportError, counted
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
-from tm2tfr.targets.common.comparison import WITHOUT, Model, Truth, compared, words
+from tm2tfr.targets.common.comparison import WITHOUT, Model, Right, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.fitting import Recipe
@@ -139,7 +139,7 @@ def _compared(
     folder: Path,
     name: str,
     decoder: Decoder,
-    truth: Truth,
+    truth: Right,
     word: str | None,
     recipe: Recipe,
     told: Mapping[str, Any],

@@ -78,7 +78,7 @@ def _layer(said: Mapping[str, Any], path: str, arrays: Mapping[str, NDArray[Any]
         parts = _matrices(f"{path}feed_forward.", ("input", "input_bias", "output", "output_bias"), arrays)
         ffn = FeedForward(units=_texts(said["units"]), **parts)
     about = {name: str(said[name]) for name in ("name", "meaning", "source")}
-    return Layer(**about, heads=tuple(heads), feed_forward=ffn)
+    return Layer(name=about["name"], meaning=about["meaning"], source=about["source"], heads=tuple(heads), feed_forward=ffn)
 
 
 def _matrices(path: str, names: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from tm2tfr.sources.turing.proof.certificate import checked
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
+from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
@@ -46,6 +47,7 @@ def fitted(
     Raises:
         ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
     """
+    refuse_export(decoder, "matrices")
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
         what = f"{visible(name_of(machine or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 
 from tests.strategies import machines_with_inputs
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.check import check
 
 TOKENS = {"accept": "ACC", "reject": "REJ", "halt": "HALT"}
 

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from tests.strategies import machines_with_inputs
 from tm2tfr.engines.exact import Exact
 from tm2tfr.errors import CompileError
+from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.compiler.symbol import symbol
 from tm2tfr.sources.turing.compiler.transition import transition
@@ -27,7 +28,6 @@ from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import configurations
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import parsed
-from tm2tfr.trace.specification import CHAPTER_VECTORS
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder, Layer, matrices

@@ -10,12 +10,12 @@ import pytest
 from benchmarks.attack_certificates import attacked, between, components, moved, scaled
 from benchmarks.machines import rewriter
 from tests.sources.turing.proof.test_refusals import with_head, with_unit
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.proof import prove
-from tm2tfr.trace.check import check
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, Head, matrices, replaced
 

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
+from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
-from tm2tfr.trace.check import check
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 CASES = {

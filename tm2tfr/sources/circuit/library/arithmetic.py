@@ -67,7 +67,8 @@ def binary_adder(*, bits: int, order: Order) -> Circuit:
 
 def multiplier(*, bits: int) -> Circuit:
     """Return the array multiplier: all products of two bits, added row by row. p is the product of a and b."""
-    build = Builder()
+    inputs = tuple(f"{number}[{i}]" for number in "ab" for i in range(bits))
+    build = Builder(inputs)
     row: list[Signal] = [build.gate(f"a{i}b0", "AND", f"a[{i}]", "b[0]") for i in range(bits)]
     product: dict[str, Signal] = {}
     for j in range(1, bits):
@@ -83,7 +84,6 @@ def multiplier(*, bits: int) -> Circuit:
     row += [0] * (bits + 1 - len(row))
     product |= {f"p[{bits - 1 + k}]": net for k, net in enumerate(row)}
     gates, outputs = build.finished(product)
-    inputs = tuple(f"{number}[{i}]" for number in "ab" for i in range(bits))
     return Circuit(name="multiplier", inputs=inputs, gates=gates, outputs=outputs)
 
 

@@ -33,8 +33,8 @@ def parity(*, bits: int) -> Circuit:
 
 def majority(*, bits: int) -> Circuit:
     """Return whether more than half of the bits are ones: full adders count them, and the count is compared."""
-    build = Builder()
     inputs = tuple(f"x[{k}]" for k in range(bits))
+    build = Builder(inputs)
     columns: list[list[Signal]] = [list(inputs)]
     for weight, column in enumerate(columns):
         while len(column) > 1:

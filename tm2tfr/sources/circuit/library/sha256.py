@@ -19,7 +19,8 @@ Word = list[Signal]
 
 def sha256() -> Circuit:
     """Return the compression of one block, ``w0`` to ``w15``, from the initial hash value: the digest, ``h0`` to ``h7``."""
-    build = Builder()
+    inputs = tuple(f"w{t}[{bit}]" for t in range(WORDS) for bit in _falling())
+    build = Builder(inputs)
     schedule = [_input(f"w{t}") for t in range(WORDS)]
     initial = [_constant(word) for word in _initial_hash()]
     state = initial
@@ -29,20 +30,19 @@ def sha256() -> Circuit:
         state = _round(build, f"r{t}_", state, schedule[t], constant)
     digest = [_sum(build, f"h{k}", *pair) for k, pair in enumerate(zip(state, initial, strict=True))]
     gates, outputs = build.finished({f"h{k}[{bit}]": word[bit] for k, word in enumerate(digest) for bit in _falling()})
-    inputs = tuple(f"w{t}[{bit}]" for t in range(WORDS) for bit in _falling())
     return Circuit(name="sha256", inputs=inputs, gates=gates, outputs=outputs, encoding="sha-256")
 
 
 def sha256_round(*, number: int) -> Circuit:
     """Return round `number`, with its constant: the registers a to h and the word w give ``next_a`` to ``next_h``."""
-    build = Builder()
+    inputs = tuple(f"{name}[{bit}]" for name in (*REGISTERS, "w") for bit in _falling())
+    build = Builder(inputs)
     state = [_input(name) for name in REGISTERS]
     after = _round(build, "next_", state, _input("w"), _round_constants()[number])
     named = dict(zip(REGISTERS, after, strict=True))
     gates, outputs = build.finished(
         {f"next_{name}[{bit}]": word[bit] for name, word in named.items() for bit in _falling()}
     )
-    inputs = tuple(f"{name}[{bit}]" for name in (*REGISTERS, "w") for bit in _falling())
     return Circuit(name="sha256-round", inputs=inputs, gates=gates, outputs=outputs)
 
 

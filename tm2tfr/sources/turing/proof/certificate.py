@@ -2,7 +2,7 @@
 generates exactly the simulator's tokens", proved from the weights.
 
 By induction over positions and, within one, over the layers: if all earlier tokens are the simulator's and every
-earlier stream holds what the construction says (`tm2tfr.trace.specification`), so does this one. `embedding`,
+earlier stream holds what the construction says (`tm2tfr.sources.turing.specification`), so does this one. `embedding`,
 `feed_forward` and `attention` show it in exact arithmetic, on the matrices; `rounding` says up to which N and H the
 floats of an engine change nothing. N counts the prompt, BOS and the generated tokens except the verdict: a run of T
 steps on n symbols has at most n + T + 2 positions.

@@ -17,6 +17,7 @@ from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
+from tm2tfr.transformer.parts import NO_BOS, parts
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -53,14 +54,22 @@ def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
     for subspace in layout.subspaces:
         if subspace.name not in domain.subspaces:
             yield _refuse(0, "layout", "a subspace is not part of the construction", f"found {subspace.name}")
-    if decoder.bos != BOS:
-        yield _refuse(0, "layout", "the prompt must end with BOS", f"bos is {decoder.bos!r}")
+    yield from _foreign_parts(decoder)
     vocabulary = frozenset(decoder.vocabulary)
     for token in dict.fromkeys((*domain.tokens, *domain.answers)):
         if token not in vocabulary:
             yield _refuse(0, "layout", "the vocabulary lacks a token that can occur", token)
         elif (token in VERDICTS.values()) != (token in decoder.stop):
             yield _refuse(0, "layout", "exactly the verdicts must stop a run", f"{token}, stop tokens {decoder.stop}")
+
+
+def _foreign_parts(decoder: Decoder) -> Iterator[Refusal]:
+    """Yield what the decoder has, or lacks, beside its layers."""
+    for part in parts(decoder):
+        if part != NO_BOS:
+            yield _refuse(0, "layout", "the construction has no such part", f"these weights have {part}")
+    if decoder.bos != BOS:
+        yield _refuse(0, "layout", "the prompt must end with BOS", f"bos is {decoder.bos!r}")
 
 
 def _stays(token: str) -> bool:

@@ -18,7 +18,7 @@ from tm2tfr.engines.overflow import nearest
 from tm2tfr.sources.turing.proof.cases import Case, Miss, Neurons, Woken
 from tm2tfr.sources.turing.proof.domain import HV, MV, Coordinates, Domain, Question, Ray, V
 from tm2tfr.sources.turing.proof.refusal import Refusal
-from tm2tfr.trace.specification import Specification
+from tm2tfr.sources.turing.specification import TuringSpecification
 from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -138,7 +138,7 @@ class FeedForwardProof:
         """Refuse a unit that reads a direction that can be non-zero here but that no case varies."""
         if self._ffn is None:
             return None
-        spec, silent = Specification(self._domain.machine, "", ()), set[int]()
+        spec, silent = TuringSpecification(self._domain.machine, "", ()), set[int]()
         for subspace in self._layout.subspaces:
             allowed = subspace.holds in self._domain.reads(self._layer)
             if allowed or not spec.holds(subspace.holds, self._layer - 1, "attention"):

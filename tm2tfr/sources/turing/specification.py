@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from tm2tfr.contract import vector
+from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.rows import Row
-from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.residual import Residual
 
 Expected = Mapping[str, str | int | Fraction | None]
 """What a subspace holds -> its number, or the label of its one-hot vector, None for the zero vector."""
@@ -38,32 +39,23 @@ WRITTEN: Mapping[str, tuple[int, str]] = {
 
 PARTS = ("embedding", "attention", "feed_forward")
 
-_A0 = ("e_x", "1/(i+1)", "1", "i", "i^2")
-_A1 = (*_A0, "e_q", "e_b", "m")
-_A2 = (*_A1, "h/(i+1)")
-_A35 = (*_A2, "h", "h^2", "e_x(h)")
-_A4 = (*_A35, "h_{i-1}", "h_{i-1}^2")
-_H4 = (*_A4, "h_{j*-1}", "e_b(j*-1)")
-
-CHAPTER_VECTORS: Mapping[str, tuple[tuple[int, str], tuple[str, ...]]] = {
-    "A(0)": ((-1, "embedding"), _A0),
-    "A(1)": ((0, "feed_forward"), _A1),
-    "A(2)": ((1, "attention"), _A2),
-    "A(3.5)": ((2, "feed_forward"), _A35),
-    "A(4)": ((2, "feed_forward"), _A4),
-    "H(4)": ((3, "attention"), _H4),
-    "A(5)": ((4, "feed_forward"), (*_H4, "e_a")),
-}
-"""The chapter's vector -> ((layer from 0, part) after which it is there, what it consists of), Eqs. 8.4-8.19."""
-
 
 @dataclass(frozen=True)
-class Specification:
+class TuringSpecification:
     """The specification of a run: `rows` are the simulator's, from position 0 on."""
 
     machine: Machine
     word: str
     rows: Sequence[Row]
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """The tokens fed, from position 0 on."""
+        return [str(row.x) for row in self.rows]
+
+    def covers(self, layout: Residual) -> bool:
+        """Return whether every subspace of `layout` is claimed to hold something that this specification covers."""
+        return all(s.holds in WRITTEN or s.holds == "e_x(h)" for s in layout.subspaces)
 
     def written(self, what: str) -> tuple[int, str]:
         """Return the stage after which the subspace that holds `what` has its value."""
@@ -160,15 +152,3 @@ class Specification:
 
     def _given(self, cell: int) -> str | None:
         return self.word[cell] if 0 <= cell < len(self.word) else None
-
-
-def vector(subspace: Subspace, value: str | int | Fraction | None) -> list[int | Fraction]:
-    """Return a value of `Expected` as the coordinates of `subspace`."""
-    if subspace.labels is None:
-        return [value if isinstance(value, int | Fraction) else 0]
-    return [int(label == value) for label in subspace.labels]
-
-
-def known(layout: Residual) -> bool:
-    """Return whether every subspace of `layout` is claimed to hold something that this specification covers."""
-    return all(s.holds in WRITTEN or s.holds == "e_x(h)" for s in layout.subspaces)

@@ -1,0 +1,217 @@
+"""Drawings of circuits: whole texts, strange names, and what is too large to be read."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.installed import needs_dot
+from tm2tfr.errors import OutputError
+from tm2tfr.sources.circuit.drawing import render, save, svg_or_none, to_dot, to_mermaid, to_svg
+from tm2tfr.sources.circuit.graph import cone
+from tm2tfr.sources.circuit.latex import gate_table, tikz
+from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.netlist import Circuit, Gate
+
+CHOICE = Circuit(
+    name="choice",
+    inputs=("s", "a_1", "b"),
+    gates=(
+        Gate("m", "00110101", ("s", "a_1", "b")),
+        Gate("n", "1110", ("m", "b")),
+        Gate("t1", "0010", ("n", "n")),
+        Gate("k", "1"),
+    ),
+    outputs=(("y", "t1"), ("one", "k")),
+)
+STRANGE = Circuit(
+    name="</svg>\n", inputs=("\\N", "a&amp;b", '"'), gates=(Gate("<b>", "10", ("\\N",)),), outputs=(("$%#_", "<b>"),)
+)
+
+
+def test_dot() -> None:
+    assert (
+        to_dot(CHOICE)
+        == r"""digraph choice {
+	graph [nodesep=0.2 rankdir=LR ranksep=0.4]
+	node [fontname="Helvetica,Arial,sans-serif" fontsize=12 height=0.3 margin="0.08,0.03" style=filled]
+	edge [arrowsize=0.6 fontname="Helvetica,Arial,sans-serif" fontsize=9]
+	n0 [label=s fillcolor="#e3edf9" shape=box tooltip=s]
+	n1 [label=a_1 fillcolor="#e3edf9" shape=box tooltip=a_1]
+	n2 [label=b fillcolor="#e3edf9" shape=box tooltip=b]
+	n3 [label="MUX\nm" fillcolor=white shape=box style="filled,rounded" tooltip="MUX m"]
+	n4 [label="NAND\nn" fillcolor=white shape=box style="filled,rounded" tooltip="NAND n"]
+	n5 [label="table 0010\nt1" fillcolor=white shape=box style="filled,rounded" tooltip="table 0010 t1"]
+	n6 [label="CONST1\nk" fillcolor=white shape=box style="filled,rounded" tooltip="CONST1 k"]
+	y0 [label=y fillcolor="#e2f3e2" peripheries=2 shape=box tooltip=y]
+	y1 [label=one fillcolor="#e2f3e2" peripheries=2 shape=box tooltip=one]
+	n0 -> n3 [headlabel=1]
+	n1 -> n3 [headlabel=2]
+	n2 -> n3 [headlabel=3]
+	n3 -> n4
+	n2 -> n4
+	n4 -> n5 [headlabel=1]
+	n4 -> n5 [headlabel=2]
+	n5 -> y0
+	n6 -> y1
+}
+"""
+    )
+
+
+def test_mermaid() -> None:
+    assert (
+        to_mermaid(CHOICE)
+        == """flowchart LR
+  n0["s"]
+  n1["a#95;1"]
+  n2["b"]
+  n3("MUX<br>m")
+  n4("NAND<br>n")
+  n5("table 0010<br>t1")
+  n6("CONST1<br>k")
+  y0[["y"]]
+  y1[["one"]]
+  n0 -->|1| n3
+  n1 -->|2| n3
+  n2 -->|3| n3
+  n3 --> n4
+  n2 --> n4
+  n4 -->|1| n5
+  n4 -->|2| n5
+  n5 --> y0
+  n6 --> y1
+"""
+    )
+
+
+def test_the_table_for_latex() -> None:
+    assert (
+        gate_table(CHOICE)
+        == r"""% needs nothing in the preamble
+\begin{tabular}{rll}
+\hline
+symbol & gate & function \\
+\hline
+3 & MUX & $m = \mathrm{mux}(s, a_{1}, b)$ \\
+4 & NAND & $n = \overline{m \wedge b}$ \\
+5 & table 0010 & $t_{1} = f_{0010}(n, n)$ \\
+6 & CONST1 & $k = 1$ \\
+\hline
+ & output & $y = t_{1}$ \\
+ & output & $\texttt{one} = k$ \\
+\hline
+\end{tabular}
+"""
+    )
+
+
+def test_tikz() -> None:
+    part = cone(CHOICE, "y")
+    assert (
+        tikz(part)
+        == r"""% needs \usepackage{tikz} in the preamble, and nothing else
+\begin{tikzpicture}[
+  every node/.style={draw, align=center, font=\scriptsize, inner sep=2pt}, >=latex,
+  gate/.style={rounded corners}, output/.style={double}]
+  \node[] (n0) at (0.0, 0.0) {$s$};
+  \node[] (n1) at (0.0, -0.9) {$a_{1}$};
+  \node[] (n2) at (0.0, -1.8) {$b$};
+  \node[gate] (n3) at (2.4, 0.0) {MUX\\$m$};
+  \node[gate] (n4) at (4.8, 0.0) {NAND\\$n$};
+  \node[gate] (n5) at (7.2, 0.0) {table 0010\\$t_{1}$};
+  \node[output] (y0) at (9.6, 0.0) {$y$};
+  \draw[->] (n0) -- (n3);
+  \draw[->] (n1) -- (n3);
+  \draw[->] (n2) -- (n3);
+  \draw[->] (n3) -- (n4);
+  \draw[->] (n2) -- (n4);
+  \draw[->] (n4) -- (n5);
+  \draw[->] (n4) -- (n5);
+  \draw[->] (n5) -- (y0);
+\end{tikzpicture}
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "operands", "formula"),
+    [
+        ("0001", "ab", r"a \wedge b"), ("0111", "ab", r"a \vee b"), ("0110", "ab", r"a \oplus b"),
+        ("1000", "ab", r"\overline{a \vee b}"), ("1001", "ab", r"\overline{a \oplus b}"), ("01", "a", "a"),
+        ("10", "a", r"\overline{a}"), ("00010111", "abc", r"\mathrm{maj}(a, b, c)"), ("0", "", "0"),
+        ("00000001", "abc", r"a \wedge b \wedge c"),
+    ],
+)  # fmt: skip
+def test_formulas(table: str, operands: str, formula: str) -> None:
+    circuit = Circuit(name="f", inputs=tuple("abc"), gates=(Gate("y", table, tuple(operands)),), outputs=())
+    assert f"$y = {formula}$" in gate_table(circuit)
+
+
+def test_strange_names_are_shown_literally() -> None:
+    assert r'n0 [label="\\N"' in to_dot(STRANGE)
+    assert 'n1 [label="a&amp;amp;b"' in to_dot(STRANGE)
+    assert '  n3("NOT<br>#60;b#62;")' in to_mermaid(STRANGE)
+    assert r"\textless{}b\textgreater{}" in gate_table(STRANGE)
+    assert r"\texttt{char36}".replace("{char", r"{\char") in gate_table(STRANGE)
+
+
+LARGE = (
+    r"^drawing multiplier: it has 736 gates, and at most 400 can be drawn legibly: "
+    r"draw what one output depends on with --cone OUTPUT, for example --cone p\[0\]$"
+)
+
+
+@pytest.mark.parametrize("draw", [to_dot, to_mermaid, to_svg, gate_table, tikz])
+def test_what_nobody_could_read_is_refused(draw: object) -> None:
+    large = load("multiplier", bits=16)
+    with pytest.raises(OutputError, match=LARGE):
+        draw(large)  # type: ignore[operator]
+    assert draw is to_svg or draw(cone(large, "p[0]"))  # type: ignore[operator]
+
+
+def test_without_outputs_no_cone_is_named() -> None:
+    gates = tuple(Gate(f"g{k}", "10", ("a",)) for k in range(401))
+    with pytest.raises(OutputError, match="with --cone OUTPUT$"):
+        to_dot(Circuit(name="w", inputs=("a",), gates=gates, outputs=()))
+    assert "g399" in to_dot(Circuit(name="w", inputs=("a",), gates=gates[:400], outputs=()))
+
+
+def test_text_is_saved_and_other_endings_are_refused(tmp_path: Path) -> None:
+    save(CHOICE, tmp_path / "c.gv")
+    save(CHOICE, tmp_path / "c.mmd")
+    assert (tmp_path / "c.gv").read_text(encoding="utf-8") == to_dot(CHOICE)
+    assert (tmp_path / "c.mmd").read_text(encoding="utf-8") == to_mermaid(CHOICE)
+    known = ".dot, .gv, .mmd, .svg, .png, .pdf"
+    with pytest.raises(OutputError, match=rf"c\.gif: '\.gif' is not a drawing format: use one of {re.escape(known)}$"):
+        save(CHOICE, tmp_path / "c.gif")
+
+
+def test_without_dot_there_is_no_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert svg_or_none(CHOICE) is None
+    with pytest.raises(OutputError, match=r"^drawing choice: Graphviz's program 'dot' is not on the PATH: install it"):
+        save(CHOICE, tmp_path / "c.svg")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OutputError, match="^drawings cannot be made as 'gif': use one of svg, png, pdf$"):
+        render(CHOICE, "gif")  # type: ignore[arg-type]
+
+
+def test_the_notebook_shows_a_line_and_the_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tm2tfr.sources.circuit.drawing.to_svg", lambda circuit: "<?xml?>\n<svg>drawn</svg>")
+    assert load("half-adder")._repr_html_() == (
+        "<p>Circuit half-adder: 2 inputs, 2 gates, 2 outputs: the sum and the carry of two bits</p><svg>drawn</svg>"
+    )
+    assert STRANGE._repr_html_() == "<p>Circuit &lt;/svg&gt;\\n: 3 inputs, 1 gate, 1 output</p><svg>drawn</svg>"
+    monkeypatch.setattr("tm2tfr.sources.circuit.drawing.svg_or_none", lambda circuit: None)
+    assert load("c17")._repr_html_().endswith("six NAND gates</p>")
+
+
+@needs_dot
+@pytest.mark.parametrize("circuit", [CHOICE, STRANGE, load("binary-adder", bits=4)], ids=lambda circuit: circuit.inputs[0])
+def test_the_drawing_shows_every_net(circuit: Circuit) -> None:
+    found = {(text.text or "").strip() for text in ET.fromstring(to_svg(circuit)).iter("{http://www.w3.org/2000/svg}text")}
+    assert {*circuit.numbers, *(name for name, _ in circuit.outputs)} <= found

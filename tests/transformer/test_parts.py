@@ -1,0 +1,82 @@
+"""Parts that only some decoders have are refused by name wherever they are not known."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.handmade import majority, normed, tabled
+from tm2tfr import export_gpt2, export_to
+from tm2tfr.engines import engine
+from tm2tfr.errors import EngineError, ExportError
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.proof import prove
+from tm2tfr.targets.gpt2.documents import tokenizer
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
+from tm2tfr.targets.gpt2.tensors import translated
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
+from tm2tfr.transformer.weights import Decoder, Norm
+
+
+def test_parts_are_named() -> None:
+    assert parts(majority()) == ()
+    assert parts(tabled()) == (TABLE, NO_BOS)
+    assert parts(normed()) == (NORMS,)
+
+
+ENGINES = {"exact": "square roots are not rational: use the dense engine", "fast": "use the dense engine"}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_refuse_norms_by_name(name: str) -> None:
+    words = f"these weights have layer norms, which the {name} engine cannot run: {ENGINES[name]}"
+    with pytest.raises(EngineError, match=f"^{re.escape(words)}$"):
+        engine(name).start(normed())
+
+
+@pytest.mark.parametrize(("target", "told"), [("torch", "matrices"), ("onnx", "matrices")])
+@pytest.mark.parametrize(
+    ("made", "lacking"), [(tabled, "a position table and no BOS"), (normed, "layer norms")], ids=["table", "norms"]
+)
+def test_exports_refuse_parts_by_name(
+    target: str, told: str, made: Callable[[], Decoder], lacking: str, tmp_path: Path
+) -> None:
+    remedy = "run them with tm2tfr, or save them as a weight file"
+    words = f"these weights have {lacking}, which an export to {told} does not have: {remedy}"
+    with pytest.raises(ExportError, match=f"^{re.escape(words)}$"):
+        export_to(target, made(), tmp_path / "export", verify=False)
+    assert not list(tmp_path.iterdir())
+
+
+def _with_table(decoder: Decoder) -> Decoder:
+    return dataclasses.replace(decoder, position_table=Matrix.from_entries((decoder.layout.width, 9), {(0, 3): 1.0}))
+
+
+def _with_norm(decoder: Decoder) -> Decoder:
+    gain = Matrix.from_entries((decoder.layout.width, 1), {(0, 0): 1.0})
+    return dataclasses.replace(decoder, norm=Norm(gain=gain, bias=Matrix.from_entries(gain.shape, {})))
+
+
+@pytest.mark.parametrize(
+    ("added", "part"), [(_with_table, "a position table"), (_with_norm, "layer norms")], ids=["table", "norm"]
+)
+def test_a_turing_machine_with_such_a_part_is_not_certified_and_not_exported(
+    added: Callable[[Decoder], Decoder], part: str, tmp_path: Path
+) -> None:
+    machine = load("parity")
+    decoder = added(compile_machine(machine))
+    told = [(r.part, r.what, r.witness) for r in prove(decoder, machine).refusals]
+    assert told == [("layout", "the construction has no such part", f"these weights have {part}")]
+    with pytest.raises(ExportError, match=f"^these weights have {part}, which an export to GPT-2 does not have: run"):
+        export_gpt2(decoder, tmp_path / "export", machine=machine, verify=False)
+
+
+def test_gpt2_refuses_what_it_lacks() -> None:
+    with pytest.raises(ExportError, match="^these weights have a position table and no BOS, which an export to GPT-2"):
+        tokenizer(translated(tabled(), Gpt2Recipe(positions=8, max_head=1, dtype="float64")))

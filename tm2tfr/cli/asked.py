@@ -1,0 +1,127 @@
+"""What a command is about, as it was asked for: a name, a file, an expression or a truth table, with what goes with it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from tm2tfr.choices import BASES, CIRCUIT_VARIANTS, LEFT_BOUNDARIES
+from tm2tfr.cli.options import CIRCUITS, CONSTRUCTION, MACHINE_HELP, Declared, choice, machine, option
+from tm2tfr.errors import UsageError
+
+PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
+"""The parameters of shipped circuits, each an option of its name."""
+SHOWN = {
+    "bits": ("N", "Of a shipped circuit, such as binary-adder: the number of bits."),
+    "order": ("ORDER", "Of binary-adder: the order of its gates, paper-1 or paper-2."),
+}
+"""Those that every help tells of; 'tm2tfr list NAME' tells of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be loaded, and how it is to be compiled.
+
+    Args:
+        argument: a name, a path, a text, or ``-``.
+        expression, truth_table: a circuit, in place of that.
+        parameters: those of a shipped circuit, as they were given.
+        options: those of a construction, as they were given.
+    """
+
+    argument: str
+    expression: str | None = None
+    truth_table: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def given(self) -> str:
+        """What was given, for commands to paste and for complaints."""
+        return self.expression or self.truth_table or self.argument
+
+    def __str__(self) -> str:
+        return self.given
+
+
+_LEFT_BOUNDARY = choice(
+    "--left-boundary",
+    of=LEFT_BOUNDARIES,
+    panel=CONSTRUCTION,
+    help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong.",
+)
+_VARIANT = choice(
+    "--variant",
+    of=CIRCUIT_VARIANTS,
+    panel=CIRCUITS,
+    help="How a gate finds its operands. Default: lookup; the other two are Appendix A's, repaired.",
+)
+_BASIS = choice("--basis", of=BASES, panel=CIRCUITS, help="Rewrite it in these gates first: 'nor' alone, or the paper's.")
+_EXPRESSION = option(
+    "--expression", "-e", metavar="TEXT", panel=CIRCUITS, help='A circuit as an expression, such as "a ^ b & ~c".'
+)
+_TRUTH_TABLE = option(
+    "--truth-table", "--table", metavar="BITS", panel=CIRCUITS, help="A circuit as its truth table, such as 0110."
+)
+
+
+def subject(default: str | None = "chapter", *, help: str = "", compiled: bool = True) -> Declared:
+    """Declare what a command is about; the command gets it as one `Asked`, called ``asked``.
+
+    Args:
+        default: what it is about when nothing is given; None: something has to be.
+        compiled: with the options of the constructions.
+    """
+
+    def declared(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def gathered(
+            *,
+            machine: str | None,
+            expression: str | None,
+            truth_table: str | None,
+            left_boundary: str | None = None,
+            variant: str | None = None,
+            basis: str | None = None,
+            **others: Any,
+        ) -> Any:
+            found = {name: value for name in PARAMETERS if (value := others.pop(name)) is not None}
+            _check_one(machine, expression, truth_table)
+            if machine is None and expression is None and truth_table is None and default is None:
+                context = click.get_current_context()
+                raise click.MissingParameter(ctx=context, param=context.command.params[0])
+            chosen = {"left_boundary": left_boundary, "variant": variant, "basis": basis}
+            asked = Asked(
+                argument=machine or default or "",
+                expression=expression,
+                truth_table=truth_table,
+                parameters=found,
+                options={name: value for name, value in chosen.items() if value is not None},
+            )
+            return command(asked=asked, **others)
+
+        every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
+        every += [_EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
+        every += [_LEFT_BOUNDARY, _VARIANT, _BASIS] if compiled else [_BASIS]
+        for each in reversed(every):
+            gathered = each(gathered)
+        return gathered
+
+    return declared
+
+
+def _parameter(name: str) -> Declared:
+    metavar, help = SHOWN.get(name, ("VALUE", ""))
+    return option(f"--{name}", metavar=metavar, panel=CIRCUITS, help=help, hidden=name not in SHOWN)
+
+
+def _check_one(machine: str | None, expression: str | None, truth_table: str | None) -> None:
+    """Raise UsageError if more than one thing is given."""
+    given = [("a name", machine), ("--expression", expression), ("--truth-table", truth_table)]
+    named = [name for name, value in given if value is not None]
+    if len(named) > 1:
+        raise UsageError(f"tm2tfr: {named[0]} and {named[1]} cannot be combined: give one thing to work on")

@@ -1,0 +1,86 @@
+"""The list of shipped circuits, and the description of one circuit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr.cli.colour import styled
+from tm2tfr.errors import counted, visible
+from tm2tfr.text.markdown import quoted
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.library.registry import Generator, Parameter
+    from tm2tfr.sources.circuit.netlist import Bus, Circuit
+
+_MOST_NAMED = 12
+
+
+def listed(*, as_json: bool, heading: bool) -> list[str]:
+    """Return one line per shipped circuit."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS
+
+    if as_json:
+        return [json.dumps(_facts(each), ensure_ascii=False) for each in GENERATORS.values()]
+    width = max(map(len, GENERATORS))
+    lines = [f"{name:<{width}}  circuit  {each.description}{_options(each)}" for name, each in GENERATORS.items()]
+    return ["", *lines] if heading else lines
+
+
+def _options(generator: Generator) -> str:
+    named = [f"--{parameter.name}" for parameter in generator.parameters]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _facts(generator: Generator) -> dict[str, Any]:
+    parameters = {p.name: p.default for p in generator.parameters}
+    about = {"name": generator.name, "kind": "circuit", "description": generator.description, "source": generator.source}
+    return {**about, "parameters": parameters}
+
+
+def described(argument: str, circuit: Circuit, *, as_json: bool) -> Iterator[str]:
+    """Yield the lines that describe a circuit, given as `argument`; as JSON, one object."""
+    if as_json:
+        sizes = {"inputs": len(circuit.inputs), "gates": len(circuit.gates), "kinds": dict(circuit.kinds)}
+        outputs = [name for name, _ in circuit.outputs]
+        about = {"name": circuit.name, "kind": "circuit", "description": circuit.description, "source": circuit.source}
+        yield json.dumps({**about, **sizes, "outputs": outputs}, ensure_ascii=False)
+        return
+    yield str(circuit).strip("<>")
+    yield from (visible(text) for text in (circuit.description, circuit.source and f"Source: {circuit.source}") if text)
+    yield ""
+    yield f"Inputs:   {_named(circuit.buses)}"
+    yield f"Outputs:  {_named(circuit.output_buses)}"
+    yield f"Gates:    {', '.join(f'{number:,} {kind}' for kind, number in circuit.kinds.items())}"
+    yield from _parameters(argument)
+    yield ""
+    yield styled("Try", "bold")
+    example = "+".join("1" for _ in circuit.buses) if len(circuit.buses) <= _MOST_NAMED else "0" * len(circuit.inputs)
+    example = "abc" if circuit.encoding else example
+    for words in (["trace", argument, "--input", example], ["check", argument], ["graph", argument, "-o", "circuit.svg"]):
+        yield "  " + " ".join(["tm2tfr", *map(quoted, words)])
+
+
+def _named(buses: tuple[Bus, ...]) -> str:
+    """Return the names of buses, with their widths."""
+    named = [f"{visible(bus.name)} ({counted(len(bus.nets), 'bit')})" for bus in buses[:_MOST_NAMED]]
+    more = len(buses) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def _parameters(argument: str) -> Iterator[str]:
+    from tm2tfr.sources.circuit.library.registry import GENERATORS
+    from tm2tfr.sources.registry import is_circuit
+
+    if not is_circuit(argument) or not GENERATORS[argument].parameters:
+        return
+    yield ""
+    yield styled("Parameters", "bold")
+    yield from (f"  --{p.name:<7} {p.help}: {_range(p)}. Default: {p.default}." for p in GENERATORS[argument].parameters)
+
+
+def _range(parameter: Parameter) -> str:
+    if parameter.choices:
+        return ", ".join(parameter.choices)
+    return f"{parameter.least:,} to {parameter.most:,}"

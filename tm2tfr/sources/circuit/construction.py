@@ -1,0 +1,126 @@
+"""The constructions of Section 4 and Appendix A of the paper: what everything else knows of Boolean circuits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.choices import CIRCUIT as NAME
+from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
+from tm2tfr.contract import Construction, Truth
+from tm2tfr.sources.circuit.inputs import read_input
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.transformer.provenance import option
+from tm2tfr.transformer.weights import Decoder
+
+
+def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
+    from tm2tfr.sources.circuit.compiler import compile_circuit
+    from tm2tfr.sources.circuit.formats import native
+
+    variant, epsilon = options.get("variant", "lookup"), options.get("epsilon", 0.0)
+    return compile_circuit(circuit, variant, epsilon=epsilon, source=native.write(circuit))
+
+
+def _prepare(circuit: Circuit, options: Mapping[str, Any]) -> Circuit:
+    """Return the circuit in the basis that is asked for, or that the variant has, if it is not in it."""
+    from tm2tfr.sources.circuit.basis import to_nor, to_paper
+
+    basis = options.get("basis")
+    if basis is None and options.get("variant") in ("paper", "paper-hard"):
+        basis = "paper" if not _has_paper_gates(circuit) else None
+    if basis is None:
+        return circuit
+    return to_nor(circuit) if basis == "nor" else to_paper(circuit)
+
+
+def _has_paper_gates(circuit: Circuit) -> bool:
+    return all(len(gate.operands) == 2 and gate.kind in ("NOR", "AND", "XOR") for gate in circuit.gates)
+
+
+def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:
+    from tm2tfr.sources.circuit.truth import CircuitTruth
+
+    said = decoder.provenance
+    return CircuitTruth(circuit, bits, option(said, "variant") or "lookup", float(option(said, "epsilon") or 0), max_steps)
+
+
+def _read(text: str, file: str) -> Circuit:
+    from tm2tfr.sources.circuit.formats import registry
+
+    return registry.read(text, file=file, format="yaml").circuit
+
+
+def _own_input(circuit: Circuit) -> str:
+    """Return the input of a circuit when none is given: the empty text if it takes one, otherwise zeros."""
+    return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
+
+
+def _convert(circuit: Circuit, format: str) -> Any:
+    from tm2tfr.sources.circuit.conversion import convert
+
+    return convert(circuit, format)
+
+
+def _format_for(output: Path) -> str:
+    from tm2tfr.sources.circuit.conversion import format_for
+
+    return format_for(output)
+
+
+def _dot(circuit: Circuit) -> str:
+    from tm2tfr.sources.circuit.drawing import to_dot
+
+    return to_dot(circuit)
+
+
+def _draw(circuit: Circuit, output: Path) -> None:
+    from tm2tfr.sources.circuit.drawing import save
+
+    save(circuit, output)
+
+
+def _graph(circuit: Circuit) -> Any:
+    from tm2tfr.sources.circuit.graph import to_graph
+
+    return to_graph(circuit)
+
+
+def _cone(circuit: Circuit, output: str) -> Circuit:
+    from tm2tfr.sources.circuit.graph import cone
+
+    return cone(circuit, output)
+
+
+def _prove(decoder: Decoder, circuit: Circuit) -> Any:
+    from tm2tfr.sources.circuit.proof import prove
+
+    return prove(decoder, circuit)
+
+
+CONSTRUCTION = Construction(
+    name=NAME,
+    noun="circuit",
+    type=Circuit,
+    options={
+        "variant": "a variant says how a decoder finds the operands of a circuit's gates",
+        "basis": "a basis is that of a circuit's gates",
+        "epsilon": "an epsilon is that of the layer norms of a circuit's decoder",
+    },
+    compile=_compile,
+    truth=_truth,
+    read=_read,
+    own_input=_own_input,
+    given=read_input,
+    targets=("yaml", *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
+    convert=_convert,
+    format_for=_format_for,
+    drawn=DRAWN,
+    dot=_dot,
+    draw=_draw,
+    graph=_graph,
+    part=_cone,
+    prove=_prove,
+    prepare=_prepare,
+)

@@ -1,0 +1,162 @@
+"""What a decoder makes of position and bit before its layer: linear forms of the embedding, through a norm if there is one.
+
+Arrays are (rows, positions, bit): a row of the matrix, at a position, fed the bit 0 or 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tm2tfr.sources.circuit.proof.refused import Refused
+from tm2tfr.sources.circuit.proof.spans import Interval, Rounding
+from tm2tfr.transformer.matrix import Floats, Ints, Matrix
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.weights import Decoder, Norm
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The stream of a decoder with a position table after its embedding."""
+
+    decoder: Decoder
+    table: Matrix
+
+    @property
+    def width(self) -> int:
+        """The width d."""
+        return self.decoder.layout.width
+
+    @property
+    def positions(self) -> int:
+        """The number of positions, b."""
+        return self.table.shape[1]
+
+    @cached_property
+    def features(self) -> Floats:
+        """(features, positions): the value of each position feature."""
+        places = np.arange(self.positions, dtype=np.float64)
+        known = {"1": np.ones_like(places), "i": places, "i^2": places**2}
+        if any(name not in known for name in self.decoder.features):
+            unknown = next(name for name in POSITION_FEATURES if name in self.decoder.features and name not in known)
+            raise Refused("embedding", "the proof knows the position features 1, i and i^2", f"feature {unknown}")
+        rows = [known[name] for name in self.decoder.features]
+        return np.array(rows, dtype=np.float64).reshape(-1, self.positions)
+
+    @cached_property
+    def tokens(self) -> Floats:
+        """(width, 2): what each bit adds."""
+        return self.decoder.token_embedding.dense()
+
+    def forms(self, matrix: Matrix, *, sizes: bool = False) -> Floats:
+        """Return matrix · (embedding): (rows, positions, 2); `sizes`: of the absolute values of all terms instead."""
+        table, place, tokens, features = self.table, self.decoder.position_embedding, self.tokens, self.features
+        if sizes:
+            matrix, table, place = (_absolute(m) for m in (matrix, table, place))
+            tokens = np.abs(tokens)
+        base = np.zeros((matrix.shape[0], self.positions))
+        rows, columns, values = _product(matrix, table)
+        np.add.at(base, (rows, columns), values)
+        rows, columns, values = _product(matrix, place)
+        for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
+            base[row] += value * features[column]
+        added: Floats = np.zeros((matrix.shape[0], 2))
+        np.add.at(added, matrix.rows, matrix.values[:, None] * tokens[matrix.columns])
+        whole: Floats = base[:, :, None] + added[:, None, :]
+        return whole
+
+    @cached_property
+    def total(self) -> Floats:
+        """(positions, 2): the sum of the entries."""
+        total: Floats = self.forms(_ones(self.width))[0]
+        return total
+
+    @cached_property
+    def squares(self) -> Floats:
+        """(positions, 2): the sum of the squares of the entries; of a stream without position features."""
+        both = np.zeros((2, self.positions))
+        np.add.at(both.T, self.table.columns, (self.tokens[self.table.rows] * self.table.values[:, None]))
+        own = np.bincount(self.table.columns, self.table.values**2, minlength=self.positions)
+        squares: Floats = (self.tokens**2).sum(axis=0)[None, :] + own[:, None] + 2 * both.T
+        return squares
+
+
+@dataclass(frozen=True)
+class Normed:
+    """A stream through a norm: its mean, and 1/√(variance + ε), with what rounding does to both; of any one shape.
+
+    Args:
+        off: how much the computed mean may be off.
+    """
+
+    norm: Norm
+    mean: Interval
+    scale: Interval
+    off: Floats
+
+    @classmethod
+    def of(cls, norm: Norm, width: int, total: Interval, squares: Interval, size: Floats, rounding: Rounding) -> Normed:
+        """Return the norm of streams of `width` entries.
+
+        Args:
+            total, squares, size: the sum of the entries, that of their squares, and that of their absolute values.
+        """
+        mean = Interval(total.lo / width, total.hi / width)
+        off = rounding.gamma(width) * size / width
+        centred = Interval(squares.lo - width * mean.size**2, squares.hi)
+        variance = centred.widened(width * off**2 + rounding.gamma(2 * width) * squares.hi)
+        whole = Interval(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
+        if not (whole.lo > 0).all():
+            raise Refused("embedding", "a layer norm divides by a number that is not shown to be positive", "variance 0")
+        root = whole.inverse_root()
+        extra = rounding.gamma(4)
+        return cls(norm, mean, Interval(root.lo * (1 - extra), root.hi * (1 + extra)), off)
+
+    def read(
+        self, forms: Interval, sums: Floats, constants: Floats, weights: Floats, sizes: Floats, gamma: float
+    ) -> Interval:
+        """Return matrix · LN(x), (rows, …), from matrix · gain · x.
+
+        Args:
+            sums, constants: (rows,) the row sums of matrix · gain, and matrix · bias.
+            weights, sizes: (rows,) the sums of the absolute values of matrix · gain; (rows, …) of the terms of its product.
+            gamma: the relative error of one such sum.
+        """
+        wide = (-1, *(1,) * self.mean.lo.ndim)
+        centred = forms - Interval.exactly(sums.reshape(wide)) * self.mean
+        off = weights.reshape(wide) * (self.off + gamma * self.mean.size) + gamma * sizes
+        scaled = centred.widened(off) * self.scale
+        constant = constants.reshape(wide)
+        return (scaled + Interval.exactly(constant)).widened(gamma * np.abs(constant))
+
+
+def gained(matrix: Matrix, norm: Norm) -> tuple[Matrix, Floats, Floats, Floats]:
+    """Return matrix · gain, its row sums, those of its absolute values, and matrix · bias."""
+    gain, bias = norm.gain.dense()[:, 0], norm.bias.dense()[:, 0]
+    rows = matrix.shape[0]
+    weights, shifts = matrix.values * gain[matrix.columns], matrix.values * bias[matrix.columns]
+    sums, sizes, constants = (
+        np.bincount(matrix.rows, each, minlength=rows).astype(np.float64) for each in (weights, np.abs(weights), shifts)
+    )
+    return Matrix(matrix.shape, matrix.rows, matrix.columns, weights), sums, sizes, constants
+
+
+def _ones(width: int) -> Matrix:
+    return Matrix.from_dense(np.ones((1, width)))
+
+
+def _absolute(matrix: Matrix) -> Matrix:
+    return Matrix(matrix.shape, matrix.rows, matrix.columns, np.abs(matrix.values))
+
+
+def _product(left: Matrix, right: Matrix) -> tuple[Ints, Ints, Floats]:
+    """Return the terms of a product of sparse matrices: rows, columns and values, with places that occur more than once."""
+    order = np.argsort(left.columns, kind="stable")
+    columns = left.columns[order]
+    starts, ends = np.searchsorted(columns, right.rows), np.searchsorted(columns, right.rows, side="right")
+    counts = ends - starts
+    which = np.repeat(np.arange(len(right.rows)), counts)
+    at = order[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))]
+    return left.rows[at], right.columns[which], left.values[at] * right.values[which]

@@ -1,0 +1,170 @@
+"""The constructions that there are, each imported when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.choices import CIRCUIT, TURING
+from tm2tfr.contract import Construction
+from tm2tfr.errors import CompileError, UsageError, did_you_mean
+
+_MODULES = {TURING: "tm2tfr.sources.turing.construction", CIRCUIT: "tm2tfr.sources.circuit.construction"}
+"""The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
+
+
+def named(name: str | None) -> Construction[Any] | None:
+    """Return the construction of weights whose provenance says `name`; without a name, they are a Turing machine's."""
+    module = _MODULES.get(TURING if name is None else name)
+    return None if module is None else _of(module)
+
+
+def of_program(program: object) -> Construction[Any] | None:
+    """Return the construction whose programs are of this kind; None if there is none."""
+    kind = type(program).__module__
+    for module in _MODULES.values():
+        package = module.rpartition(".")[0]
+        if kind.startswith(f"{package}."):
+            found = _of(module)
+            return found if isinstance(program, found.type) else None
+    return next((c for c in map(_of, _MODULES.values()) if isinstance(program, c.type)), None)
+
+
+def whose(option: str) -> str:
+    """Return the words for those to whose programs an option of some construction does not apply.
+
+    Raises:
+        CompileError: if no construction has it.
+    """
+    every = {name: words for module in _MODULES.values() for name, words in _of(module).options.items()}
+    if option not in every:
+        known = ", ".join(every)
+        raise CompileError(f"no construction has an option {option!r}{did_you_mean(option, every)}: use one of {known}")
+    return every[option]
+
+
+@dataclass(frozen=True)
+class LoadedProgram:
+    """A program that was read from a text, what its author may not have meant, and the examples of a circuit's text."""
+
+    program: Any
+    warnings: tuple[str, ...] = ()
+    examples: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """That of the program."""
+        return str(self.program.name)
+
+
+def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
+    """Return the program that a name, a path or a text stands for: a machine, or a circuit.
+
+    A file or a shipped machine comes before a shipped circuit of the same name. A file is a circuit by its ending, or by its
+    content where machines have the same ending, or none.
+
+    Raises:
+        NotFoundError, ReadError, ConversionError, SpecError: if it cannot be loaded.
+    """
+    from tm2tfr.sources.turing.library import load_with_warnings  # noqa: PLC0415
+
+    name = str(given)
+    if isinstance(given, str) and is_circuit(given) and format is None:
+        return built(given, {})
+    if _is_circuit_text(name, format):
+        from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+
+        return _circuit(formats.load_with_warnings(given, format=format))
+    found = load_with_warnings(given, format=format)
+    return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+
+
+def is_circuit(name: str) -> bool:
+    """Return whether `name`, given by a user, is that of a shipped circuit; a file of the same name takes precedence."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+
+    return name in GENERATORS and not Path(name).is_file()
+
+
+def parameters_of(name: str) -> tuple[str, ...]:
+    """Return the names of the parameters of a shipped circuit; of anything else none."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+
+    return tuple(parameter.name for parameter in GENERATORS[name].parameters) if is_circuit(name) else ()
+
+
+def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
+    """Return a shipped circuit with these parameters.
+
+    Raises:
+        UsageError: if there is no shipped circuit of that name, or it has no such parameter, or not that value.
+    """
+    from tm2tfr.sources.circuit.library import registry as library  # noqa: PLC0415
+
+    if not is_circuit(name):
+        given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
+        close = did_you_mean(name, library.GENERATORS)
+        raise UsageError(f"{name}: {given} is a parameter of shipped circuits{close}: omit it, or name one of {known}")
+    return LoadedProgram(library.load(name, **parameters))
+
+
+def of_expression(text: str) -> LoadedProgram:
+    """Return the circuit of expressions in Python's syntax, such as ``a ^ b & ~c``.
+
+    Raises:
+        SpecError: with every error of the text.
+    """
+    from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+
+    return _circuit(formats.from_expression(text))
+
+
+def of_truth_table(text: str) -> LoadedProgram:
+    """Return the circuit of a truth table, such as ``0110``.
+
+    Raises:
+        SpecError: with every error of the text.
+    """
+    from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+
+    return _circuit(formats.from_table(text))
+
+
+def _circuit(found: Any) -> LoadedProgram:
+    return LoadedProgram(found.circuit, tuple(map(str, found.warnings)), found.examples)
+
+
+def _is_circuit_text(name: str, format: str | None) -> bool:
+    """Return whether a file, or standard input, is to be read as a circuit."""
+    from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+
+    if format is not None and format != "yaml":
+        return format in formats.CIRCUIT_READABLE
+    chosen = formats.by_ending(name)
+    if chosen is not None and chosen.name != "yaml":
+        return True
+    beginning = _beginning(name)
+    told = formats.recognised(beginning) if beginning else None
+    return told is not None and (chosen is None or told.name == "yaml") and told.name not in _DOUBTFUL
+
+
+_DOUBTFUL = ("expression", "truth-table")
+"""Formats of circuits that are recognised by their endings, or by name: too many other texts look like them."""
+
+
+def _beginning(name: str) -> bytes:
+    """Return how a file begins; nothing if it cannot be read: whoever reads it says why."""
+    with suppress(OSError, ValueError):
+        if Path(name).is_file():
+            with Path(name).open("rb") as file:
+                return file.read(1 << 16)
+    return b""
+
+
+def _of(module: str) -> Construction[Any]:
+    found: Construction[Any] = import_module(module).CONSTRUCTION
+    return found

@@ -1,0 +1,155 @@
+"""The rows that the simulator expects: the chapter's table, from configurations alone.
+
+Nothing here is taken from the compiler; both follow Section 8.2 of the chapter independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
+
+from tm2tfr.contract import AnyRow, Column, Ending
+from tm2tfr.errors import CompileError, listing, visible
+from tm2tfr.sources.turing.columns import TURING, Row
+from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
+from tm2tfr.sources.turing.spec import Machine, Outcome
+from tm2tfr.sources.turing.specification import TuringSpecification
+from tm2tfr.transformer.provenance import option
+from tm2tfr.transformer.residual import Residual
+from tm2tfr.transformer.weights import Decoder
+
+VERDICT_TOKENS: dict[Outcome, str] = {"accept": "ACC", "reject": "REJ", "halt": "HALT"}
+
+
+class TuringTruth:
+    """A run of the simulator, see `tm2tfr.contract.Truth`.
+
+    Args:
+        max_steps: stop after this many steps of the machine; None: run until it halts.
+        nominal: as in `reference_rows`.
+
+    Raises:
+        InputError: if `word` is not over the machine's input alphabet.
+    """
+
+    def __init__(self, machine: Machine, word: str, *, max_steps: int | None = None, nominal: bool = False) -> None:
+        self.machine, self.input, self.nominal, self._max_steps = machine, machine.check_input(word), nominal, max_steps
+        self._simulation = Simulation(machine, self.input, max_steps=max_steps)
+
+    noun, reference = "machine", "simulator"
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self.machine.name
+
+    @property
+    def prompt(self) -> str:
+        """The word, of which each symbol is a token."""
+        return self.input
+
+    @property
+    def blank(self) -> str:
+        """The machine's blank."""
+        return self.machine.blank
+
+    def refuse(self, layout: Residual) -> None:
+        """Raise CompileError if a decoder with this stream does not have the columns of the chapter's table."""
+        lacking = [c.holds for c in TURING if c.holds and c.read_from(layout) is None]
+        if lacking:
+            why = f"no subspace of their residual stream holds {listing(lacking, most=3)}"
+            what = f"{visible(self.name)}: these weights cannot be compared with a Turing machine, since {why}"
+            raise CompileError(f"{what}: run them without a check")
+
+    def rows(self, columns: tuple[Column, ...] = TURING) -> Iterator[AnyRow]:
+        """Yield the rows of the chapter's table; it has no other columns."""
+        return reference_rows(self.machine, self.input, self._simulation, nominal=self.nominal)
+
+    def result(self) -> Result:
+        """Return the simulator's result, as far as its rows have been taken."""
+        return self._simulation.result()
+
+    def specification(self, upto: int) -> TuringSpecification:
+        """Return the specification of the run up to position `upto`."""
+        simulation = Simulation(self.machine, self.input, max_steps=self._max_steps)
+        rows = reference_rows(self.machine, self.input, simulation, nominal=self.nominal)
+        return TuringSpecification(self.machine, self.input, list(islice(rows, upto + 1)))
+
+    def ending(self, decoder: Decoder) -> Ending | None:
+        """Return what is wrong with the stop tokens: a decoder has to stop after a verdict, and nowhere else.
+
+        No weight says so (Definition 8.1): the stop tokens are a list beside the matrices. A run whose every cell is right
+        goes on for ever if that list lacks its verdict, and ends too early if it holds anything else. It has to hold the
+        verdicts that the machine can give; another verdict does no harm.
+        """
+        due = [VERDICT_TOKENS[o] for o in (("accept", "reject") if self.machine.decides else ("halt",))]
+        lacking = [token for token in due if token not in decoder.stop]
+        early = [token for token in decoder.stop if token not in VERDICT_TOKENS.values()]
+        if not lacking and not early:
+            return None
+        whys = [f"a run does not end with {token}" for token in lacking[:1]]
+        whys += [f"a run ends with {token}, which is not a verdict" for token in early[:1]]
+        return Ending(
+            what="stop tokens",
+            part="the list",
+            expected=_listed(due),
+            found=_listed(decoder.stop),
+            why=f"the weights are right so far, but {' and '.join(whys)}: compile the machine again",
+        )
+
+
+def truth_for(machine: Machine, word: str, *, decoder: Decoder, max_steps: int | None = None) -> TuringTruth:
+    """Return the run that `decoder` has to be compared with: its left boundary says whose moves are right.
+
+    Raises:
+        InputError: if `word` is not over the machine's input alphabet.
+    """
+    nominal = option(decoder.provenance, "left_boundary") == "chapter"
+    return TuringTruth(machine, word, max_steps=max_steps, nominal=nominal)
+
+
+def _listed(tokens: Iterable[str]) -> str:
+    return ", ".join(tokens) or "empty"
+
+
+def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nominal: bool = False) -> Iterator[Row]:
+    """Yield the rows of the chapter's table for `machine` on `word`, from the configurations of `simulation`.
+
+    The configuration at which a step limit cuts the run off has no row. With `nominal`, m is δ's own move even
+    where the head stays at cell 0, as in the chapter's step 4 (Exercise 8.3); otherwise it is the head's.
+    """
+    under = word[0] if word else machine.blank
+    for i, symbol in enumerate(word):
+        yield Row(i, symbol, None, None, 0, 0, under, symbol)
+    i = len(word)
+    verdict = machine.outcome_of(machine.start)
+    token = VERDICT_TOKENS[verdict] if verdict else triple_token(machine.start, under, 0)
+    yield Row(i, "BOS", None, None, 0, 0, under, token)
+    written, move = under, 0
+    for here, after in pairwise(simulation):
+        i += 1
+        row = (i, token, here.state, written, move, here.head, here.symbol)
+        token, written, move = _step(machine, here, after, nominal=nominal)
+        yield Row(*row, token)
+        if token in VERDICT_TOKENS.values():
+            return
+    if verdict is None and simulation.stopped:
+        end = simulation.last
+        outcome = machine.outcome_of(end.state) or machine.missing_outcome
+        yield Row(i + 1, token, end.state, written, move, end.head, end.symbol, VERDICT_TOKENS[outcome])
+
+
+def _step(machine: Machine, here: Configuration, after: Configuration, *, nominal: bool) -> tuple[str, str, int]:
+    """Return the token of the step between two configurations, the symbol written and the move."""
+    rule = here.rule
+    if rule is None:  # a configuration that has a successor has a rule
+        raise RuntimeError("the simulator continued without a rule")
+    move = rule.move if nominal else after.head - here.head
+    verdict = machine.outcome_of(rule.state) if machine.decides else None
+    token = VERDICT_TOKENS[verdict] if verdict else triple_token(rule.state, rule.write, move)
+    return token, rule.write, move
+
+
+def triple_token(state: str, symbol: str, move: int) -> str:
+    """Return the token of a triple (state, symbol, move)."""
+    return f"({state},{symbol},{'0' if move == 0 else format(move, '+d')})"

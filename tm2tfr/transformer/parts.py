@@ -1,0 +1,38 @@
+"""The parts that only some decoders have, in words: whatever does not know one of them refuses it by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tm2tfr.errors import EngineError, ExportError
+from tm2tfr.transformer.weights import Decoder
+
+TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
+
+
+def parts(decoder: Decoder) -> tuple[str, ...]:
+    """Return which of a position table, layer norms, and no BOS `decoder` has."""
+    has = {TABLE: decoder.position_table is not None, NORMS: decoder.normed, NO_BOS: decoder.bos is None}
+    return tuple(part for part, there in has.items() if there)
+
+
+def refuse_parts(decoder: Decoder, who: str, remedy: str, *, known: Collection[str] = ()) -> None:
+    """Raise EngineError if `decoder` has a part that is not among those `known` to the engine.
+
+    Args:
+        who: the engine, such as ``the fast engine``.
+        remedy: what to do instead.
+    """
+    if unknown := [part for part in parts(decoder) if part not in known]:
+        raise EngineError(f"these weights have {' and '.join(unknown)}, which {who} cannot run: {remedy}")
+
+
+def refuse_export(decoder: Decoder, target: str) -> None:
+    """Raise ExportError if `decoder` has a part that no export knows.
+
+    Args:
+        target: the format, such as ``GPT-2``.
+    """
+    if found := parts(decoder):
+        what = f"these weights have {' and '.join(found)}, which an export to {target} does not have"
+        raise ExportError(f"{what}: run them with tm2tfr, or save them as a weight file")
