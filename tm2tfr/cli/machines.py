@@ -19,9 +19,7 @@ from tm2tfr.cli.subject import subject
 if TYPE_CHECKING:
     from tm2tfr.contract import Construction
 
-_cone = option(
-    "--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on."
-)
+_cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on.")
 
 
 @command(summary="Draw a state graph or a circuit", example="tm2tfr graph palindromes -o palindromes.svg")
