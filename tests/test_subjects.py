@@ -438,7 +438,7 @@ def test_auto_knows_where_a_position_table_ends() -> None:
 
 def test_the_source_of_another_construction_is_not_read_as_a_machine() -> None:
     decoder = tm2tfr.compile("chapter")
-    other = replace(decoder, provenance={**decoder.provenance, "construction": "circuit"})
+    other = replace(decoder, provenance={**decoder.provenance, "construction": "rasp"})
     assert tm2tfr.Subject.of(other).machine is None
     with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.check(other, "11")

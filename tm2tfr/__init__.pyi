@@ -1,4 +1,6 @@
 from ._version import __version__ as __version__
+from .api.attention import attention_of
+from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
 from .api.machines import convert, load, to_graph
 from .api.pages import explore
@@ -8,6 +10,7 @@ from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
+from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
 from .tables.table import table
@@ -15,8 +18,10 @@ from .trace.check import Trace
 from .transformer.weights import Decoder
 
 __all__ = [
+    "Circuit",
     "Decoder",
     "Example",
+    "Gate",
     "Machine",
     "Rule",
     "SpecError",
@@ -26,8 +31,10 @@ __all__ = [
     "Trace",
     "__version__",
     "activations",
+    "attention_of",
     "certify",
     "check",
+    "check_many",
     "compile",
     "convert",
     "default_input",

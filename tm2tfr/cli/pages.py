@@ -15,6 +15,8 @@ WIDEST = 100
 SETTINGS: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 
 
+PANELS = ("Arguments", "Options", "Running", "Long runs", "The construction", "Circuits")
+"""The order of the panels of a command's help."""
 OLDER = {"verify-checkpoint": "verify-export"}
 """The older name of a command -> its name."""
 
@@ -54,7 +56,7 @@ class Command(click.Command):
 
 def panels(command: click.Command, context: click.Context) -> dict[str, list[click.Parameter]]:
     """Return the visible parameters by the title of their panel: arguments, options, and the panels of options."""
-    found: dict[str, list[click.Parameter]] = {"Arguments": [], "Options": []}
+    found: dict[str, list[click.Parameter]] = {title: [] for title in PANELS}
     for param in command.get_params(context):
         title = getattr(param, "panel", "") or "Options"
         found.setdefault("Arguments" if isinstance(param, click.Argument) else title, []).append(param)

@@ -107,7 +107,7 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
     standing, began = (0, 0), time.monotonic()
     bar = None
     if sys.stderr.isatty():
-        bar = _line(
+        bar = line(
             "{task.completed:,} of {task.fields[shards]} shards, "
             "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} per second"
         )
@@ -139,10 +139,11 @@ def _bar(max_steps: int | None) -> Bar:
         + most
         + "{task.fields[note]}"
     )
-    return _line(text)
+    return line(text)
 
 
-def _line(text: str) -> Bar:
+def line(text: str) -> Bar:
+    """Return a line with a spinner, this text and the time, on standard error."""
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn

@@ -12,6 +12,7 @@ from tm2tfr.choices import TABLES
 from tm2tfr.cli import colour, options, softness, wording
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.cases import Many, report_of_cases
 from tm2tfr.cli.cautions import warn_of_formulas
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
@@ -154,8 +155,10 @@ def table(
     "words",
     multiple=True,
     metavar="WORD",
-    help="An input word; can be repeated. Default: the machine's examples.",
+    help="An input; can be repeated. Default: the examples of the machine or the circuit.",
 )
+@options.flag("--all", "everything", help="All inputs of a circuit, at most 2^20 of them.", panel=options.CIRCUITS)
+@options.count("--random", "count", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.CIRCUITS)
 @options.rows
 @options.choice("--format", of=options.REPORTS, default="text", help="Lines for people, or one JSON object per run.")
 @options.run(
@@ -169,6 +172,8 @@ def table(
 def check(
     asked: Asked,
     words: tuple[str, ...],
+    everything: bool,
+    count: int | None,
     format: str,
     run: RunOptions,
     attention: str | None,
@@ -176,10 +181,14 @@ def check(
 ) -> None:
     """Compare the decoder with the simulator at every position of every run."""
     check_places(asked.argument, run)
-    found = subject(asked)
+    found = subject(asked, seeded=count is not None)
     from tm2tfr.cli.report import Report
 
     as_json = format == "json"
+    if everything or count is not None:
+        many = Many(everything=everything, count=count, seed=asked.parameters.get("seed"), words=words, run=run)
+        softened = softness.for_run(found, attention, temperature, None, None)
+        report_of_cases(many.checked(softened), as_json=as_json)
     report = Report(found, as_json=as_json)
     every = runs_of(found, words or None, run.max_steps)
     refuse_several(run, len(every))

@@ -94,3 +94,19 @@ def _check(engine: Engine, options: RunOptions) -> None:
         raise EngineError(without if options.saved else MISSING)
     if options.saved and engine.name != "fast":
         raise EngineError(f"a checkpoint needs the fast engine, not {engine.name}: use --engine fast")
+
+
+def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engine:
+    """Return the engine for many inputs of one circuit: for ``auto`` fast, which compiles once, if it runs the weights.
+
+    Raises:
+        EngineError: for an unknown engine or dtype, or if fast is requested and Numba is not installed.
+    """
+    if not isinstance(engine, str):
+        return engine
+    if engine == "fast" and not available():
+        raise EngineError(MISSING)
+    if engine != AUTO:
+        return engine_named(engine, dtype)
+    compiled = available() and not decoder.soft and not decoder.normed and dtype in (None, "float64")
+    return engine_named("fast") if compiled else engine_named("exact" if dtype == "rational" else "dense", dtype)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tm2tfr.choices import CIRCUIT, TURING
 from tm2tfr.contract import Construction
-from tm2tfr.errors import CompileError, UsageError, did_you_mean
+from tm2tfr.errors import CompileError, OutputError, UsageError, did_you_mean
 
 _MODULES = {TURING: "tm2tfr.sources.turing.construction", CIRCUIT: "tm2tfr.sources.circuit.construction"}
 """The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
@@ -81,6 +81,18 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         return _circuit(formats.load_with_warnings(given, format=format))
     found = load_with_warnings(given, format=format)
     return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+
+
+def check_target(output: Path) -> None:
+    """Raise OutputError if programs of no kind are written to files with the ending of `output`."""
+    refusals = []
+    for module in _MODULES.values():
+        try:
+            _of(module).format_for(output)
+        except OutputError as error:
+            refusals.append(error)
+    if len(refusals) == len(_MODULES):
+        raise refusals[0]
 
 
 def is_circuit(name: str) -> bool:

@@ -105,3 +105,15 @@ def test_the_largest_text(format: str, most: int) -> None:
     assert (
         said(b"#" * ((most << 20) + 1), format).replace("f.yaml", "f").replace("f.tt", "f").replace("f.expr", "f") == words
     )
+
+
+def test_rows_that_say_the_same_again_and_again_are_refused() -> None:
+    rows = "-" * 16 + " | 1\n"
+    with pytest.raises(SpecError, match=r"f:17:1: the rows so far stand for more than 1,048,576 cases, many of them rep"):
+        registry.read(rows * 100_000, file="f", format="truth-table")
+
+
+def test_a_large_table_is_written_in_full() -> None:
+    operands = ", ".join(["a"] * 16)
+    with pytest.raises(SpecError, match=r"f:3:9: '0x1' is not a table of 65,536 bits: write it as a hexadecimal number"):
+        registry.read(f"INPUT(a)\nOUTPUT(s)\ns = LUT 0x1 ({operands})\n", file="f", format="bench")

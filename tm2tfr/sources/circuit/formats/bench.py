@@ -20,6 +20,7 @@ from tm2tfr.sources.circuit.splitting import ASSOCIATIVE
 from tm2tfr.text.source import Log, Source
 
 MOST_TABLE_OPERANDS = 16
+_WRITTEN_SHORT = 6
 
 _PORT = re.compile(r"\s*(INPUT|OUTPUT)\s*\(\s*([^\s=(),]+)\s*\)\s*", re.IGNORECASE)
 _GATE = re.compile(r"\s*([^\s=(),]+)\s*=\s*([A-Za-z]\w*)\s*\(([^()=]*)\)\s*")
@@ -153,12 +154,19 @@ def _read_table(draft: NetDraft, line: int, net: str, number: str, inside: str) 
     if len(operands) > MOST_TABLE_OPERANDS:
         what = f"a table of {len(operands)} operands has more than {size:,} bits"
         draft.error(line, number, what, f"split it into tables of at most {MOST_TABLE_OPERANDS} operands")
-    elif not re.fullmatch("0[xX][0-9a-fA-F]+", number) or len(number) > 3 + size // 4 or int(number, 16) >= 2**size:
+    elif not _is_table(number, len(operands), size):
         what = f"{number if len(number) < 40 else number[:40] + '…'!r} is not a table of {counted(size, 'bit')}"
         draft.error(line, number, what, "write it as a hexadecimal number, such as 0x8 for AND")
     else:
         draft.broken.discard(net)
         draft.add_gate(net, f"{int(number, 16):0{size}b}"[::-1], operands[::-1], line)
+
+
+def _is_table(number: str, operands: int, size: int) -> bool:
+    """Whether a number has `size` bits; a large table is written in full, so that no short line asks for much memory."""
+    if not re.fullmatch("0[xX][0-9a-fA-F]+", number) or len(number) > 3 + size // 4 or int(number, 16) >= 2**size:
+        return False
+    return operands <= _WRITTEN_SHORT or len(number) == 2 + size // 4
 
 
 def write(circuit: Circuit) -> str:

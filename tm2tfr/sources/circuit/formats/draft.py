@@ -10,7 +10,7 @@ from itertools import islice
 
 from tm2tfr.errors import Span, counted, did_you_mean, listing
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
-from tm2tfr.sources.circuit.formats.pieces import Function, gates_of
+from tm2tfr.sources.circuit.formats.pieces import NetFunction, gates_of
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.order import cycles, topological
 from tm2tfr.sources.circuit.splitting import FreshNames
@@ -37,7 +37,7 @@ class NetDraft:
     outputs: dict[str, tuple[str, int | None]] = field(default_factory=dict)
     drivers: dict[str, int] = field(default_factory=dict)
     """Net -> the number of its definition."""
-    functions: list[Function] = field(default_factory=list)
+    functions: list[NetFunction] = field(default_factory=list)
     operands: list[tuple[str, ...]] = field(default_factory=list)
     lines: array[int] = field(default_factory=lambda: array("q"))
     broken: set[str] = field(default_factory=set)
@@ -79,7 +79,7 @@ class NetDraft:
             return
         self.inputs[net] = line
 
-    def add_gate(self, net: str, function: Function, operands: Sequence[str], line: int | None) -> None:
+    def add_gate(self, net: str, function: NetFunction, operands: Sequence[str], line: int | None) -> None:
         """Add the definition of a net."""
         if net in self.inputs or net in self.drivers:
             self.twice(net, line)

@@ -125,7 +125,8 @@ class Equations:
         pairs = [pair for statement in statements if (pair := self.equation(statement, used)) is not None]
         names = [name for name, _ in pairs]
         self.fresh = FreshNames([*used, *names])
-        line, inputs = ports.get("inputs", (None, [name for name in used if name not in set(names)]))
+        given = set(names)
+        line, inputs = ports.get("inputs", (None, [name for name in used if name not in given]))
         for name in inputs:
             self.draft.add_input(name, line)
         for name, expression in pairs:

@@ -46,11 +46,11 @@ class Cover:
         return "".join(bits)
 
 
-Function = str | Cover
+NetFunction = str | Cover
 """A table over any number of operands, the name of a gate that `split` knows, or a cover."""
 
 
-def gates_of(net: str, function: Function, operands: Sequence[str], fresh: FreshNames) -> list[Gate]:
+def gates_of(net: str, function: NetFunction, operands: Sequence[str], fresh: FreshNames) -> list[Gate]:
     """Return what drives `net` as gates in topological order, of which it is the last; the others have fresh names."""
     if isinstance(function, Cover):
         if len(operands) > MOST_OPERANDS:

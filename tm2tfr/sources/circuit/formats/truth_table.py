@@ -30,6 +30,8 @@ from tm2tfr.text.source import Log, Source
 
 MOST_INPUTS = 16
 MOST_OUTPUTS = 256
+MOST_CASES = 16 * 2**MOST_INPUTS
+"""For which rows may stand, some of them repeatedly."""
 
 _ROW = re.compile(r"\s*([01-][01\s-]*?)(?:\s*\|\s*|\s+)([01][01\s]*?)\s*")
 _COLUMN = re.compile(r"\s*(?:(?P<name>[^\s|=#]+)\s*=\s*)?(?P<bits>[01]+)\s*")
@@ -74,6 +76,7 @@ class _Reader:
     header: int | None = None
     rows: dict[str, tuple[str, int]] = field(default_factory=dict)
     """The bits of the inputs -> those of the outputs, and the line."""
+    cases: int = 0
     columns: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Output -> its table and the line."""
 
@@ -172,6 +175,11 @@ class _Reader:
             what += f" and {counted(len(right), 'bit')} for {counted(wanted[1], 'output')}"
             self.draft.error(number, None, what, "write a bit for each, and '|' between inputs and outputs")
             return
+        self.cases += 2 ** left.count("-")
+        if self.cases > MOST_CASES:
+            what = f"the rows so far stand for more than {MOST_CASES:,} cases, many of them repeatedly"
+            self.draft.error(number, None, what, "write each case once")
+            raise self.draft.log.failure()
         for point in map("".join, product(*("01" if sign == "-" else sign for sign in left))):
             before = self.rows.setdefault(point, (right, number))
             if before[0] != right:

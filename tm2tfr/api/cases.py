@@ -1,0 +1,62 @@
+"""Many inputs of a circuit at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tm2tfr.api.subject import Subject
+from tm2tfr.choices import AUTO
+from tm2tfr.errors import CompileError, InputError
+from tm2tfr.runs.options import check_engine, is_count
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Given
+    from tm2tfr.engines import Engine
+    from tm2tfr.runs.cases import Cases, CasesProgress
+
+
+def check_many(
+    subject: Given,
+    count: int | None = None,
+    *,
+    seed: int = 0,
+    engine: str | Engine = AUTO,
+    dtype: str | None = None,
+    progress: CasesProgress | None = None,
+) -> Cases:
+    """Run a circuit's decoder on many inputs and compare every bit with the evaluator's, up to the first that differs.
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.check_many("full-adder")
+    >>> found.runs, found.bits, found.agrees
+    (8, 16, True)
+
+    Args:
+        subject: a circuit, see `Subject.of`.
+        count: the number of random inputs; None: all inputs, at most 2^20.
+        seed: that of the random inputs.
+        engine: ``auto`` is fast if Numba is installed and the engine runs the weights, otherwise dense.
+        dtype: see `run`.
+        progress: called from time to time with the number of inputs done, and of all.
+
+    Raises:
+        CompileError: if the subject is not a circuit, or none is stored with weights.
+        InputError: if there are too many inputs, or `count` or `seed` is not a number of them.
+        EngineError: for an unknown engine or dtype, or one that cannot run these weights.
+    """
+    from tm2tfr.runs.cases import checked_cases
+    from tm2tfr.runs.choose import for_cases
+    from tm2tfr.sources.circuit.inputs import all_cases, random_cases
+    from tm2tfr.sources.circuit.netlist import Circuit
+
+    check_engine(engine, dtype)
+    if count is not None and not is_count(count, 1):
+        raise InputError(f"count must be a number of inputs, not {count!r}: use 1 or more, or None for all inputs")
+    if not is_count(seed):
+        raise InputError(f"the seed must be a whole number, not {seed!r}: use for example 0")
+    found = Subject.of(subject)
+    circuit = found.right
+    if not isinstance(circuit, Circuit):
+        raise CompileError(f"{found.name}: check_many goes through the inputs of a circuit, and this is none: use check")
+    cases = all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
+    return checked_cases(found.decoder, circuit, cases, engine=for_cases(found.decoder, engine, dtype), progress=progress)
