@@ -1,4 +1,5 @@
 from ._version import __version__ as __version__
+from .api.attention import attention_of
 from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
 from .api.machines import convert, load, to_graph
@@ -30,6 +31,7 @@ __all__ = [
     "Trace",
     "__version__",
     "activations",
+    "attention_of",
     "certify",
     "check",
     "check_many",

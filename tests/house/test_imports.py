@@ -177,6 +177,7 @@ RIGHT = (
     "tm2tfr.sources.turing.proof",
     "tm2tfr.trace",
     "tm2tfr.sources.circuit.columns",
+    "tm2tfr.sources.circuit.evaluate",
     "tm2tfr.sources.circuit.netlist",
     "tm2tfr.sources.circuit.proof",
     "tm2tfr.sources.circuit.specification",

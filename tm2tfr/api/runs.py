@@ -14,18 +14,17 @@ machine, a path to a machine or to a weight file, bbchallenge text, or ``-`` for
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.api.subject import judge as judging
 from tm2tfr.choices import AUTO
-from tm2tfr.errors import EngineError
+from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
-    from tm2tfr.sources.turing.proof import Proof
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.trace.activations import Activation
@@ -194,26 +193,34 @@ def activations(
     return vectors(found.decoder, found.word(word), position, engine=to_watch(engine, dtype))
 
 
-def certify(subject: Given, *, machine: Given | None = None, left_boundary: str | None = None) -> Proof:
-    """Prove that weights simulate a machine for every input, and up to which length each engine's rounding allows it.
+def certify(subject: Given, *, machine: Given | None = None, left_boundary: str | None = None) -> Any:
+    """Prove that weights do what their program says for every input, and how far each engine's rounding allows it.
 
     >>> import tm2tfr
     >>> proof = tm2tfr.certify("chapter")
     >>> proof.refusals, proof.largest("dense", "float32"), proof.largest("exact")
     ((), 161, None)
+    >>> tm2tfr.certify("full-adder").certificate("dense", "float32").granted
+    True
 
     Args:
         subject, machine, left_boundary: see `check`.
 
+    Returns:
+        Of a machine a `tm2tfr.sources.turing.proof.Proof`, of a circuit a `tm2tfr.sources.circuit.proof.CircuitProof`.
+
     Raises:
-        CompileError: if no machine is stored with a decoder and none is given.
+        CompileError: if no program is stored with a decoder and none is given.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    from tm2tfr.sources.turing.proof import prove
+    from tm2tfr.sources.registry import of_program
 
     found = recompiled(subject, left_boundary)
     right = judging(found, machine).right
-    return prove(found.decoder, right)
+    construction = of_program(right)
+    if construction is None or construction.prove is None:
+        raise CompileError(f"{found.name}: there is no proof for programs of its kind")
+    return construction.prove(found.decoder, right)
 
 
 def machine_of(subject: Given) -> Machine:

@@ -15,6 +15,7 @@ from tm2tfr.cli.options import CIRCUITS, REPORTS, argument, choice, machine, opt
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
+from tm2tfr.errors import UsageError
 
 if TYPE_CHECKING:
     from tm2tfr.contract import Construction
@@ -22,13 +23,27 @@ if TYPE_CHECKING:
 _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on.")
 
 
-@command(summary="Draw a state graph or a circuit", example="tm2tfr graph palindromes -o palindromes.svg")
-@subject_asked(compiled=False)
+@command(
+    summary="Draw a state graph, a circuit, or where a head looks", example="tm2tfr graph palindromes -o palindromes.svg"
+)
+@subject_asked()
 @output
 @_cone
-def graph(asked: Asked, output: Path | None, cone: str | None) -> None:
+@option(
+    "--head",
+    metavar="[LAYER.]HEAD",
+    help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot).",
+)
+@option("--input", "-i", "word", metavar="WORD", help="The input of that run. Default: the program's own.")
+def graph(asked: Asked, output: Path | None, cone: str | None, head: str | None, word: str | None) -> None:
     """Draw the state graph of a machine, or a circuit: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
     from tm2tfr.places import check_file
+
+    if head is not None:
+        _draw_head(asked, output, head, word, cone)
+        return
+    if word is not None:
+        raise UsageError("tm2tfr graph: --input is that of a run, which only --head draws: add --head, or omit it")
 
     check_file(output, reading=[asked.argument], what="drawings", endings=DRAWN)
     found, construction = _program(asked, cone)
@@ -36,6 +51,24 @@ def graph(asked: Asked, output: Path | None, cone: str | None) -> None:
         write(construction.dot(found), None, asked.argument)
         return
     construction.draw(found, output)
+    click.echo(f"wrote {output}", err=True)
+
+
+def _draw_head(asked: Asked, output: Path | None, head: str, word: str | None, cone: str | None) -> None:
+    """Print where a head looks, or write a picture of it."""
+    from tm2tfr.places import check_file
+    from tm2tfr.tables.attention import ATTENTION_FORMATS, plot_attention
+
+    if cone is not None:
+        raise UsageError("tm2tfr graph: --cone is a part of a drawing, and --head draws a run: omit one of them")
+    check_file(output, reading=[asked.argument], what="pictures of attention", endings=ATTENTION_FORMATS)
+    from tm2tfr.api.attention import attention_of
+
+    found = attention_of(subject(asked), word, head=head)
+    if output is None:
+        write(found.text(), None, asked.argument)
+        return
+    plot_attention(found, output)
     click.echo(f"wrote {output}", err=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,12 @@ from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from tm2tfr.sources.circuit.proof.report import CircuitReport
+    from tm2tfr.sources.turing.proof.report import CertificateReport
 
 
 @command(
@@ -58,10 +65,25 @@ def certify(
     from tm2tfr.api.runs import certify
     from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
 
+    if found.construction is not None and found.construction.noun == "circuit":
+        given = {"--max-steps": max_steps, "--max-positions": max_positions, "--max-head": max_head}
+        refused = next((name for name, value in given.items() if value is not None), None)
+        if refused is not None:
+            what = f"{asked} is a circuit, whose runs all have the same length and no head"
+            raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
+        from tm2tfr.sources.circuit.proof.report import circuit_report
+
+        done_circuit = circuit_report(certify(found), engine=engine, dtype=dtype)
+        _finish(done_circuit, output, asked)
     runs = None
     if max_steps is not None:
         runs = CertifiedRuns(max_steps, len(found.word(None)) if input_length is None else input_length)
     done = report(certify(found), engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
+    _finish(done, output, asked)
+
+
+def _finish(done: CertificateReport | CircuitReport, output: Path | None, asked: Asked) -> NoReturn:
+    """Print a report, write it, and exit: 1 if it is not granted."""
     click.echo(colour.judged(done.text()), nl=False)
     if output is not None:
         write(done.json(), output, asked.argument)

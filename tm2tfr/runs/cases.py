@@ -1,7 +1,7 @@
 """Many inputs of one circuit: the decoder's bits against the evaluator's, token by token, without rows.
 
-Only tokens are compared here: every bit of every gate, from the last input on. The first run with a wrong one is carried out
-again, cell by cell, so that its cause is found.
+Only tokens are compared here: every bit of every gate, from the last input on. The first run with a wrong one is
+carried out again, cell by cell, so that its cause is found.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _check(engine: Engine, options: RunOptions) -> None:
 
 
 def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engine:
-    """Return the engine for many inputs of one circuit: for ``auto`` fast, which compiles only once, if it runs the weights.
+    """Return the engine for many inputs of one circuit: for ``auto`` fast, which compiles once, if it runs the weights.
 
     Raises:
         EngineError: for an unknown engine or dtype, or if fast is requested and Numba is not installed.

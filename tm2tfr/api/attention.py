@@ -1,0 +1,86 @@
+"""Where a head looks in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tm2tfr.api.subject import Subject
+from tm2tfr.errors import EngineError, did_you_mean
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Given
+    from tm2tfr.tables.attention import AttentionMap
+    from tm2tfr.transformer.weights import Decoder
+
+MOST_MAPPED = 2_000
+"""The most positions of a map: its rows are as many, and nobody sees more."""
+
+
+def attention_of(subject: Given, word: str | None = None, *, head: str | int = 0, dtype: str | None = None) -> AttentionMap:
+    """Return where a head looks in a run, from the weights' own attention in the dense engine.
+
+    >>> import tm2tfr
+    >>> print(tm2tfr.attention_of("half-adder", "10", head="operand b").text(), end="")
+    layer 1 (gate), head 'operand b'
+    b      █
+    sum    ·█
+    carry  ·█·
+
+    Args:
+        subject: see `Subject.of`.
+        word: the input; by default the program's own.
+        head: its number in the first layer with heads, its name, or ``LAYER.HEAD`` with layers from 1 and heads from 0.
+        dtype: ``float64`` (the default) or ``float32``.
+
+    Raises:
+        EngineError: if there is no such head, or the run is too long for a map.
+        CompileError, InputError: see `tm2tfr.check`.
+    """
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.runs.options import check_engine
+    from tm2tfr.tables.attention import attention_map
+
+    check_engine("dense", dtype)
+    found = Subject.of(subject)
+    decoder = found.decoder
+    layer, number = _place(decoder, str(head))
+    if decoder.positions is not None and decoder.positions > MOST_MAPPED:
+        what = f"a map has a row for each position, and {decoder.positions:,} are too many"
+        raise EngineError(f"{found.name}: {what}: use at most {MOST_MAPPED:,}, of a smaller circuit")
+    return attention_map(
+        decoder,
+        found.word(word),
+        engine=engine_named("dense", dtype),
+        layer=layer,
+        head=number,
+        symbols=_nets(found),
+        max_positions=MOST_MAPPED,
+    )
+
+
+def _nets(found: Subject) -> Sequence[str] | None:
+    """Return the nets of a circuit, in the order of their symbols; of anything else nothing."""
+    from tm2tfr.sources.circuit.netlist import Circuit
+
+    program = found.program
+    return tuple(program.numbers) if isinstance(program, Circuit) else None
+
+
+def _place(decoder: Decoder, head: str) -> tuple[int, int]:
+    """Return the number of a layer, from 1, and of a head in it, from 0.
+
+    Raises:
+        EngineError: if no head is called that.
+    """
+    with_heads = [n for n, layer in enumerate(decoder.layers, start=1) if layer.heads]
+    before, point, after = head.partition(".")
+    if head.isdecimal() and with_heads:
+        return with_heads[0], int(head)
+    if point and before.isdecimal() and after.isdecimal():
+        return int(before), int(after)
+    named = {h.name: (n, k) for n, layer in enumerate(decoder.layers, start=1) for k, h in enumerate(layer.heads)}
+    if head not in named:
+        known = ", ".join(named) or "none: these weights have no heads"
+        raise EngineError(f"no head is called {head!r}{did_you_mean(head, named)}: use one of {known}")
+    return named[head]
