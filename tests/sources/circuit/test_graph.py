@@ -60,7 +60,8 @@ def test_a_part_of_sha256_takes_bits() -> None:
 
 def test_cones_that_there_are_not() -> None:
     with pytest.raises(
-        UsageError, match=r"^binary-adder has no output 'ee8' \(did you mean 'e8'\?\): name one of its outputs$"
+        UsageError,
+        match=r"^binary-adder has no output 'ee8' \(did you mean 'e8'\?\): use one of 'e0', 'e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7' and 1 more$",
     ):
         cone(load("binary-adder"), "ee8")
     gates = (Gate("g", "10", ("a",)),)
