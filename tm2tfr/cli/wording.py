@@ -56,7 +56,8 @@ def verdict(trace: Trace, subject: Subject) -> str:
             f"simulator: {truth.outcome} after {counted(truth.steps, 'step')}, "
             f"{counted(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
         )
-    soft = f"; softmax at temperature {trace.temperature or '?'}" if trace.soft else ""
+    soft = "; softmax" if trace.soft else ""
+    soft += f" at temperature {trace.temperature}" if trace.soft and trace.temperature else ""
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
