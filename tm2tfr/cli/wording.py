@@ -56,7 +56,7 @@ def verdict(trace: Trace, subject: Subject) -> str:
             f"simulator: {truth.outcome} after {counted(truth.steps, 'step')}, "
             f"{counted(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
         )
-    soft = f"; softmax at temperature {trace.temperature or '?'}" if trace.soft else ""
+    soft = f"; softmax{f' at temperature {trace.temperature}' if trace.temperature else ''}" if trace.soft else ""
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:
