@@ -4,11 +4,12 @@ import type { Bits, Circuit } from "./circuit";
 import type { Look, Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
-import { count } from "./words";
+import { count, STOP } from "./words";
 
-/** At most so many bits are shown at a time. */
-const MOST = 240;
-/** A run with more outputs than this has them in fewer words. */
+/** At most so many bits are shown at a time; they are small if there are more than a few, and move by a quarter of them. */
+const MOST = 120;
+const FEW = 40;
+/** At most so many outputs are shown. */
 const MOST_OUTPUTS = 64;
 
 export class BitsPanel {
@@ -18,7 +19,7 @@ export class BitsPanel {
   private readonly cells = el("ol", { class: "bits" });
   private readonly more = el("p", { class: "meaning" });
   private readonly story = el("p", { class: "story", "aria-live": "polite" });
-  private readonly outputs = el("ul", { class: "outputs", "aria-label": "Outputs" });
+  private readonly outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
   private readonly result = el("p", { class: "result" });
   private readonly heads: { layer: number; head: number; label: string }[];
 
@@ -29,6 +30,7 @@ export class BitsPanel {
     [this.circuit, this.run] = [bits.circuit, bits.run];
     this.heads = this.run.spec.layers.flatMap((layer, l) => layer.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
     const { inputs } = this.circuit.spec;
+    this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
     this.element = el(
       "section",
       { class: "panel bits-panel", "aria-label": "The bits" },
@@ -41,6 +43,7 @@ export class BitsPanel {
     );
   }
 
+  /** It has nothing to measure: its lines break where they have to. */
   measure(): void {}
 
   draw(position: number, playing: boolean): void {
@@ -55,14 +58,15 @@ export class BitsPanel {
 
   private drawBits(i: number): void {
     const { circuit } = this;
-    const first = Math.max(0, Math.min(i + 1 - MOST / 2, circuit.size - MOST));
+    const quarter = MOST / 4;
+    const first = Math.max(0, Math.min(quarter * (Math.floor((i + 1) / quarter) - 2), circuit.size - MOST));
     const last = Math.min(circuit.size, first + MOST);
     const looks = this.heads.map(({ layer, head }) => this.run.look(layer, head, i));
     const focused = this.cells.contains(document.activeElement);
     this.cells.replaceChildren(...Array.from({ length: last - first }, (_, n) => this.cell(first + n, i, looks)));
     if (focused) this.cells.querySelector<HTMLElement>("[aria-current]")?.focus({ preventScroll: true });
     this.more.hidden = last - first === circuit.size;
-    this.more.textContent = `bits ${first} to ${last - 1} of ${circuit.size.toLocaleString("en")}`;
+    this.more.textContent = `bits ${first} to ${last - 1} of 0 to ${circuit.size - 1}`;
   }
 
   private cell(net: number, i: number, looks: Look[]): HTMLElement {
@@ -124,9 +128,10 @@ export class BitsPanel {
   /** What came out, at the end. */
   private ending(): string {
     const { T, agrees, result, reference, divergence } = this.run.spec;
-    if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
-    if (agrees === null) return "This run has ended.";
+    if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
     if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
+    if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
+    if (agrees === null || !result) return "This run has ended.";
     return `The result: ${result}, as the ${reference} says.`;
   }
 }

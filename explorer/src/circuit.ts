@@ -6,6 +6,7 @@ import type { Buffers, CircuitSpec, Numbers, Run } from "./data";
 export class Circuit {
   private readonly kinds: Numbers;
   private readonly places: Numbers[];
+  private readonly driven = new Map<number, string[]>();
 
   constructor(
     readonly spec: CircuitSpec,
@@ -13,6 +14,7 @@ export class Circuit {
   ) {
     this.kinds = buffers(spec.kinds);
     this.places = spec.operands.map(buffers);
+    for (const [name, net] of spec.outputs) this.driven.set(net, [...(this.driven.get(net) ?? []), name]);
   }
 
   /** The number of nets: inputs, then gates. */
@@ -61,7 +63,7 @@ export class Circuit {
 
   /** The outputs that a net drives. */
   outputs(net: number): string[] {
-    return this.spec.outputs.flatMap(([name, driver]) => (driver === net ? [name] : []));
+    return this.driven.get(net) ?? [];
   }
 }
 

@@ -41,7 +41,7 @@ export class CircuitGraph extends Graph {
     const said = gate === null ? `the input ${circuit.name(i)} is given` : this.line(gate, i);
     if (this.drawn) this.mark(i, gate);
     else this.list.replaceChildren(...(gate === null ? [] : [this.cone(gate, i, DEPTH)]));
-    this.caption.textContent = said;
+    this.caption.textContent = this.drawn || gate === null ? said : ""; // the list begins with it
     set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said}` });
   }
 
@@ -100,7 +100,9 @@ export class CircuitGraph extends Graph {
     if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
     const found = circuit.operands(net).map((operand) => bits.at(operand, i) ?? "?");
     const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-    return `${circuit.said(net)}${values} = ${bit}`;
+    const due = bits.computed(net, i);
+    const said = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
+    return `${circuit.said(net)}${values} = ${said}`;
   }
 
   /** A net, and below it those it is computed from. */

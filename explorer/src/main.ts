@@ -13,7 +13,7 @@ import { StateGraph } from "./states";
 import { Strip } from "./strip";
 import { Table } from "./table";
 import { Tape } from "./tape";
-import { count, math, shortened, VERDICTS } from "./words";
+import { count, math, shortened, STOP, VERDICTS } from "./words";
 
 const data = JSON.parse(document.querySelector("#data")!.textContent) as PageData;
 
@@ -146,7 +146,8 @@ function ending(run: Run): string {
 /** What a circuit's run computes. */
 function outcome(run: Run): string {
   const { T, agrees, result, divergence } = run.spec;
-  if (divergence) return `the bits are wrong from position ${divergence.position.toLocaleString("en")} on`;
+  if (divergence?.column === STOP) return "every bit is right, but the end is not";
+  if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
   if (T === null) return `cut off at position ${run.count - 1}`;
   const gates = count(T, "gate");
   return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;

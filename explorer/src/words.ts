@@ -65,6 +65,8 @@ export function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+/** What takes the place of a column where a decoder stops in the wrong place. */
+export const STOP = "stop";
 export const VERDICTS: Record<string, string> = { accept: "accepts", reject: "rejects", halt: "halts" };
 export const MOVES: Record<string, string> = { "-1": "L", "0": "S", "1": "R" };
 const MOVED: Record<string, string> = { "-1": "moved left", "0": "did not move", "1": "moved right" };

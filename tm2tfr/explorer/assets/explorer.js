@@ -80,6 +80,7 @@
   function count(n, noun) {
     return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
+  var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
@@ -134,7 +135,8 @@
   }
 
   // src/bits.ts
-  var MOST = 240;
+  var MOST = 120;
+  var FEW = 40;
   var MOST_OUTPUTS = 64;
   var BitsPanel = class {
     constructor(bits, store) {
@@ -143,6 +145,7 @@
       [this.circuit, this.run] = [bits.circuit, bits.run];
       this.heads = this.run.spec.layers.flatMap((layer, l) => layer.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
       const { inputs } = this.circuit.spec;
+      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
       this.element = el(
         "section",
         { class: "panel bits-panel", "aria-label": "The bits" },
@@ -162,9 +165,10 @@
     cells = el("ol", { class: "bits" });
     more = el("p", { class: "meaning" });
     story = el("p", { class: "story", "aria-live": "polite" });
-    outputs = el("ul", { class: "outputs", "aria-label": "Outputs" });
+    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
     result = el("p", { class: "result" });
     heads;
+    /** It has nothing to measure: its lines break where they have to. */
     measure() {
     }
     draw(position, playing) {
@@ -178,14 +182,15 @@
     }
     drawBits(i) {
       const { circuit } = this;
-      const first = Math.max(0, Math.min(i + 1 - MOST / 2, circuit.size - MOST));
+      const quarter = MOST / 4;
+      const first = Math.max(0, Math.min(quarter * (Math.floor((i + 1) / quarter) - 2), circuit.size - MOST));
       const last = Math.min(circuit.size, first + MOST);
       const looks2 = this.heads.map(({ layer, head }) => this.run.look(layer, head, i));
       const focused = this.cells.contains(document.activeElement);
       this.cells.replaceChildren(...Array.from({ length: last - first }, (_, n) => this.cell(first + n, i, looks2)));
       if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
       this.more.hidden = last - first === circuit.size;
-      this.more.textContent = `bits ${first} to ${last - 1} of ${circuit.size.toLocaleString("en")}`;
+      this.more.textContent = `bits ${first} to ${last - 1} of 0 to ${circuit.size - 1}`;
     }
     cell(net, i, looks2) {
       const { bits, circuit, store } = this;
@@ -243,9 +248,10 @@
     /** What came out, at the end. */
     ending() {
       const { T, agrees, result, reference, divergence } = this.run.spec;
-      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
-      if (agrees === null) return "This run has ended.";
+      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
       if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
+      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
+      if (agrees === null || !result) return "This run has ended.";
       return `The result: ${result}, as the ${reference} says.`;
     }
   };
@@ -256,10 +262,12 @@
       this.spec = spec;
       this.kinds = buffers(spec.kinds);
       this.places = spec.operands.map(buffers);
+      for (const [name, net] of spec.outputs) this.driven.set(net, [...this.driven.get(net) ?? [], name]);
     }
     spec;
     kinds;
     places;
+    driven = /* @__PURE__ */ new Map();
     /** The number of nets: inputs, then gates. */
     get size() {
       return this.spec.nets.length;
@@ -297,7 +305,7 @@
     }
     /** The outputs that a net drives. */
     outputs(net) {
-      return this.spec.outputs.flatMap(([name, driver]) => driver === net ? [name] : []);
+      return this.driven.get(net) ?? [];
     }
   };
   var Bits = class {
@@ -815,7 +823,7 @@
       const said = gate === null ? `the input ${circuit.name(i)} is given` : this.line(gate, i);
       if (this.drawn) this.mark(i, gate);
       else this.list.replaceChildren(...gate === null ? [] : [this.cone(gate, i, DEPTH)]);
-      this.caption.textContent = said;
+      this.caption.textContent = this.drawn || gate === null ? said : "";
       set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said}` });
     }
     mark(i, gate) {
@@ -870,7 +878,9 @@
       if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
       const found = circuit.operands(net).map((operand) => bits.at(operand, i) ?? "?");
       const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      return `${circuit.said(net)}${values} = ${bit}`;
+      const due = bits.computed(net, i);
+      const said = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
+      return `${circuit.said(net)}${values} = ${said}`;
     }
     /** A net, and below it those it is computed from. */
     cone(net, i, depth) {
@@ -1874,7 +1884,8 @@
   }
   function outcome(run) {
     const { T, agrees, result, divergence } = run.spec;
-    if (divergence) return `the bits are wrong from position ${divergence.position.toLocaleString("en")} on`;
+    if (divergence?.column === STOP) return "every bit is right, but the end is not";
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
     if (T === null) return `cut off at position ${run.count - 1}`;
     const gates = count(T, "gate");
     return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
