@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tm2tfr.runs.options import RunOptions
 
 
+_MOST_DIGITS = 12
+
+
 @dataclass(frozen=True, kw_only=True)
 class Many:
     """What is asked for: all inputs, or so many random ones.
@@ -43,6 +46,12 @@ class Many:
         if self.words:
             one = "--all" if self.everything else "--random"
             raise UsageError(f"tm2tfr check: {one} and --input cannot be combined: omit one of them")
+        if self.seed is not None and not (self.seed.isascii() and self.seed.isdecimal() and len(self.seed) <= _MOST_DIGITS):
+            what = f"tm2tfr check: --seed: {self.seed[:40]!r} is not a seed"
+            raise UsageError(f"{what}: use a whole number from 0 on, of at most {_MOST_DIGITS} digits")
+        if self.run.max_steps is not None:
+            one = "--all" if self.everything else "--random"
+            raise UsageError(f"tm2tfr check: {one} runs a circuit to its last gate: omit --max-steps")
         if self.run.recorded:
             raise UsageError("tm2tfr check: there are many runs, and a checkpoint or file of rows contains one: omit it")
 
@@ -60,7 +69,7 @@ class Many:
             raise CompileError(
                 f"{subject.name} is not a circuit, and {what} goes through the inputs of one: see tm2tfr sweep"
             )
-        seed = int(self.seed) if self.seed and self.seed.isdecimal() else 0
+        seed = 0 if self.seed is None else int(self.seed)
         with _counting() as progress:
             return check_many(
                 subject, self.count, seed=seed, engine=self.run.engine, dtype=self.run.dtype, progress=progress

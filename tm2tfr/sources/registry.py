@@ -11,7 +11,7 @@ from typing import Any
 
 from tm2tfr.choices import CIRCUIT, TURING
 from tm2tfr.contract import Construction
-from tm2tfr.errors import CompileError, OutputError, UsageError, did_you_mean
+from tm2tfr.errors import CompileError, NotFoundError, OutputError, UsageError, did_you_mean
 
 _MODULES = {TURING: "tm2tfr.sources.turing.construction", CIRCUIT: "tm2tfr.sources.circuit.construction"}
 """The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
@@ -79,8 +79,26 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
         return _circuit(formats.load_with_warnings(given, format=format))
-    found = load_with_warnings(given, format=format)
+    try:
+        found = load_with_warnings(given, format=format)
+    except NotFoundError as error:
+        raise (_unknown(name) if _is_word(name) else error) from None
     return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+
+
+def _is_word(name: str) -> bool:
+    """Return whether a name is no path, but may be that of something shipped."""
+    return bool(name) and name.isprintable() and not Path(name).suffix and Path(name).name == name
+
+
+def _unknown(name: str) -> NotFoundError:
+    """Return the error for a name that nothing has, with the shipped machine or circuit that may be meant."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
+
+    what = f"{name}: there is no such file, and no machine or circuit of that name is shipped"
+    close = did_you_mean(name, dict.fromkeys((*shipped(), *GENERATORS)))
+    return NotFoundError(f"{what}{close}: name a file, or what 'tm2tfr list' lists")
 
 
 def check_target(output: Path) -> None:

@@ -59,10 +59,10 @@ def test_a_part_of_sha256_takes_bits() -> None:
 
 
 def test_cones_that_there_are_not() -> None:
-    with pytest.raises(
-        UsageError, match=r"^binary-adder has no output 'ee8' \(did you mean 'e8'\?\): name one of its outputs$"
-    ):
+    with pytest.raises(UsageError) as refused:
         cone(load("binary-adder"), "ee8")
+    known = "'e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7', 'e8' and 1 more"
+    assert str(refused.value) == f"binary-adder has no output 'ee8' (did you mean 'e8'?): use one of {known}"
     gates = (Gate("g", "10", ("a",)),)
     circuit = Circuit(name="w", inputs=("a",), gates=gates, outputs=(("y", "a"),))
     with pytest.raises(UsageError, match="^the output 'y' of w is an input: name an output that a gate drives$"):

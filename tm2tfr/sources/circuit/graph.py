@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import networkx as nx
 
-from tm2tfr.errors import UsageError, did_you_mean
+from tm2tfr.errors import UsageError, did_you_mean, listing
 from tm2tfr.sources.circuit.building import needed
 from tm2tfr.sources.circuit.netlist import Circuit
 
@@ -39,7 +39,9 @@ def cone(circuit: Circuit, output: str) -> Circuit:
     driver = dict(circuit.outputs).get(output)
     if driver is None:
         known = [name for name, _ in circuit.outputs]
-        raise UsageError(f"{circuit.name} has no output {output!r}{did_you_mean(output, known)}: name one of its outputs")
+        raise UsageError(
+            f"{circuit.name} has no output {output!r}{did_you_mean(output, known)}: use one of {listing(known)}"
+        )
     if driver in circuit.inputs:
         raise UsageError(f"the output {output!r} of {circuit.name} is an input: name an output that a gate drives")
     gates = tuple(needed(circuit.gates, [driver]))

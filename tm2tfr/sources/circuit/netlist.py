@@ -40,6 +40,8 @@ _INDEXED = re.compile(r"(.+)\[([0-9]{1,9})\]")
 _NUMBERED = re.compile(r"(.*[^0-9])([0-9]{1,9})")
 
 Encoding = Literal["", "sha-256"]
+ENCODED: Mapping[Encoding, tuple[int, int]] = {"sha-256": (512, 256)}
+"""Encoding -> the numbers of inputs and outputs of the circuits that have it."""
 Part = Literal["circuit", "input", "gate", "output"]
 
 

@@ -115,6 +115,14 @@ def test_our_yaml_keeps_everything(circuit: Circuit) -> None:
     assert loaded.examples == examples
 
 
+def test_our_yaml_keeps_the_encoding_of_texts() -> None:
+    inputs, outputs = tuple(f"m{k}" for k in range(512)), tuple((f"d{k}", "g") for k in range(256))
+    circuit = Circuit(name="c", inputs=inputs, gates=(Gate("g", "01", ("m0",)),), outputs=outputs, encoding="sha-256")
+    assert "\nencoding: sha-256\n" in str(registry.write(circuit, "yaml"))
+    assert again(circuit, "yaml") == circuit
+    assert again(circuit, "bench").encoding == ""
+
+
 @given(circuit=awkward())
 def test_our_yaml_keeps_awkward_names(circuit: Circuit) -> None:
     assert again(circuit, "yaml") == circuit

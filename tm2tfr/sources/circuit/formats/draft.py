@@ -11,7 +11,7 @@ from itertools import islice
 from tm2tfr.errors import Span, counted, did_you_mean, listing
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.formats.pieces import NetFunction, gates_of
-from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.netlist import Circuit, Encoding, Gate
 from tm2tfr.sources.circuit.order import cycles, topological
 from tm2tfr.sources.circuit.splitting import FreshNames
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
@@ -33,6 +33,7 @@ class NetDraft:
     name: str
     description: str = ""
     source: str = ""
+    encoding: Encoding = ""
     inputs: dict[str, int | None] = field(default_factory=dict)
     outputs: dict[str, tuple[str, int | None]] = field(default_factory=dict)
     drivers: dict[str, int] = field(default_factory=dict)
@@ -212,6 +213,7 @@ class NetDraft:
             outputs=outputs,
             description=self.description,
             source=self.source,
+            encoding=self.encoding,
         )
 
 

@@ -13,7 +13,8 @@
 Examples:
       - {input: 011, outputs: 01}
 
-A gate may also be a list, ``[XOR, a, b]``, for nets whose names contain blanks.
+A gate may also be a list, ``[XOR, a, b]``, for nets whose names contain blanks. With the key ``encoding: sha-256``, a
+circuit of 512 inputs and 256 outputs takes any short text as its input, as one block of SHA-256.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from tm2tfr.errors import SpecError, counted, did_you_mean, listing
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.expression import Equations, parsed
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit, stem
-from tm2tfr.sources.circuit.netlist import MOST_OPERANDS, Circuit, Gate
+from tm2tfr.sources.circuit.netlist import ENCODED, MOST_OPERANDS, Circuit, Gate
 from tm2tfr.sources.circuit.splitting import ASSOCIATIVE, TABLES, FreshNames
 from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.quoting import flow_list, paragraph, scalar
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.source import Log, Source
 
-KEYS = ("name", "description", "source", "inputs", "gates", "outputs", "examples")
+KEYS = ("name", "description", "source", "encoding", "inputs", "gates", "outputs", "examples")
 
 _EXAMPLE_KEYS = ("input", "outputs")
 _MEANT = {"input": "inputs", "output": "outputs", "nets": "gates", "netlist": "gates", "tests": "examples", "title": "name"}
@@ -89,6 +90,8 @@ class _Document:
             self.gates(parts["gates"])
         if "outputs" in parts:
             self.outputs(parts["outputs"])
+        if "encoding" in parts:
+            self.encoding(parts["encoding"])
         examples = tuple(self.examples(parts["examples"])) if "examples" in parts else ()
         return self.draft.loaded(examples)
 
@@ -100,6 +103,21 @@ class _Document:
                     setattr(self.draft, key, value.text)
             elif value is not None:
                 self.reading.error(value, f"{key} is {kind(value)}, not text", "write it as text, in quotes if necessary")
+
+    def encoding(self, node: Node) -> None:
+        """Read how a text becomes an input, if this circuit has the inputs and outputs for it."""
+        given = node.text if isinstance(node, Scalar) else ""
+        found = next((known for known in ENCODED if known == given), None)
+        if found is None:
+            what = f"there is no encoding {given[:40]!r}{did_you_mean(given, ENCODED)}" if given else "this is no encoding"
+            self.reading.error(node, what, f"use {', '.join(ENCODED)}, or omit the key")
+            return
+        sizes = (len(self.draft.inputs), len(self.draft.outputs))
+        if sizes != ENCODED[found] and not self.draft.log.found:
+            there, wanted = (f"{counted(n, 'input')} and {counted(m, 'output')}" for n, m in (sizes, ENCODED[found]))
+            self.reading.error(node, f"the encoding {found} needs {wanted}, and there are {there}", "omit the key")
+            return
+        self.draft.encoding = found
 
     def inputs(self, node: Node) -> None:
         for item in self.names(node, "inputs"):
@@ -275,7 +293,7 @@ _OPERATORS = ("and", "or", "not", "if", "else")
 
 
 def write(circuit: Circuit, examples: tuple[CircuitExample, ...] = ()) -> str:
-    """Return `circuit` as a document: ``read(write(circuit))`` has the same nets, gates and outputs."""
+    """Return `circuit` as a document: ``read(write(circuit))`` has the same nets, gates, outputs and encoding."""
     return "".join(f"{line}\n" for line in _lines(circuit, examples))
 
 
@@ -285,6 +303,8 @@ def _lines(circuit: Circuit, examples: tuple[CircuitExample, ...]) -> Iterator[s
         yield f"description: {paragraph(circuit.description)}"
     if circuit.source:
         yield f"source: {paragraph(circuit.source)}"
+    if circuit.encoding:
+        yield f"encoding: {circuit.encoding}"
     yield f"inputs: {flow_list(circuit.inputs)}"
     yield "gates:"
     yield from (f"  {_key(gate.net)} {_definition(gate)}" for gate in circuit.gates)
