@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
     from tm2tfr.sources.circuit.formats import native
 
-    variant, epsilon = options.get("variant", "lookup"), options.get("epsilon", 0.0)
+    variant, epsilon = options.get("variant", "lookup"), float(options.get("epsilon", 0.0))
     return compile_circuit(circuit, variant, epsilon=epsilon, source=native.write(circuit))
 
 
@@ -93,6 +93,24 @@ def _cone(circuit: Circuit, output: str) -> Circuit:
     return cone(circuit, output)
 
 
+def _cases(circuit: Circuit, most: int) -> tuple[Sequence[str], bool]:
+    from tm2tfr.sources.circuit.exported import cases
+
+    return cases(circuit, most)
+
+
+def _exported(circuit: Circuit) -> Mapping[str, Any]:
+    from tm2tfr.sources.circuit.exported import described
+
+    return described(circuit)
+
+
+def _card(circuit: Circuit) -> str:
+    from tm2tfr.sources.circuit.exported import paragraph
+
+    return paragraph(circuit)
+
+
 def _prove(decoder: Decoder, circuit: Circuit) -> Any:
     from tm2tfr.sources.circuit.proof import prove
 
@@ -122,5 +140,8 @@ CONSTRUCTION = Construction(
     graph=_graph,
     part=_cone,
     prove=_prove,
+    cases=_cases,
+    exported=_exported,
+    card=_card,
     prepare=_prepare,
 )
