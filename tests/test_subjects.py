@@ -110,6 +110,8 @@ AGAINST: dict[str, Callable[[Any], Any]] = {
 def test_every_public_function_is_tried() -> None:
     """One that takes no subject is named here, with what it takes instead."""
     others = {
+        "attention_of": "every subject, in tests/tables/test_attention.py",
+        "check_many": "circuits alone, see below",
         "load_weights": "a weight file",
         "shipped": "nothing",
         "table": "a trace",
@@ -169,6 +171,144 @@ def test_bbchallenge_text_is_a_subject() -> None:
     assert tm2tfr.check("1RB1LB_1LA1RZ").agrees
     assert tm2tfr.default_input("1RB1LB_1LA1RZ") == ""
     assert tm2tfr.machine_of("1RB1LB_1LA1RZ") == tm2tfr.load("1RB1LB_1LA1RZ")
+
+
+# ── circuits ────────────────────────────────────────────────────────────────────────────────────────────────
+CIRCUIT = tm2tfr.load("full-adder")
+CIRCUIT_FORMS = (
+    *("name", "yaml", "text path", "bench", "blif", "aag", "aig", "weight file", "weight path", "standard input"),
+    *("circuit", "decoder", "subject", "subject of weights"),
+)
+
+
+def circuit_forms(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """The forms of one circuit, by name; in a format that has no name for it, it is called after its file."""
+    for ending in ("yaml", "bench", "blif", "aag", "aig"):
+        written = tm2tfr.convert(CIRCUIT, ending)
+        (folder / f"full-adder.{ending}").write_bytes(written if isinstance(written, bytes) else written.encode())
+    tm2tfr.save_weights(CIRCUIT, folder / "fa.safetensors")
+
+    def form(name: str) -> Any:
+        if name == "standard input":
+            text = (folder / "full-adder.yaml").read_bytes()
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+        if name in ("yaml", "bench", "blif", "aag", "aig"):
+            return str(folder / f"full-adder.{name}")
+        return {
+            "name": "full-adder",
+            "text path": folder / "full-adder.yaml",
+            "weight file": str(folder / "fa.safetensors"),
+            "weight path": folder / "fa.safetensors",
+            "standard input": "-",
+            "circuit": CIRCUIT,
+            "decoder": tm2tfr.compile(CIRCUIT),
+            "subject": tm2tfr.Subject.of(CIRCUIT),
+            "subject of weights": tm2tfr.Subject.of(tm2tfr.compile(CIRCUIT)),
+        }[name]
+
+    return form
+
+
+ABOUT_CIRCUITS: dict[str, Callable[[Any], Any]] = {
+    "activations": lambda s: tm2tfr.activations(s, "110", 2),
+    "attention_of": lambda s: tm2tfr.attention_of(s, "110", head="operand b").text(),
+    "certify": lambda s: tm2tfr.certify(s).certificate("dense", "float64").granted,
+    "check": lambda s: tm2tfr.check(s, "110").result,
+    "check of numbers": lambda s: tm2tfr.check(s, "1+0+1").input,
+    "check_many": lambda s: tm2tfr.check_many(s).bits,
+    "compile": lambda s: tm2tfr.compile(s).positions,
+    "convert": lambda s: tm2tfr.convert(s, "truth-table").count("\n"),
+    "default_input": tm2tfr.default_input,
+    "listing": lambda s: tm2tfr.listing(s, "1"),
+    "load": lambda s: tm2tfr.load(s).outputs,
+    "run": lambda s: tm2tfr.run(s, "110").rows[-1][-1],
+    "soften": lambda s: tm2tfr.soften(s, temperature=0.01).soft,
+    "summary": lambda s: "positions" in tm2tfr.summary(s),
+    "to_graph": lambda s: tm2tfr.to_graph(s).nodes["a"]["kind"],
+}
+"""The functions that take a circuit -> a call whose result is the same for every form that has the same gates."""
+SAME_GATES = [form for form in CIRCUIT_FORMS if form not in ("aag", "aig")]
+
+
+@pytest.mark.parametrize("name", ABOUT_CIRCUITS)
+def test_every_function_takes_every_form_of_a_circuit(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = circuit_forms(tmp_path, monkeypatch)
+    right = ABOUT_CIRCUITS[name](CIRCUIT)
+    assert right not in (None, "", False)
+    for each in SAME_GATES:
+        assert ABOUT_CIRCUITS[name](form(each)) == right, each
+
+
+def test_a_circuit_of_two_operand_gates_has_the_same_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The formats with AND gates and inverters alone have other gates, and the same inputs and outputs."""
+    form = circuit_forms(tmp_path, monkeypatch)
+    for each in ("aag", "aig"):
+        found = tm2tfr.check(form(each), "110")
+        assert (found.agrees, found.result.outputs) == (True, (("sum", 0), ("carry", 1))), each
+        assert tm2tfr.load(form(each)).inputs == ("a", "b", "c")
+
+
+TURING_ONLY: dict[str, Callable[[Any], Any]] = {
+    "machine_of": tm2tfr.machine_of,
+    "simulate": lambda s: tm2tfr.simulate(s, "110"),
+}
+
+
+@pytest.mark.parametrize("name", TURING_ONLY)
+def test_a_function_about_machines_alone_says_so(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = circuit_forms(tmp_path, monkeypatch)
+    for each in CIRCUIT_FORMS:
+        with pytest.raises(CompileError, match=f"{name} takes a Turing machine, and this is a circuit: give a machine"):
+            TURING_ONLY[name](form(each))
+    with pytest.raises(CompileError, match="chapter: check_many goes through the inputs of a circuit, and this is none"):
+        tm2tfr.check_many("chapter")
+
+
+def test_weights_of_a_circuit_without_the_circuit_are_run_and_not_checked() -> None:
+    whole = tm2tfr.compile("full-adder")
+    alone = replace(whole, provenance={key: text for key, text in whole.provenance.items() if key != "source"})
+    assert tm2tfr.run(alone, "110").rows == tm2tfr.run(whole, "110").rows
+    for function in (tm2tfr.check, tm2tfr.certify, tm2tfr.check_many, tm2tfr.load, tm2tfr.to_graph):
+        with pytest.raises(CompileError, match="no circuit is stored with these weights: give a circuit, or weights"):
+            function(alone)  # type: ignore[operator]
+    assert tm2tfr.check(alone, "110", machine="full-adder").agrees
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"variant": "papre"}, r"unknown variant 'papre' \(did you mean 'paper'\?\): use lookup, paper-hard, paper"),
+        ({"variant": 3}, "unknown variant 3: use lookup, paper-hard, paper"),
+        ({"basis": "nand"}, r"unknown basis 'nand' .*: use nor, paper|unknown basis 'nand': use nor, paper"),
+        ({"epsilon": "much"}, "full-adder: epsilon must be a number from 0 to 1e.06, not 'much': use for example 1e-5"),
+        ({"epsilon": float("nan")}, "epsilon must be a number from 0 to 1e.06, not nan"),
+        ({"epsilon": 1e-5}, "variant lookup has no layer norms: omit epsilon, or use the variant paper"),
+        (
+            {"left_boundary": "chapter"},
+            "full-adder is a circuit, and the left boundary is that of a Turing machine's one-way",
+        ),
+    ],
+)
+def test_an_option_of_a_construction_makes_sense_or_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(CompileError, match=words):
+        tm2tfr.compile("full-adder", **options)
+
+
+def test_an_option_for_circuits_is_no_option_of_machines_nor_of_weights() -> None:
+    for option in ({"variant": "paper"}, {"basis": "nor"}, {"epsilon": 0.1}):
+        with pytest.raises(CompileError, match="chapter is a machine, and .* circuit.*: omit the .* option"):
+            tm2tfr.compile("chapter", **option)  # type: ignore[arg-type]
+        with pytest.raises(CompileError, match="these weights are already compiled: omit the"):
+            tm2tfr.compile(tm2tfr.compile("full-adder"), **option)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "gates"), [({"variant": "paper-hard"}, 5), ({"basis": "nor"}, 9), ({"variant": "paper"}, 5)]
+)
+def test_a_circuit_is_rewritten_in_the_basis_that_is_asked_for(options: dict[str, str], gates: int) -> None:
+    decoder = tm2tfr.compile("full-adder", **options)  # type: ignore[arg-type]
+    assert decoder.positions == 3 + gates - 1
+    assert tm2tfr.check_many(decoder).agrees
 
 
 # ── nothing is ignored, and nothing but our own errors ──────────────────────────────────────────────────────

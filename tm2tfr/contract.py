@@ -161,6 +161,9 @@ class Specification(Protocol):
     def remark(self, what: str, i: int) -> str | None:
         """Return what is known about a wrong value of `what` at position `i` where every head looked as it has to."""
 
+    def about(self, i: int) -> str | None:
+        """Return which part of the program position `i` answers, in words; None if it is none in particular."""
+
 
 def vector(subspace: Subspace, value: Any) -> list[Any]:
     """Return a value of `Specification.values` as the coordinates of `subspace`."""

@@ -1,37 +1,45 @@
-"""Machines: loaded, drawn as graphs, and written in other programs' formats."""
+"""Machines and circuits: loaded, as graphs, and written in other programs' formats."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, outside
-from tm2tfr.errors import ConversionError, SpecWarning
+from tm2tfr.errors import CompileError, ConversionError, SpecWarning
 
 if TYPE_CHECKING:
     import networkx as nx
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.sources.turing.spec import Machine
+    from tm2tfr.contract import Construction
 
 
-def load(subject: Given, *, format: str | None = None) -> Machine:
-    """Load a machine from a path, from standard input (``-``), or a shipped one by its name.
+def load(subject: Given, *, format: str | None = None) -> Any:
+    """Load a machine or a circuit from a path, from standard input (``-``), or a shipped one by its name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
     looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
-    or, failing that, its contents, unless `format` names it (`tm2tfr.sources.turing.formats.registry`). Anything that the
-    author of the machine may not have meant is issued as a `SpecWarning`. Of weights it is the machine stored with them.
+    or, failing that, its contents, unless `format` names it (see the registries in `tm2tfr.sources.turing.formats` and
+    `tm2tfr.sources.circuit.formats`). Anything that the author may not have meant is issued as a `SpecWarning`. Of weights
+    it is the program stored with them.
+
+    >>> import tm2tfr
+    >>> tm2tfr.load("chapter").tape, tm2tfr.load("full-adder").inputs
+    ('one-way', ('a', 'b', 'c'))
 
     Args:
         subject: see `Subject.of`.
 
+    Returns:
+        A `tm2tfr.sources.turing.spec.Machine`, or a `tm2tfr.sources.circuit.netlist.Circuit`.
+
     Raises:
-        NotFoundError: if there is no such file and no such shipped machine.
+        NotFoundError: if there is no such file, and no such machine or circuit is shipped.
         ReadError, WeightFileError: if it cannot be read.
         ConversionError: if no such format is read, or what is given is not a text.
         SpecError: with every error of the document.
-        CompileError: if no machine is stored with weights.
+        CompileError: if no program is stored with weights.
     """
     if format is not None and (not isinstance(format, str) or not format):
         raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
@@ -40,43 +48,70 @@ def load(subject: Given, *, format: str | None = None) -> Machine:
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
     for warning in found.warnings:
         warnings.warn(warning, SpecWarning, stacklevel=outside())
-    machine: Machine = found.right
-    return machine
+    return found.right
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
-    """Return the state graph of a machine: a node for each state, in its order, and an edge for each rule.
+    """Return the state graph of a machine, or the graph of a circuit.
 
-    A node has the attributes ``start``, ``accept``, ``reject`` and ``halting`` (bool). The edge of
-    δ(q, a) = (r, b, m) goes from q to r, its key is ``a``, and it has the attributes ``rule``, ``read``
-    (a), ``write`` (b) and ``move`` (m: -1, 0 or +1).
+    Of a machine it has a node for each state, in its order, and an edge for each rule. A node has the attributes
+    ``start``, ``accept``, ``reject`` and ``halting`` (bool). The edge of δ(q, a) = (r, b, m) goes from q to r, its key is
+    ``a``, and it has the attributes ``rule``, ``read`` (a), ``write`` (b) and ``move`` (m: -1, 0 or +1).
+
+    Of a circuit it has a node for each net, inputs first, and an edge from each operand to the net of its gate. A node has
+    the attributes ``kind`` (``INPUT`` or the kind of its gate), ``table`` (empty for an input) and ``outputs`` (the names
+    of the outputs that it drives). The key of an edge is the operand's place in the gate, from 0.
 
     Args:
         subject: see `Subject.of`.
 
     Raises:
-        CompileError: if no machine is stored with weights.
+        CompileError: if no program is stored with weights.
     """
-    from tm2tfr.sources.turing.graph import to_graph as graph_of
+    construction, program = _program(subject)
+    graph: nx.MultiDiGraph[str] = construction.graph(program)
+    return graph
 
-    return graph_of(Subject.of(subject).turing("to_graph"))
 
-
-def convert(subject: Given, format: str) -> str:
-    """Return a machine in another program's format.
+def convert(subject: Given, format: str) -> Any:
+    """Return a machine or a circuit in another program's format.
 
     >>> import tm2tfr
     >>> print(tm2tfr.convert("busy-beaver-2", "bbchallenge"))
     1RB1LB_1LA1RZ
     <BLANKLINE>
+    >>> print(tm2tfr.convert("half-adder", "expression"))
+    # circuit "half-adder"
+    # inputs a b
+    # outputs sum carry
+    sum = a ^ b
+    carry = a & b
+    <BLANKLINE>
 
     Args:
         subject: see `Subject.of`.
-        format: one of `tm2tfr.sources.turing.conversion.TARGETS`.
+        format: of a machine one of `tm2tfr.sources.turing.conversion.TARGETS`, of a circuit one of
+            `tm2tfr.sources.circuit.conversion.CIRCUIT_TARGETS`.
+
+    Returns:
+        Its text; in the binary format ``aig``, bytes.
 
     Raises:
-        ConversionError: if there is no such format, or it cannot express the machine; the message gives the reason.
+        ConversionError: if there is no such format, or it cannot express the program; the message gives the reason.
+        CompileError: if no program is stored with weights.
     """
-    from tm2tfr.sources.turing.conversion import convert as converted
+    construction, program = _program(subject)
+    return construction.convert(program, format).text
 
-    return converted(Subject.of(subject).turing("convert"), format).text
+
+def _program(subject: Given) -> tuple[Construction[Any], Any]:
+    """Return the program of a subject, with its construction.
+
+    Raises:
+        CompileError: if none is stored with weights.
+    """
+    found = Subject.of(subject)
+    program, construction = found.right, found.construction
+    if construction is None:
+        raise CompileError(f"{found.name}: nothing is known of its kind")
+    return construction, program

@@ -32,18 +32,34 @@ if TYPE_CHECKING:
     from tm2tfr.transformer.weights import Decoder
 
 
-def compile(subject: Given, *, left_boundary: str | None = None) -> Decoder:
-    """Return the decoder that simulates a machine; weights are returned as they are.
+def compile(
+    subject: Given,
+    *,
+    left_boundary: str | None = None,
+    variant: str | None = None,
+    basis: str | None = None,
+    epsilon: float | None = None,
+) -> Decoder:
+    """Return the decoder that simulates a machine or evaluates a circuit; weights are returned as they are.
+
+    >>> import tm2tfr
+    >>> tm2tfr.compile("full-adder", variant="paper-hard").positions
+    7
 
     Args:
         subject: see `Subject.of`.
-        left_boundary: on a one-way tape, ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
+        left_boundary: of a machine on a one-way tape, ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
+        variant: of a circuit, ``lookup`` (the default), ``paper-hard`` or ``paper``; the last two are Appendix A of the
+            paper, repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them.
+        basis: of a circuit, rewrite it in these gates first: ``nor``, or ``paper`` for NOR, AND and XOR of two operands.
+        epsilon: of a circuit in the variant ``paper``, that of its layer norms. Default: 0.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
-        CompileError: if `left_boundary` does not apply to the machine, or the weights are already compiled.
+        CompileError: if an option does not apply to the program, or the weights are already compiled.
     """
-    return Subject.of(subject, left_boundary=left_boundary).decoder
+    options = {"variant": variant, "basis": basis, "epsilon": epsilon}
+    return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 
 def simulate(subject: Given, word: str | None = None, *, max_steps: int | None = MAX_STEPS) -> Result:

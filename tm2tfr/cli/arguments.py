@@ -101,9 +101,10 @@ def _files(beginning: str) -> list[str]:
 
 
 def _machines() -> Iterable[str]:
+    from tm2tfr.sources.circuit.library.registry import GENERATORS
     from tm2tfr.sources.turing.library import shipped
 
-    return shipped()
+    return dict.fromkeys((*shipped(), *GENERATORS))
 
 
 def _specs() -> Iterable[str]:
@@ -125,6 +126,12 @@ class OneOf(click.Choice[str]):
         return str(value)
 
 
+def _listed() -> Iterable[str]:
+    return ("machines", "circuits", *_machines())
+
+
+LISTED = Named(_listed)
+"""What ``list`` takes."""
 MACHINE, SPEC = Named(_machines), Named(_specs)
 COUNT, ONE_OR_MORE = Count(), Count(1)
 SECONDS = Seconds()

@@ -1,4 +1,4 @@
-"""``check --all`` and ``check --random``: many inputs of a circuit at once."""
+"""``check --all`` and ``check --random``, and ``check`` of a circuit without examples: many inputs of it at once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ if TYPE_CHECKING:
     from tm2tfr.runs.options import RunOptions
 
 
+MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
+"""A circuit without examples is run on all inputs if it has at most so many; otherwise on so many random ones, seed 0."""
 _MOST_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Many:
     """What is asked for: all inputs, or so many random ones.
+
+    Args:
+        default: whether nothing was asked for, and this is what is done then, see `by_default`.
 
     Raises:
         UsageError: if the options cannot be combined.
@@ -39,6 +44,7 @@ class Many:
     seed: str | None
     words: tuple[str, ...]
     run: RunOptions
+    default: bool = False
 
     def __post_init__(self) -> None:
         if self.everything and self.count is not None:
@@ -49,6 +55,9 @@ class Many:
         if self.seed is not None and not (self.seed.isascii() and self.seed.isdecimal() and len(self.seed) <= _MOST_DIGITS):
             what = f"tm2tfr check: --seed: {self.seed[:40]!r} is not a seed"
             raise UsageError(f"{what}: use a whole number from 0 on, of at most {_MOST_DIGITS} digits")
+        if self.default and (self.run.max_steps is not None or self.run.recorded):
+            one = "--max-steps, a checkpoint and a file of rows are for one run, and a circuit without examples has many"
+            raise UsageError(f"tm2tfr check: {one}: choose one with --input")
         if self.run.max_steps is not None:
             one = "--all" if self.everything else "--random"
             raise UsageError(f"tm2tfr check: {one} runs a circuit to its last gate: omit --max-steps")
@@ -75,11 +84,31 @@ class Many:
                 subject, self.count, seed=seed, engine=self.run.engine, dtype=self.run.dtype, progress=progress
             )
 
+    def heading(self, subject: Subject) -> str:
+        """Return the line that says which inputs are run, where that was not asked for."""
+        inputs = len(subject.right.inputs)
+        if self.everything:
+            return f"no examples: all {2**inputs:,} inputs"
+        return f"no examples: {self.count} random inputs of 2^{inputs}, seed 0 (more with --random)"
 
-def report_of_cases(found: Cases, *, as_json: bool) -> NoReturn:
-    """Print what was found, and exit: 1 if a bit is wrong."""
+
+def by_default(subject: Subject, words: tuple[str, ...], run: RunOptions) -> Many | None:
+    """Return what is checked of a circuit without examples when no input is named; None: it is no such circuit."""
+    if words or subject.examples or subject.construction is None or subject.construction.noun != "circuit":
+        return None
+    everything = len(subject.right.inputs) <= MOST_INPUTS_BY_DEFAULT
+    count = None if everything else RANDOM_BY_DEFAULT
+    return Many(everything=everything, count=count, seed=None, words=(), run=run, default=True)
+
+
+def report_of_cases(many: Many, subject: Subject, *, as_json: bool) -> NoReturn:
+    """Run them, print what was found, and exit: 1 if a bit is wrong."""
+    if many.default and not as_json:
+        tell(many.heading(subject), as_json=False)
+    found = many.checked(subject)
     if as_json:
-        tell(json.dumps(found.as_dict(), ensure_ascii=False), as_json=True)
+        which = {"inputs": "all"} if many.everything else {"inputs": "random", "seed": int(many.seed or 0)}
+        tell(json.dumps({**found.as_dict(), **which}, ensure_ascii=False), as_json=True)
     else:
         counts = f"{visible(found.circuit)}: {counted(found.runs, 'run')}, {counted(found.bits, 'bit')} compared"
         tell(f"{counts}, all agree" if found.agrees else f"{counts}, the last run FAILED", as_json=False)

@@ -19,8 +19,6 @@ def certified(trace: Trace, subject: Subject) -> int | None:
     """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
     from tm2tfr.sources.turing.proof import limit
 
-    if trace.noun == "circuit":
-        return None
     if subject.machine is None or trace.soft:
         return 0
     return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)

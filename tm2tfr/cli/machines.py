@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, READABLE, WRITABLE
-from tm2tfr.cli.arguments import MACHINE
+from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.options import CIRCUITS, REPORTS, argument, choice, machine, option, output
@@ -130,7 +130,7 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
 @command("list", summary="List what is shipped, or describe one of it", example="tm2tfr list binary-adder")
 @argument(
     "what",
-    type=MACHINE,
+    type=LISTED,
     required=False,
     help="'machines' or 'circuits'; or what to describe, a name or a file. Default: list everything.",
 )

@@ -109,7 +109,13 @@ def max_steps(default: int = MAX_STEPS) -> Declared:
     return count("--max-steps", default=default, help=help, panel=RUN)
 
 
-word = option("--input", "-i", "word", metavar="WORD", help="The input word. Default: the machine's own.")
+word = option(
+    "--input",
+    "-i",
+    "word",
+    metavar="WORD",
+    help="The input: a word; of a circuit bits, numbers such as 0x3A+7, or text. Default: the machine's own, or zeros.",
+)
 output = file("--output", "-o", help="Write to this file instead of standard output.")
 attention = choice(
     "--attention", of=WEIGHTINGS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."

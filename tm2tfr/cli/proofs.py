@@ -53,7 +53,7 @@ def certify(
     dtype: str | None,
     output: Path | None,
 ) -> None:
-    """Prove from the weights up to which length an engine generates the simulator's tokens, for every input."""
+    """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit."""
     if max_steps is not None and max_positions is not None:
         raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
     if input_length is not None and max_steps is None:

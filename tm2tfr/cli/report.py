@@ -34,8 +34,10 @@ class Report:
         self._compared += trace.compared
         self._failed += bool(unmet) or not trace.agrees
         if self._json:
-            most = certified(trace, self._subject)
-            extra: dict[str, Any] = {"certified": most is None or trace.tokens <= most}
+            extra: dict[str, Any] = {}
+            if trace.noun == "machine":
+                most = certified(trace, self._subject)
+                extra["certified"] = most is None or trace.tokens <= most
             extra |= {"example": {"met": not unmet, "unmet": unmet}} if judged else {}
             return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
         truth = trace.as_dict()

@@ -12,7 +12,7 @@ from tm2tfr.choices import TABLES
 from tm2tfr.cli import colour, options, softness, wording
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
-from tm2tfr.cli.cases import Many, report_of_cases
+from tm2tfr.cli.cases import Many, by_default, report_of_cases
 from tm2tfr.cli.cautions import warn_of_formulas
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from tm2tfr.trace.check import Trace
 
 
-@command(summary="Compile a machine to the weights of a decoder", example="tm2tfr compile chapter -o chapter.safetensors")
+@command(
+    summary="Compile a machine or a circuit to the weights of a decoder",
+    example="tm2tfr compile chapter -o chapter.safetensors",
+)
 @subject_asked()
 @options.file("--output", "-o", help="Write the weights to this .safetensors file.")
 @options.option(
@@ -51,7 +54,7 @@ def compile(
     temperature: str | None,
     length: int | None,
 ) -> None:
-    """Compile a machine to a decoder: print a summary, write the weights, or explain them."""
+    """Compile a machine or a circuit to a decoder: print a summary, write the weights, or explain them."""
     from tm2tfr.places import check_file
 
     check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
@@ -70,13 +73,13 @@ def compile(
         click.echo(f"\nwrote {output} ({output.stat().st_size:,} bytes)", err=explain is not None)
 
 
-@command(summary="Run a machine's decoder and print the chapter's table", example="tm2tfr trace palindromes --input abba")
+@command(summary="Run a decoder, print its table, and check every cell", example="tm2tfr trace palindromes --input abba")
 @subject_asked()
 @options.word
 @options.rows
 @options.flag("--all", "everything", help="Print every row, however many there are.")
 @options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
-@options.count("--at", help="Print the chapter's activation vectors at position N as well.")
+@options.count("--at", help="Print the activation vectors at position N as well.")
 @options.run(recorded=True)
 @options.attention
 @options.temperature
@@ -90,7 +93,7 @@ def trace(
     attention: str | None,
     temperature: str | None,
 ) -> None:
-    """Run a decoder, print the chapter's table, and check every cell against the simulator."""
+    """Run a decoder, print its table, and compare every cell with the simulator (machines) or the evaluator (circuits)."""
     check_places(asked.argument, run)
     found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
     quiet = quiet or run.recorded
@@ -127,7 +130,7 @@ def table(
     attention: str | None,
     temperature: str | None,
 ) -> None:
-    """Export the chapter's table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
+    """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
     from tm2tfr.places import check_file
     from tm2tfr.tables.table import format_for
     from tm2tfr.tables.table import table as table_of
@@ -147,7 +150,9 @@ def table(
     _exit(done)
 
 
-@command(summary="Compare decoder and simulator on a machine's examples", example="tm2tfr check palindromes --input abba")
+@command(
+    summary="Compare a decoder with what is right, on examples or inputs", example="tm2tfr check palindromes --input abba"
+)
 @subject_asked()
 @options.option(
     "--input",
@@ -155,7 +160,8 @@ def table(
     "words",
     multiple=True,
     metavar="WORD",
-    help="An input; can be repeated. Default: the examples of the machine or the circuit.",
+    help="An input; can be repeated. Default: the examples; of a circuit without any, all inputs up to 2^10, otherwise "
+    "100 random ones.",
 )
 @options.flag("--all", "everything", help="All inputs of a circuit, at most 2^20 of them.", panel=options.CIRCUITS)
 @options.count("--random", "count", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.CIRCUITS)
@@ -179,16 +185,20 @@ def check(
     attention: str | None,
     temperature: str | None,
 ) -> None:
-    """Compare the decoder with the simulator at every position of every run."""
+    """Compare the decoder with the simulator of the machine, or the evaluator of the circuit, at every position."""
     check_places(asked.argument, run)
     found = subject(asked, seeded=count is not None)
     from tm2tfr.cli.report import Report
 
     as_json = format == "json"
     if everything or count is not None:
-        many = Many(everything=everything, count=count, seed=asked.parameters.get("seed"), words=words, run=run)
+        seed = asked.parameters.get("seed") if count is not None else None
+        many: Many | None = Many(everything=everything, count=count, seed=seed, words=words, run=run)
+    else:
+        many = by_default(found, words, run)
+    if many is not None:
         softened = softness.for_run(found, attention, temperature, None, None)
-        report_of_cases(many.checked(softened), as_json=as_json)
+        report_of_cases(many, softened, as_json=as_json)
     report = Report(found, as_json=as_json)
     every = runs_of(found, words or None, run.max_steps)
     refuse_several(run, len(every))

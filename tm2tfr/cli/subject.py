@@ -42,7 +42,10 @@ def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) ->
     """
     from tm2tfr.api.subject import Subject
 
-    found = Subject.read(_given(asked, seeded=seeded), options=asked.options, format=format)
+    given = _given(asked, seeded=seeded)
+    if format is not None and given is not asked.argument:
+        raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
+    found = Subject.read(given, options=asked.options, format=format)
     for warning in found.warnings:
         click.echo(cautioned(warning), err=True)
     return found

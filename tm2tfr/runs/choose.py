@@ -43,18 +43,19 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         _check(found, options)
         yield found, limit
         return
+    recorded = options.recorded and is_turing(decoder.layout)  # other tables are read row by row in any case
     small = engine_named("exact" if options.dtype == "rational" else "dense", options.dtype)
     if decoder.soft or decoder.normed or options.dtype not in (None, "float64") or not available():
         _check(small, options)
         yield small, limit
         return
-    if decoder.positions is not None and not options.recorded:  # a run of known length
+    if decoder.positions is not None and not recorded:  # a run of known length
         length = decoder.positions if limit is None else min(decoder.positions, prompt + limit)
         yield small if length <= DENSE_POSITIONS else engine_named("fast"), limit
         return
     steps = DENSE_POSITIONS - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
     positions = decoder.positions
-    if not options.recorded:
+    if not recorded:
         if (limit is not None and limit <= steps) or (positions is not None and positions <= DENSE_POSITIONS):
             yield small, limit
             return

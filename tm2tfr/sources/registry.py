@@ -11,7 +11,8 @@ from typing import Any
 
 from tm2tfr.choices import CIRCUIT, TURING
 from tm2tfr.contract import Construction
-from tm2tfr.errors import CompileError, NotFoundError, OutputError, UsageError, did_you_mean
+from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
+from tm2tfr.files import is_safetensors
 
 _MODULES = {TURING: "tm2tfr.sources.turing.construction", CIRCUIT: "tm2tfr.sources.circuit.construction"}
 """The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
@@ -75,6 +76,8 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
     name = str(given)
     if isinstance(given, str) and is_circuit(given) and format is None:
         return built(given, {})
+    if name == _STDIN and format in (None, "yaml"):
+        return _of_standard_input(format)
     if _is_circuit_text(name, format):
         from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
@@ -83,6 +86,21 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         found = load_with_warnings(given, format=format)
     except NotFoundError as error:
         raise (_unknown(name) if _is_word(name) else error) from None
+    return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+
+
+def _of_standard_input(format: str | None) -> LoadedProgram:
+    """Return the program on standard input: a circuit by its content, otherwise a machine."""
+    from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+    from tm2tfr.sources.turing.formats.registry import read  # noqa: PLC0415
+
+    data = formats.standard_input()
+    if is_safetensors(data[:9], len(data)):
+        raise ReadError("<stdin>: this is a weight file, and standard input is for the text of a machine: name the file")
+    told = formats.recognised(data)
+    if told is not None and told.name not in _DOUBTFUL and format in (None, told.name):
+        return _circuit(formats.read(data, file="<stdin>", format=told.name))
+    found = read(data, file="<stdin>", format=format)
     return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
 
 
@@ -186,6 +204,7 @@ def _is_circuit_text(name: str, format: str | None) -> bool:
     return told is not None and (chosen is None or told.name == "yaml") and told.name not in _DOUBTFUL
 
 
+_STDIN = "-"
 _DOUBTFUL = ("expression", "truth-table")
 """Formats of circuits that are recognised by their endings, or by name: too many other texts look like them."""
 

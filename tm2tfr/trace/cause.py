@@ -19,7 +19,7 @@ from tm2tfr.trace.rows import SOFT, combination
 from tm2tfr.transformer.attention import exact_scores, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.transformer.weights import Decoder, Head, Norm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,8 @@ class Attention:
 class Cause:
     """The first wrong value: at `position`, after `part` of `layer`.
 
-    Layers count from 1; 0 is the embedding, and one more than the last is the unembedding.
+    Layers count from 1; 0 is the embedding, and one more than the last is the unembedding. `about` names
+    the part of the program that this position answers: the gate of a circuit, nothing of a Turing machine.
     """
 
     position: int
@@ -49,9 +50,10 @@ class Cause:
     found: str
     attention: Attention | None
     why: str
+    about: str | None = None
 
     def __str__(self) -> str:
-        """Return the cause in two or three lines."""
+        """Return the cause in a few lines."""
         inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
         where = inside if self.part in ("attention", "feed_forward") else self.part
         lines = [f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"]
@@ -60,11 +62,14 @@ class Cause:
                 f"head {a.head!r} attended to {_positions(a.attended)} with score {a.score:.17g}, "
                 f"should attend to {_positions(a.expected)} with score {a.expected_score:.17g}"
             )
-        return "\n".join(map(visible, [*lines, self.why]))
+        lines += [self.why] if self.about is None else [self.why, self.about]
+        return "\n".join(map(visible, lines))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the cause as plain data; a score that is no finite float is text."""
         plain = asdict(self)
+        if self.about is None:
+            del plain["about"]
         for name in ("score", "expected_score") if self.attention else ():
             score = plain["attention"][name]
             plain["attention"][name] = score if isfinite(score) else str(score)
@@ -97,7 +102,7 @@ def find_cause(
     return None
 
 
-def unembedding_cause(decoder: Decoder, expected: AnyRow, found: AnyRow) -> Cause:
+def unembedding_cause(decoder: Decoder, expected: AnyRow, found: AnyRow, about: str | None = None) -> Cause:
     """Return the cause of a wrong answer at a position whose residual stream is right after every layer."""
     return Cause(
         position=expected[0],
@@ -108,7 +113,8 @@ def unembedding_cause(decoder: Decoder, expected: AnyRow, found: AnyRow) -> Caus
         expected=expected[-1],
         found=found[-1],
         attention=None,
-        why="the residual stream is right after every layer: the unembedding weights are wrong",
+        why=f"the residual stream is right after every layer: the unembedding weights are wrong{_or_norm(decoder.norm)}",
+        about=about,
     )
 
 
@@ -172,6 +178,7 @@ class _Finder:
             found=_words(subspace, found),
             attention=looked.attention if looked is not None and looked.astray else None,
             why=self._why(layer, part, subspace, looked),
+            about=self.specification.about(self.position),
         )
 
     def _writers(self, layer: int, subspace: str) -> Iterator[tuple[int, Head]]:
@@ -213,13 +220,15 @@ class _Finder:
         if part == "embedding":
             return "the embedding weights are wrong"
         if looked is None:
-            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer are wrong"
+            norm = self.decoder.layers[layer].feed_forward_norm if part == "feed_forward" else None
+            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer are wrong{_or_norm(norm)}"
         if looked.astray:
             return self._why_elsewhere(layer, looked)
         if soft := self._softly(layer, looked):
             return soft
         remark = self.specification.remark(subspace.holds, self.position)
-        return remark or "the head looked where it should: its value or output weights are wrong"
+        also = _or_norm(self.decoder.layers[layer].attention_norm)
+        return remark or f"the head looked where it should: its value or output weights are wrong{also}"
 
     def _softly(self, layer: int, looked: _Looked) -> str | None:
         """Say how much weight a softmax head gave to other positions, if that made its answer wrong."""
@@ -290,6 +299,11 @@ def _words(subspace: Subspace, values: Sequence[Any]) -> str:
         return "⊥ (0)"
     text = combination(subspace.labels, values)
     return text[1:-1] if sum(v != 0 for v in values) == 1 and 1 in values else text
+
+
+def _or_norm(norm: Norm | None) -> str:
+    """Return what else may be wrong where a part reads a layer norm."""
+    return "" if norm is None else ", or the layer norm that they read"
 
 
 def _positions(positions: tuple[int, ...]) -> str:

@@ -351,7 +351,7 @@ def difference(decoder: Decoder, truth: Truth, pair: tuple[AnyRow | None, AnyRow
         if specification.covers(decoder.layout):
             cause = find_cause(decoder, specification, position, engine=observable(engine))
             if cause is None and row is not None and column is columns[-1]:
-                cause = unembedding_cause(decoder, want, row)
+                cause = unembedding_cause(decoder, want, row, specification.about(position))
     return Divergence(
         position=position,
         column=column.name,

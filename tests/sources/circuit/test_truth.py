@@ -72,9 +72,9 @@ def test_a_wrong_bit_of_the_gate_is_shown_as_it_is() -> None:
 
 def test_what_a_position_does_is_said_in_words() -> None:
     specification = CircuitTruth(FULL, "011").specification(0)
-    assert specification.remark("y", 3) == "position 3 answers net carry: MAJ(a, b, c)"
-    assert specification.remark("y", 1) is None
-    assert specification.remark("a", 3) is None
+    assert specification.about(3) == "position 3 answers net carry: MAJ(a, b, c)"
+    assert specification.about(1) is None
+    assert specification.remark("y", 3) is None
     assert specification.tokens == ("0", "1", "1", "0")
     assert [tuple(specification.attended(where, 3)) for where in ("a", "b", "c", "all")] == [(0,), (1,), (2,), ()]
     assert tuple(specification.attended("operands", 1)) == (0, 1)

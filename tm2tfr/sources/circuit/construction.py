@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.errors import CompileError, did_you_mean
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -26,8 +27,10 @@ def _prepare(circuit: Circuit, options: Mapping[str, Any]) -> Circuit:
     """Return the circuit in the basis that is asked for, or that the variant has, if it is not in it."""
     from tm2tfr.sources.circuit.basis import to_nor, to_paper
 
-    basis = options.get("basis")
-    if basis is None and options.get("variant") in ("paper", "paper-hard"):
+    basis, variant = options.get("basis"), options.get("variant")
+    if basis is not None and basis not in BASES:
+        raise CompileError(f"unknown basis {basis!r}{did_you_mean(str(basis), BASES)}: use {', '.join(BASES)}")
+    if basis is None and variant in ("paper", "paper-hard"):
         basis = "paper" if not _has_paper_gates(circuit) else None
     if basis is None:
         return circuit

@@ -108,9 +108,13 @@ class CircuitSpecification:
         return (self._addresses(i)[OPERANDS.index(where)],) if where in OPERANDS else ()
 
     def remark(self, what: str, i: int) -> str | None:
+        """Nothing is known of a wrong value before it is looked at."""
+        return None
+
+    def about(self, i: int) -> str | None:
         """Return the gate whose bit position `i` answers, in words; None if it answers none."""
         gate = self.gate(i)
-        if gate is None or self.written(what) == _EMBEDDING:
+        if gate is None:
             return None
         return f"position {i} answers net {gate.net}: {gate.kind}({', '.join(gate.operands)})"
 

@@ -141,6 +141,10 @@ class TuringSpecification:
             "The left-boundary repair (the default) emits m = 0 there"
         )
 
+    def about(self, i: int) -> str | None:
+        """Every position answers with the machine as a whole."""
+        return None
+
     def boundary_bump(self, i: int) -> int | None:
         """Return the first position ≤ `i` whose token says m = -1 though the head stayed at cell 0, if any."""
         return next((k for k in range(i + 1) if self.rows[k].m == -1 and self._before[k] == self.rows[k].h == 0), None)

@@ -12,6 +12,8 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import stated
 from tm2tfr.transformer.weights import Decoder
 
+_MOST_EPSILON = 1e6
+
 
 def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float = 0.0, source: str = "") -> Decoder:
     """Return the decoder that generates the bits of `circuit`, in the order of its gates, from those of its inputs.
@@ -28,8 +30,13 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
     """
     name, positions = visible(circuit.name), len(circuit.inputs) + len(circuit.gates) - 1
     if variant not in CIRCUIT_VARIANTS:
-        close = did_you_mean(variant, CIRCUIT_VARIANTS)
+        close = did_you_mean(str(variant), CIRCUIT_VARIANTS)
         raise CompileError(f"unknown variant {variant!r}{close}: use {', '.join(CIRCUIT_VARIANTS)}")
+    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+    if not number or not 0 <= epsilon <= _MOST_EPSILON:
+        raise CompileError(
+            f"{name}: epsilon must be a number from 0 to {_MOST_EPSILON:g}, not {epsilon!r}: use for example 1e-5"
+        )
     if epsilon and variant != "paper":
         raise CompileError(f"{name}: variant {variant} has no layer norms: omit epsilon, or use the variant paper")
     if variant == "lookup":

@@ -116,7 +116,7 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
         SpecError: with every error of the text.
     """
     if where == STDIN:
-        return read(_standard_input(), file="<stdin>", format=format)
+        return read(standard_input(), file="<stdin>", format=format)
     name = str(where)
     return read(_contents(name), file=name if name.isprintable() else repr(name), format=format)
 
@@ -171,7 +171,12 @@ def _contents(name: str) -> bytes:
         ) from None
 
 
-def _standard_input() -> bytes:
+def standard_input() -> bytes:
+    """Return what is on standard input: no more than it takes to see that it is too large.
+
+    Raises:
+        ReadError: if it cannot be read.
+    """
     if sys.stdin is None:
         raise ReadError("<stdin>: standard input is closed: name a file")
     try:

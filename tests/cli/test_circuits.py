@@ -1,0 +1,292 @@
+"""The commands with circuits: what they print, what they refuse and why, and their exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.cli.lines import said
+from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.transformer.weights import matrices, replaced
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (
+            "trace chapter --variant paper",
+            "chapter is a machine, and a variant says how a decoder finds the operands of a circuit's gates: "
+            "omit the variant option",
+        ),
+        (
+            "trace full-adder --left-boundary chapter",
+            "full-adder is a circuit, and the left boundary is that of a Turing machine's one-way tape: "
+            "omit the left-boundary option",
+        ),
+        (
+            "convert chapter --basis nor",
+            "chapter is a machine, and a basis is that of a circuit's gates: omit the basis option",
+        ),
+        ("trace full-adder --bits 3", "full-adder: there is no parameter --bits: it has none"),
+        ("trace parity --seed 3", "parity: there is no parameter --seed: it has --bits"),
+        ("trace chapter -e a", "tm2tfr: a name and --expression cannot be combined: give one thing to work on"),
+        (
+            "trace -e a --truth-table 01",
+            "tm2tfr: --expression and --truth-table cannot be combined: give one thing to work on",
+        ),
+        ("trace -e a --bits 3", "tm2tfr: --bits is of a shipped circuit, not of a: omit it"),
+        ("convert -e a --from blif", "tm2tfr: --from is the format of a text, and a is none: omit it"),
+        ("convert parity --bits 3 --from blif", "tm2tfr: --from is the format of a text, and parity is none: omit it"),
+        (
+            "graph full-adder --head 0 --cone sum",
+            "tm2tfr graph: --cone is a part of a drawing, and --head draws a run: omit one of them",
+        ),
+        (
+            "graph full-adder --input 111",
+            "tm2tfr graph: --input is that of a run, which only --head draws: add --head, or omit it",
+        ),
+        (
+            "graph full-adder --cone summ",
+            "full-adder has no output 'summ' (did you mean 'sum'?): use one of 'sum', 'carry'",
+        ),
+        ("graph chapter --cone x", "chapter is a machine, and --cone is a part of a circuit: omit it"),
+        ("graph full-adder --head x", "no head is called 'x': use one of operand a, operand b, operand c"),
+        (
+            "trace full-adder --checkpoint x.npz",
+            "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have: "
+            "omit the checkpoint",
+        ),
+        (
+            "trace full-adder --engine exact --variant paper",
+            "these weights have layer norms, which the exact engine cannot run: square roots are not rational: "
+            "use the dense engine",
+        ),
+        (
+            "trace full-adder --input 11",
+            "input of full-adder: 2 bits for 3 inputs: give a bit for each input, or a number for each of a (1 bit), "
+            "b (1 bit), c (1 bit)",
+        ),
+        (
+            "certify full-adder --max-steps 3",
+            "tm2tfr certify: full-adder is a circuit, whose runs all have the same length and no head: omit --max-steps",
+        ),
+        (
+            "soften full-adder --variant paper",
+            "these weights already have softmax attention: measure the weights they were made from",
+        ),
+        ("check full-adder --all --random 3", "tm2tfr check: --all and --random cannot be combined: omit one of them"),
+        ("check full-adder --all -i 110", "tm2tfr check: --all and --input cannot be combined: omit one of them"),
+        ("check full-adder --all --max-steps 1", "tm2tfr check: --all runs a circuit to its last gate: omit --max-steps"),
+        (
+            "check full-adder --random 3 --seed -1",
+            "tm2tfr check: --seed: '-1' is not a seed: use a whole number from 0 on, of at most 12 digits",
+        ),
+        (
+            "check full-adder --max-steps 1",
+            "tm2tfr check: --max-steps, a checkpoint and a file of rows are for one run, and a circuit without examples "
+            "has many: choose one with --input",
+        ),
+        (
+            "check chapter --random 5",
+            "chapter is not a circuit, and --random goes through the inputs of one: see tm2tfr sweep",
+        ),
+        (
+            "check multiplier --bits 20 --all",
+            "input of multiplier: 40 inputs have 2^40 cases, and at most 2^20 are gone through: check random ones with "
+            "--random 1000, or certify the circuit for all of them",
+        ),
+        (
+            "list full-addr",
+            "full-addr: there is no such file, and no machine or circuit of that name is shipped "
+            "(did you mean 'full-adder'?): name a file, or what 'tm2tfr list' lists",
+        ),
+        (
+            "convert full-adder --to jflap",
+            "circuits cannot be written as 'jflap': use one of yaml, bench, aag, aig, blif, truth-table, expression, "
+            "verilog, mermaid, dot, tikz, latex",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, *line.split()) == answer
+
+
+# ── check ───────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_circuit_without_examples_is_checked_on_all_inputs_or_on_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tm2tfr_here(capsys, "check", "full-adder") == (
+        0,
+        ["no examples: all 8 inputs", "full-adder: 8 runs, 16 bits compared, all agree"],
+    )
+    assert tm2tfr_here(capsys, "check", "parity", "--bits", "10")[1][0] == "no examples: all 1,024 inputs"
+    assert tm2tfr_here(capsys, "check", "parity", "--bits", "11") == (
+        0,
+        [
+            "no examples: 100 random inputs of 2^11, seed 0 (more with --random)",
+            "parity: 100 runs, 500 bits compared, all agree",
+        ],
+    )
+    code, (line,) = tm2tfr_here(capsys, "check", "parity", "--bits", "11", "--format", "json")
+    found = json.loads(line)
+    assert (code, found["runs"], found["inputs"], found["seed"], found["agrees"]) == (0, 100, "random", 0, True)
+    code, (line,) = tm2tfr_here(capsys, "check", "full-adder", "--format", "json")
+    assert (json.loads(line)["inputs"], "seed" in json.loads(line)) == ("all", False)
+
+
+EXAMPLES = """\
+name: pair
+inputs: [a, b]
+gates: {both: AND a b, one: OR a b}
+outputs: [both, one]
+examples:
+  - {input: 11, outputs: 11}
+  - {input: 10, outputs: {both: 0}}
+"""
+
+
+def test_the_examples_of_a_circuit_are_checked_and_one_that_is_not_met_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pair.yaml").write_text(EXAMPLES, encoding="utf-8")
+    code, lines = tm2tfr_here(capsys, "check", "pair.yaml")
+    assert (code, lines[-1]) == (0, "pair: 2 runs, 52 cells compared, all agree")
+    Path("pair.yaml").write_text(EXAMPLES.replace("{both: 0}", "{both: 1}"), encoding="utf-8")
+    code, lines = tm2tfr_here(capsys, "check", "pair.yaml")
+    assert (code, lines[-2:]) == (
+        1,
+        ["      the example says both = 1, the evaluator 0", "pair: 2 runs, 52 cells compared, 1 run FAILED"],
+    )
+    code, lines = tm2tfr_here(capsys, "check", "pair.yaml", "--format", "json")
+    assert (code, [json.loads(line)["example"]["met"] for line in lines]) == (1, [True, False])
+    assert "certified" not in json.loads(lines[0])  # nothing was proved: see certify
+
+
+def test_random_inputs_go_by_their_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A seed is that of the inputs, and of a circuit which takes one: it is never ignored."""
+    code, lines = tm2tfr_here(capsys, "check", "full-adder", "--random", "5", "--seed", "2", "--format", "json")
+    assert (code, json.loads(lines[0])["seed"], json.loads(lines[0])["runs"]) == (0, 2, 5)
+    assert tm2tfr_here(capsys, "check", "random", "--random", "2", "--seed", "7")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("variant", "path", "words"),
+    [
+        ("lookup", "layers.1.heads.1.query", ["head 'operand b' attended to positions", "query or key weights are wrong"]),
+        ("lookup", "layers.1.feed_forward.output", ["the feed-forward weights of this layer are wrong"]),
+        ("lookup", "unembedding", ["the residual stream is right after every layer: the unembedding weights are wrong"]),
+        (
+            "paper-hard",
+            "layers.1.heads.0.query",
+            ["head 'operands' attended to position", "its query or key weights"],
+        ),
+        (
+            "paper",
+            "layers.1.attention_norm.gain",
+            ["its value or output weights are wrong, or the layer norm that they read"],
+        ),
+        (
+            "paper",
+            "layers.1.feed_forward_norm.gain",
+            ["the feed-forward weights of this layer are wrong, or the layer norm"],
+        ),
+        ("paper", "norm.gain", ["the unembedding weights are wrong, or the layer norm that they read"]),
+    ],
+)
+def test_sabotaged_weights_of_a_circuit_fail_and_the_cause_names_the_gate(
+    variant: str, path: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decoder = tm2tfr.compile("full-adder", variant=variant)
+    matrix, file = matrices(decoder)[path], tmp_path / "w.safetensors"
+    changed = matrix
+    for row, column, value in list(matrix.entries())[-20:]:
+        changed = changed.with_entry(row, column, -value)
+    tm2tfr.save_weights(replaced(decoder, {path: changed}), file)
+    code, lines = tm2tfr_here(capsys, "check", str(file))
+    text = " ".join(lines)
+    assert (code, "the last run FAILED" in text) == (1, True)
+    for word in words:
+        assert word in text
+    assert re.search(r"position \d answers net \w+: [A-Z]+\(\w+, \w+", text)
+    bits = next(line.split()[1].rstrip(":") for line in lines if line.startswith("FAIL"))
+    assert tm2tfr_here(capsys, "trace", str(file), "--input", bits)[0] == 1
+    assert tm2tfr_here(capsys, "check", str(file), "--input", bits)[0] == 1
+
+
+# ── tables: nothing is said of a cell of which nothing is known ─────────────────────────────────────────────
+@pytest.mark.parametrize("variant", ["lookup", "paper-hard", "paper"])
+@pytest.mark.parametrize("format", ["text", "markdown", "latex", "csv", "json", "jsonl", "html"])
+def test_no_table_shows_what_the_reference_does_not_say(
+    variant: str, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ("table", "full-adder", "--input", "110", "--variant", variant, "--format", format)
+    code, lines = tm2tfr_here(capsys, *line)
+    assert code == 0
+    assert "ANY" not in "\n".join(lines)
+    if format == "json":
+        found = json.loads("\n".join(lines))
+        columns = {"lookup": 10, "paper-hard": 4, "paper": 4}[variant]
+        unsaid = 2 * {"lookup": 1, "paper-hard": 2, "paper": 2}[variant]  # at the two positions before the last input
+        assert found["compared"] == found["tokens"] * (columns - 1) - unsaid
+    if format == "csv":
+        rows = list(csv.DictReader(lines))
+        assert [row["x"] for row in rows[:3]] == ["1", "1", "0"]
+        assert rows[-1]["y"] == "1"
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_the_rows_of_a_circuit_are_recorded(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _ = tm2tfr_here(capsys, "trace", "full-adder", "--input", "110", "-o", f"run.{ending}")
+    text = Path(f"run.{ending}").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines())) if ending == "csv" else [*map(json.loads, text.splitlines())]
+    assert (code, [str(row["y"]) for row in rows[2:]]) == (0, ["0", "1"])
+    assert [row["gate"] for row in rows[2:]] == ["XOR", "MAJ"]
+
+
+def test_the_rows_of_a_circuit_are_recorded_as_parquet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="no pyarrow here: pip install 'tm2tfr[parquet]'")
+    monkeypatch.chdir(tmp_path)
+    assert tm2tfr_here(capsys, "trace", "full-adder", "--input", "110", "-o", "run.parquet")[0] == 0
+    assert parquet.read_table("run.parquet").column("gate").to_pylist()[2:] == ["XOR", "MAJ"]
+
+
+# ── vectors, softmax, lists ─────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("variant", "words"), [("lookup", "x_a = 1.0, x_b = 1.0"), ("paper-hard", "mean = 1.0, one = -0.5, zero = 0.5")]
+)
+def test_the_vectors_of_a_circuit_at_a_position(variant: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "trace", "full-adder", "-i", "110", "-q", "--at", "2", "--variant", variant)
+    at = lines.index("activation vectors at position 2")
+    assert code == 0
+    assert lines[at + 2].startswith(f"  1 gate    {words}")
+
+
+def test_a_circuit_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "trace", "full-adder", "-i", "110", "-q", "--attention", "softmax")
+    assert (code, lines[2]) == (0, "engine: dense, float64, 4 positions; softmax at temperature 0.0078125")
+    code, lines = tm2tfr_here(capsys, "trace", "full-adder", "-i", "110", "-q", "--variant", "paper")
+    assert (code, lines[2]) == (0, "engine: dense, float64, 7 positions; softmax")  # its weights have no temperature
+
+
+def test_the_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "list", "circuits", "--format", "json")
+    found = {each["name"]: each for each in map(json.loads, lines)}
+    assert (code, found["binary-adder"]["parameters"]) == (0, {"bits": 8, "order": "paper-2"})
+    assert {each["kind"] for each in found.values()} == {"circuit"}
+    both = [json.loads(line)["name"] for line in tm2tfr_here(capsys, "list", "--format", "json")[1]]
+    assert {"chapter", "full-adder", "sha256"} <= set(both)
+    assert not any(line.startswith("full-adder") for line in tm2tfr_here(capsys, "list", "machines")[1])
+    code, lines = tm2tfr_here(capsys, "list", "full-adder")
+    assert lines[0] == "Circuit full-adder: 3 inputs, 2 gates, 2 outputs"
+    assert tm2tfr_here(capsys, *lines[-3].split()[1:])[0] == 0
+    code, (line,) = tm2tfr_here(capsys, "list", "full-adder", "--format", "json")
+    assert json.loads(line)["kinds"] == {"XOR3": 1, "MAJ": 1}
