@@ -1,7 +1,7 @@
 """Every adder of the paper: n bits, both orders, all three variants, every bit of every gate, and where every head looks.
 
-``python benchmarks/adders.py [--from N] [--to N] [--random K] [--variant V]``: all inputs for n ≤ 5, K random ones above (1,000
-by default). It takes about an hour for n up to 48: the paper's variants run on the dense engine, a few milliseconds a run.
+``python benchmarks/adders.py [--from N] [--to N] [--random K] [--variant V]``: all inputs for n ≤ 5, K random ones above,
+1,000 by default. It takes about an hour for n up to 48: the paper's own variant runs on the dense engine alone.
 """
 
 from __future__ import annotations

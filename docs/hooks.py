@@ -85,7 +85,8 @@ def command(found: Any) -> str:
     lines = [f"## {found.name}", "", found.help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
     lines += ["Example:", "", "```text", found.example, "```", ""]
     for panel, params in panels(found, context).items():
-        cells = [(escape(left), escape(right)) for p in params for left, right in [p.get_help_record(context)]]
+        records = [record for p in params if (record := p.get_help_record(context))]  # hidden options have none
+        cells = [(escape(left), escape(right)) for left, right in records]
         rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
         lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""]
     return "\n".join(lines)

@@ -1,4 +1,7 @@
-"""Every "Eq. 8.x" and "repair N" on the site is a link to its statement, in listings and docstrings too."""
+"""Every "Eq. 8.x" and "repair N" on the site is a link to its statement, in listings and docstrings too.
+
+A repair is one of the chapter, but on the pages on circuits one of the appendix that they are about.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from mkdocs.structure.pages import Page
 
 FOLDER = "construction"
 EQUATIONS, REPAIRS = f"{FOLDER}/equations.md", f"{FOLDER}/repairs.md"
+CIRCUITS = ("circuits/", "reference/circuits.md")
+"""Where the pages on circuits are."""
+MISPRINTS = "circuits/repairs.md"
 HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 NUMBERED = re.compile(r"(Eq\. 8\.\d+|(?:Theorem|Definition|Exercise) 8\.\d+|Step \d|Soft attention|\d+(?=\.))")
 TAG = re.compile(r"(<[^>]*>)")
@@ -23,7 +29,7 @@ MENTION = re.compile(
     r"|(?P<statement>(?:Theorem|Definition|Exercise) 8\.\d+)"
     r"|\((?P<bare>8\.(?:[1-9]|1\d))\)"
     r"|(?P<step>(?<=\[)step \d)"
-    r"|\b[Rr]epairs? (?P<repair>\d)\b"
+    r"|\b[Rr]epairs? (?P<repair>\d+)\b"
     r"|(?P<soft>Lemmas? \d+|Theorem \d\d)(?![.\d])"
 )
 
@@ -43,6 +49,17 @@ def _headings() -> Iterator[tuple[str, str]]:
 STATEMENTS = statements()
 
 
+def misprints() -> dict[str, str]:
+    """Return where the repair of each misprint is, for those that have a section."""
+    headings = HEADING.findall((Path(__file__).parent / MISPRINTS).read_text(encoding="utf-8"))
+    numbered = [(re.findall(r"\d+", heading.partition(".")[0]), slugify(heading, "-")) for heading in headings]
+    return {number: f"{MISPRINTS}#{anchor}" for numbers, anchor in numbered for number in numbers}
+
+
+REPAIRS_OF_CIRCUITS = misprints()
+TABLE_OF_MISPRINTS = f"{MISPRINTS}#every-misprint"
+
+
 def key(mention: re.Match[str]) -> str:
     """Return what `STATEMENTS` calls what is mentioned."""
     if number := mention["equation"] or mention["bare"]:
@@ -55,9 +72,14 @@ def key(mention: re.Match[str]) -> str:
 def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
     if page.file.src_uri == EQUATIONS:
         return html
+    about_circuits = page.file.src_uri.startswith(CIRCUITS)
 
     def linked(mention: re.Match[str]) -> str:
-        target, _, anchor = STATEMENTS[key(mention)].partition("#")
+        if about_circuits and mention["repair"]:
+            place = REPAIRS_OF_CIRCUITS.get(mention["repair"], TABLE_OF_MISPRINTS)
+        else:
+            place = STATEMENTS[key(mention)]
+        target, _, anchor = place.partition("#")
         if (file := files.get_file_from_path(target)) is None:
             return mention[0]
         return f'<a class="source" href="{file.url_relative_to(page.file)}#{anchor}">{mention[0]}</a>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -246,6 +247,15 @@ class Truth(Protocol):
 
 # ── a construction ──────────────────────────────────────────────────────────────────────────────────────────
 _Program = TypeVar("_Program")
+
+
+def later(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of a module that is imported when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(module), function)(*arguments)
+
+    return call
 
 
 @dataclass(frozen=True, kw_only=True)

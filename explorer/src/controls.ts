@@ -7,14 +7,14 @@ const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1000];
 const PLAY = "M8 5v14l11-7z";
 const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
 
-const KEYS: [string, string][] = [
+const keys = (graph: string): [string, string][] => [
   ["Space", "play, pause"],
   ["→ ←", "one step forward, one step back"],
   ["Shift → ←", "ten steps forward, ten steps back"],
   ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
   ["Home, End", "the first position, the last position"],
   ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
-  ["g", "enlarge the state graph to the whole window, and back"],
+  ["g", `enlarge the ${graph} to the whole window, and back`],
   ["+ −", "faster, slower"],
   ["j", "jump to a position"],
   ["d", "jump to the first divergence, if there is one"],
@@ -35,6 +35,7 @@ export class Controls {
   constructor(
     private readonly store: Store,
     private readonly divergence: number | null,
+    graph: string,
   ) {
     const { last } = store;
     const button = (name: string, path: string, act: () => void, kind = "") =>
@@ -64,7 +65,7 @@ export class Controls {
       "dialog",
       { class: "help", "aria-label": "Keys" },
       el("h2", {}, "Keys"),
-      el("dl", {}, ...KEYS.flatMap(([keys, does]) => [el("dt", {}, el("kbd", {}, keys)), el("dd", {}, does)])),
+      el("dl", {}, ...keys(graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
       el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
     );
     store.subscribe((now) => this.draw(now));

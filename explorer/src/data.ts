@@ -72,6 +72,13 @@ export interface RunSpec {
   engine: string;
   dtype: string;
   answer: string;
+  /** What the run is of, and what says what is right: a machine and its simulator, a circuit and its evaluator. */
+  noun: string;
+  reference: string;
+  /** The outputs of a circuit in words, if the run was checked. */
+  result: string;
+  /** Whether a token of its own ends the prompt. */
+  bos: boolean;
   boundary: string;
   input: string;
   prompt: number;
@@ -82,6 +89,8 @@ export interface RunSpec {
   rows: SheetSpec;
   expected: SheetSpec | null;
   checked: number;
+  /** By the name of a column, 1 for each cell of which the reference says nothing; a column without such cells is left out. */
+  unspecified: SheetSpec;
   divergence: DivergenceSpec | null;
   stop: string[];
   layers: LayerSpec[];
@@ -98,12 +107,36 @@ export interface MachineSpec {
   states: { name: string; end: string | null }[];
   /** [state, symbol read, new state, symbol written, move, line of the arrow's label] */
   rules: [number, string, number, string, number, number][];
-  graph: { svg?: Place; dot?: string; none?: string };
+  graph: DrawingSpec;
+}
+
+export interface CircuitSpec {
+  name: string;
+  /** The number of inputs, whose nets come first. */
+  inputs: number;
+  nets: string[];
+  /** What gates do: a name, and the bits of the truth table. */
+  functions: { name: string; table: string }[];
+  /** The function of each gate. */
+  kinds: Place;
+  /** The nets of the first, the second and the third operand of each gate; -1: there is none. */
+  operands: Place[];
+  /** [name, net] */
+  outputs: [string, number][];
+  graph: DrawingSpec;
+}
+
+/** A drawing, or the text that the page draws itself, or the reason why there is none. */
+export interface DrawingSpec {
+  svg?: Place;
+  dot?: string;
+  none?: string;
 }
 
 export interface PageData {
   title: string;
   machine: MachineSpec | null;
+  circuit: CircuitSpec | null;
   runs: RunSpec[];
 }
 
@@ -233,6 +266,7 @@ export class Run {
   private readonly seen: ((i: number) => Look)[][];
   /** The weights of each layer, as `tm2tfr.listing` writes them. */
   readonly weights: string[];
+  private readonly unspecified: Map<string, Numbers>;
 
   constructor(
     readonly spec: RunSpec,
@@ -253,6 +287,7 @@ export class Run {
         ),
     );
     this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+    this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
     this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
   }
 
@@ -260,9 +295,19 @@ export class Run {
     return this.spec.count;
   }
 
+  /** The position that answers the prompt, with the first token that the decoder generates. */
+  get turn(): number {
+    return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
+  }
+
   /** Whether position i carries a token that the decoder generated. */
   generated(i: number): boolean {
-    return i > this.spec.prompt;
+    return i > this.turn;
+  }
+
+  /** Whether the run ends with the answer at position i. */
+  ends(i: number): boolean {
+    return this.spec.stop.includes(this.rows.answer(i)) || (!this.spec.stop.length && this.spec.T !== null && i === this.count - 1);
   }
 
   look(layer: number, head: number, i: number): Look {
@@ -271,7 +316,7 @@ export class Run {
 
   /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
   wrong(column: string, i: number): string | undefined {
-    if (!this.spec.divergence) return undefined;
+    if (!this.spec.divergence || this.free(column, i)) return undefined;
     if (i >= this.spec.checked) return column === this.spec.columns[0]!.name ? "⊥" : undefined;
     const due = this.expected.cell(column, i);
     return due === this.rows.cell(column, i) ? undefined : due;
@@ -287,9 +332,14 @@ export class Run {
     return longest;
   }
 
-  /** Whether a row was compared with anything. */
-  compared(i: number): boolean {
-    return i < this.spec.checked;
+  /** Whether a cell was compared with anything. */
+  compared(column: string, i: number): boolean {
+    return i < this.spec.checked && !this.free(column, i);
+  }
+
+  /** Whether the reference says nothing of a cell. */
+  private free(column: string, i: number): boolean {
+    return Boolean(this.unspecified.get(column)?.[i]);
   }
 
   /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */

@@ -1,8 +1,7 @@
-// The state graph, drawn by dot or by its WebAssembly, with the current state and rule marked.
+// A graph, drawn by dot or by its WebAssembly: its size, its place on the page, and its nodes and edges for those who mark them.
 
-import { type Buffers, type MachineSpec, type Run, textAt } from "./data";
+import { type Buffers, type DrawingSpec, textAt } from "./data";
 import { el, set } from "./dom";
-import { ruleAt } from "./words";
 
 /** Letters are readable at this scale; if the whole graph would be smaller, part of it is shown at this scale. */
 const READABLE = 0.62;
@@ -11,12 +10,13 @@ const LARGEST = 1.7;
 const STEP = 1.3;
 const MOST = 4;
 
-export class Graph {
+export abstract class Graph {
   readonly element: HTMLElement;
-  private readonly scroll = el("div", { class: "scroll graph", tabindex: 0, role: "img" });
-  private readonly caption = el("p", { class: "rule mono" });
-  private nodes = new Map<number, Element>();
-  private edges = new Map<string, Element>();
+  protected readonly scroll = el("div", { class: "scroll graph", tabindex: 0, role: "img" });
+  protected readonly caption = el("p", { class: "rule mono" });
+  /** By what the drawing calls them: `s0`, `s0->s1`; several edges may join the same nodes. */
+  protected readonly nodes = new Map<string, Element>();
+  protected readonly edges = new Map<string, Element[]>();
   private size: [number, number] = [1, 1];
   /** The chosen scale, "whole", or "auto": the whole graph if it is readable then. */
   private zoom: number | "whole" | "auto" = "auto";
@@ -28,16 +28,17 @@ export class Graph {
   private readonly large: HTMLElement;
 
   constructor(
-    private readonly run: Run,
-    private readonly machine: MachineSpec,
+    /** What the graph is called: `state graph`. */
+    protected readonly name: string,
+    drawn: DrawingSpec,
     buffers: Buffers,
     private readonly redraw: () => void,
   ) {
     const button = (text: string, name: string, act: () => void) =>
       el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
     this.smaller = button("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
-    this.whole = button("whole", "Show the whole state graph", () => this.zoomTo("whole"));
-    this.large = button("enlarge", "Enlarge the state graph to the whole window", () => this.enlarge());
+    this.whole = button("whole", `Show the whole ${name}`, () => this.zoomTo("whole"));
+    this.large = button("enlarge", `Enlarge the ${name} to the whole window`, () => this.enlarge());
     set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
     const zooming = el(
       "span",
@@ -47,9 +48,9 @@ export class Graph {
       this.whole,
       this.large,
     );
-    this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", zooming), this.scroll, this.caption);
+    this.element = el("section", { class: "panel graph-panel", "aria-label": `The ${name}` }, el("h2", {}, `${name[0]!.toUpperCase()}${name.slice(1)}`, zooming), this.scroll, this.caption);
     this.draggable();
-    const { svg: drawing, dot, none } = machine.graph;
+    const { svg: drawing, dot, none } = drawn;
     if (drawing) this.show(textAt(buffers, drawing));
     else if (dot && window.tm2tfrDraws)
       window
@@ -62,30 +63,8 @@ export class Graph {
     else this.scroll.textContent = none ?? "";
   }
 
-  draw(position: number): void {
-    const { rows } = this.run;
-    const i = Math.min(position, this.run.count - 1);
-    const name = rows.text("q", i);
-    const symbol = rows.text("a", i);
-    const state = this.machine.states.findIndex((q) => q.name === name);
-    const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : undefined;
-    for (const marked of this.scroll.querySelectorAll(".now")) marked.classList.remove("now");
-    const node = this.nodes.get(state);
-    node?.classList.add("now");
-    if (rule) {
-      const edge = this.edges.get(`s${rule[0]}->s${rule[2]}`);
-      edge?.classList.add("now");
-      edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
-    }
-    if (name === null) this.edges.get(`start->s${this.start()}`)?.classList.add("now");
-    const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]]!.name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
-    this.caption.textContent = said;
-    set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
-  }
-
-  private start(): string {
-    return [...this.edges.keys()].find((key) => key.startsWith("start->"))?.slice("start->s".length) ?? "";
-  }
+  /** Mark what is current at a position. */
+  abstract draw(position: number): void;
 
   private show(text: string): void {
     const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -95,8 +74,8 @@ export class Graph {
     this.size = [width!, height!];
     for (const group of drawing.querySelectorAll("g.node, g.edge")) {
       const title = group.querySelector("title")?.textContent ?? "";
-      if (group.classList.contains("node")) this.nodes.set(Number(title.slice(1)), group);
-      else this.edges.set(title, group);
+      if (group.classList.contains("node")) this.nodes.set(title, group);
+      else this.edges.set(title, [...(this.edges.get(title) ?? []), group]);
       group.querySelectorAll("title").forEach((node) => node.remove());
     }
     drawing.querySelector("title")?.remove();
@@ -122,6 +101,11 @@ export class Graph {
     drawing.style.height = `${Math.floor(this.size[1] * this.scale)}px`;
   }
 
+  /** Take the marks off all nodes and edges. */
+  protected unmark(...marks: string[]): void {
+    for (const mark of marks) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+  }
+
   private zoomTo(zoom: number | "whole" | "auto"): void {
     this.zoom = zoom;
     this.fit();
@@ -141,7 +125,7 @@ export class Graph {
     });
   }
 
-  /** Keep the current state in view. */
+  /** Keep the current node in view. */
   follow(): void {
     const node = this.partly ? this.scroll.querySelector(".node.now") : null;
     if (!node || node === this.followed) return;

@@ -1,16 +1,19 @@
 // The page: reads its data, builds the views of each run, and draws them whenever something changes.
 
+import { BitsPanel } from "./bits";
+import { Bits, Circuit } from "./circuit";
 import { Controls, fromAddress } from "./controls";
 import { type Buffers, type PageData, Run, unpacked } from "./data";
 import { el, set } from "./dom";
-import { Graph } from "./graph";
+import { CircuitGraph } from "./gates";
 import { History } from "./history";
 import { Layers, Stream } from "./layers";
 import { Store } from "./state";
+import { StateGraph } from "./states";
 import { Strip } from "./strip";
 import { Table } from "./table";
 import { Tape } from "./tape";
-import { math, VERDICTS } from "./words";
+import { count, math, shortened, STOP, VERDICTS } from "./words";
 
 const data = JSON.parse(document.querySelector("#data")!.textContent) as PageData;
 
@@ -20,12 +23,13 @@ async function start(): Promise<void> {
   const last = Math.max(...runs.map((run) => run.count)) - 1;
   const parts = runs.map((run) => run.spec.divergence?.position).filter((at) => at !== undefined);
   const divergence = parts.length ? Math.min(...parts) : null;
-  const first = Math.min(last, runs[0]!.spec.prompt + 1);
+  const circuit = data.circuit && new Circuit(data.circuit, buffers);
+  const first = Math.min(last, Math.max(0, runs[0]!.spec.bos ? runs[0]!.turn + 1 : runs[0]!.turn));
   const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...fromAddress() });
-  const controls = new Controls(store, divergence);
+  const controls = new Controls(store, divergence, circuit ? "circuit" : "state graph");
 
   const main = document.querySelector("main")!;
-  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers))));
+  main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers, circuit))));
   document.body.append(controls.element, controls.help);
   document.querySelector("#help")!.addEventListener("click", () => controls.help.showModal());
   document.querySelector(".verdict")!.replaceChildren(...verdict(runs));
@@ -41,14 +45,16 @@ async function start(): Promise<void> {
   document.documentElement.dataset["ready"] = "true";
 }
 
-function view(run: Run, several: boolean, store: Store, buffers: Buffers): HTMLElement {
+function view(run: Run, several: boolean, store: Store, buffers: Buffers, circuit: Circuit | null): HTMLElement {
   const history = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
-  const tape = new Tape(run, data.machine, history);
-  const strip = new Strip(run, store);
+  const bits = circuit && new Bits(circuit, run);
+  const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history);
+  const strip = new Strip(run, store, circuit);
   const layers = new Layers(run, store);
   const stream = new Stream(run, store);
   const table = new Table(run, store, history);
-  const graph = data.machine && new Graph(run, data.machine, buffers, () => store.set({}));
+  const redraw = () => store.set({});
+  const graph = bits ? new CircuitGraph(bits, buffers, redraw) : data.machine && new StateGraph(run, data.machine, buffers, redraw);
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
   const inside = el("div", { class: "inside" });
@@ -122,12 +128,29 @@ function notices(runs: Run[], store: Store): HTMLElement[] {
 
 function verdict(runs: Run[]): (Node | string)[] {
   return runs.map((run) => {
-    const { answer, agrees, T } = run.spec;
-    const said = T === null ? "no verdict within the limit" : `${VERDICTS[answer] ?? `ends with ${answer}`} after T = ${T.toLocaleString("en")}`;
+    const { agrees } = run.spec;
+    const said = data.circuit ? outcome(run) : ending(run);
     const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
     const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
     return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
   });
+}
+
+/** How a run ends. */
+function ending(run: Run): string {
+  const { answer, T, stop } = run.spec;
+  if (T === null) return "no verdict within the limit";
+  return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+}
+
+/** What a circuit's run computes. */
+function outcome(run: Run): string {
+  const { T, agrees, result, divergence } = run.spec;
+  if (divergence?.column === STOP) return "every bit is right, but the end is not";
+  if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+  if (T === null) return `cut off at position ${run.count - 1}`;
+  const gates = count(T, "gate");
+  return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
 }
 
 /** Light, dark, or the system's setting; kept for the next page where that is allowed. */

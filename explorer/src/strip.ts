@@ -1,5 +1,6 @@
 // What the decoder knows: the tokens so far. Above them, an arc for each head, from this position to where it looks.
 
+import type { Circuit } from "./circuit";
 import type { Look, Run } from "./data";
 import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
@@ -39,6 +40,7 @@ export class Strip {
   constructor(
     private readonly run: Run,
     private readonly store: Store,
+    private readonly circuit: Circuit | null,
   ) {
     this.field.append(this.arcs, this.chips);
     this.heads = run.spec.layers.flatMap((layer, l) =>
@@ -54,7 +56,7 @@ export class Strip {
     this.element = el(
       "section",
       { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-      el("h2", {}, "What the decoder knows: its tokens"),
+      el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
       el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
       key,
     );
@@ -180,7 +182,8 @@ export class Strip {
 
   private chip({ i, left, width }: Chip, now: number): HTMLElement {
     const { run, store } = this;
-    const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : i === run.spec.prompt ? "bos" : "made";
+    const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
+    const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
     const text = this.token(i, now);
     const button = el(
       "button",
@@ -188,9 +191,9 @@ export class Strip {
         type: "button",
         class: `chip ${kind} mono`,
         "aria-current": i === now ? "step" : null,
-        "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
+        "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
         "data-position": i,
-        title: this.shown(i, now) === text ? null : text,
+        title: net ?? (this.shown(i, now) === text ? null : text),
         click: () => store.set({ i, playing: false }),
       },
       this.shown(i, now),

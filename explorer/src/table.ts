@@ -147,7 +147,7 @@ export class Table {
 
   private row(i: number): HTMLElement {
     const { run, store } = this;
-    const compared = run.compared(i);
+    const { reference } = run.spec;
     const first = run.spec.divergence?.position === i;
     const row = el(
       "div",
@@ -164,12 +164,13 @@ export class Table {
         const whole = run.rows.cell(name, i);
         const text = shortened(whole, this.limit);
         const due = run.wrong(name, i);
+        const compared = run.compared(name, i);
         const mark = due !== undefined ? "wrong" : compared ? "right" : "unchecked";
         return el(
           "span",
           { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole ? null : whole },
           text,
-          el("span", { class: "tick", title: due !== undefined ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== undefined ? "✗" : compared ? "✓" : ""),
+          el("span", { class: "tick", title: due !== undefined ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== undefined ? "✗" : compared ? "✓" : ""),
           due === undefined ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`),
         );
       }),
@@ -199,9 +200,9 @@ export class Table {
   private summary(): string {
     const { spec } = this.run;
     const cells = `${spec.compared.toLocaleString("en")} cells`;
-    if (spec.agrees === null) return "not checked: there is no machine to compare with";
-    if (spec.agrees) return `✓ ${cells} compared with the simulator, all agree`;
-    return `✗ differs from the simulator at position ${spec.divergence!.position}`;
+    if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+    if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
+    return `✗ differs from the ${spec.reference} at position ${spec.divergence!.position}`;
   }
 }
 

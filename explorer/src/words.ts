@@ -65,18 +65,20 @@ export function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+/** What takes the place of a column where a decoder stops in the wrong place. */
+export const STOP = "stop";
 export const VERDICTS: Record<string, string> = { accept: "accepts", reject: "rejects", halt: "halts" };
 export const MOVES: Record<string, string> = { "-1": "L", "0": "S", "1": "R" };
 const MOVED: Record<string, string> = { "-1": "moved left", "0": "did not move", "1": "moved right" };
 
 /** What happens at a position of any run: which token is given, and which is answered. */
-export function plainStory({ rows, spec }: Run, i: number): (Node | string)[] {
+export function plainStory(run: Run, i: number): (Node | string)[] {
+  const { rows } = run;
   const token = (text: string) => el("b", { class: "mono" }, text);
-  const answer = rows.answer(i);
-  if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
-  const then = spec.stop.includes(answer) ? ", which ends the run." : ", which is the next token.";
-  const given = i === spec.prompt ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
-  return [...given, " It answers with ", token(answer), then];
+  if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+  const then = run.ends(i) ? ", which ends the run." : ", which is the next token.";
+  const given = i === run.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
+  return [...given, " It answers with ", token(rows.answer(i)), then];
 }
 
 /** What happens at a position of a Turing machine's run, in a sentence or two. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.api.subject import judge as judging
@@ -53,12 +53,7 @@ def explore(
 
     check_steps(max_steps)
     check_engine("dense", dtype)
-    if max_steps is None or max_steps > MOST_EXPLORED:
-        steps = "unlimited steps" if max_steps is None else f"{max_steps:,} steps"
-        raise EngineError(
-            f"a page contains every number of a run, and {steps} are too many: use at most {MOST_EXPLORED:,}, "
-            "or tm2tfr trace --quiet, which keeps no rows"
-        )
+    _refuse_more(max_steps, "steps")
     found = recompiled(subject, left_boundary)
     decoders = [found.decoder]
     if compare is not None:
@@ -66,21 +61,41 @@ def explore(
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders.append(Subject.of(found.right, left_boundary=compare).decoder)
     judge = judging(found, machine)
-    right = judge.machine if machine is None else judge.right
+    right = judge.program if machine is None else judge.right
     if any(decoder.soft for decoder in decoders):
-        raise CompileError(
-            "the page shows where hard attention looks, and these weights are soft: explore the machine instead"
-        )
+        _refuse_soft(found)
+    limit: int | None = max_steps
+    if found.decoder.positions is not None and max_steps == MAX_STEPS:
+        limit = None  # the run has an end: the default limit is for those that may have none
+        _refuse_more(found.decoder.positions, "positions")
     engine, given = engine_named("dense", dtype), judge.word(word)
     recordings = [
         record(
             each,
             given,
-            truth=truth_of(right, given, each, max_steps),
+            truth=truth_of(right, given, each, limit),
             engine=engine,
-            max_steps=max_steps,
+            max_steps=limit,
             progress=progress,
         )
         for each in decoders
     ]
     return explorer(right, recordings)
+
+
+def _refuse_more(number: int | None, what: str) -> None:
+    """Raise EngineError if a page would be too large; None: without a limit."""
+    if number is None or number > MOST_EXPLORED:
+        many = f"unlimited {what}" if number is None else f"{number:,} {what}"
+        remedy = f"use at most {MOST_EXPLORED:,}, or tm2tfr trace --quiet, which keeps no rows"
+        if what == "positions":
+            remedy = "show the first steps with --max-steps 1000, or use tm2tfr trace --quiet, which keeps no rows"
+        raise EngineError(f"a page contains every number of a run, and {many} are too many: {remedy}")
+
+
+def _refuse_soft(found: Subject) -> NoReturn:
+    noun = "machine" if found.construction is None else found.construction.noun
+    instead = "explore the machine instead"
+    if noun == "circuit":
+        instead = "explore the circuit with --variant paper-hard, or with --variant lookup, the default"
+    raise CompileError(f"the page shows where hard attention looks, and these weights are soft: {instead}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SOFT_STEPS = 200
 """The default limit on the steps that are measured under softmax."""
 SOFT_LENGTH = 1_024
-"""The default number of positions for which a temperature is chosen."""
+"""The default number of positions for which a temperature is chosen, for weights that have any number of them."""
 
 
 def soften(
@@ -36,25 +36,28 @@ def soften(
     ('1.52587890625e-05', True)
 
     Args:
-        subject: see `Subject.of`; a machine is compiled first.
+        subject: see `Subject.of`; a program is compiled first.
         temperature: τ, or ``auto``: the largest power of two for which Theorem 26 guarantees every token of every run
             of at most `length` positions, see `tm2tfr.transformer.soft`.
-        length: the number of positions (prompt, BOS, steps + 1) that ``auto`` covers, by default 1,024.
+        length: the number of positions (prompt, BOS, steps + 1) that ``auto`` covers, by default all that the weights
+            have, or 1,024.
         left_boundary: deprecated, see `check`.
 
     Raises:
         CompileError: if the temperature is not a positive number, or the weights are already soft; for a `length` beside
             a temperature that is given.
     """
-    from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
+    from tm2tfr.transformer.soft import already_soft, power_of_two, smallest_gap, softened, theorem_26
 
     if temperature != AUTO and length is not None:
         raise CompileError(f"length only applies to temperature='auto', not to {temperature!r}: omit one of them")
     value = _number(temperature)
-    covered = SOFT_LENGTH if length is None else length
-    if not is_count(covered, 1):
-        raise CompileError(f"the length must be a positive number of positions, not {covered!r}: use 1 or more")
+    if length is not None and not is_count(length, 1):
+        raise CompileError(f"the length must be a positive number of positions, not {length!r}: use 1 or more")
     decoder = recompiled(subject, left_boundary).decoder
+    if decoder.soft:
+        raise already_soft(decoder)
+    covered = (decoder.positions or SOFT_LENGTH) if length is None else length
     if value is None:
         value = power_of_two(theorem_26(decoder, covered, smallest_gap(decoder, covered)))
     return softened(decoder, value)
@@ -90,6 +93,7 @@ def measure_softness(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.runs.run import truth_of
     from tm2tfr.softness.run import soft_run
+    from tm2tfr.transformer.soft import already_soft
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -99,7 +103,7 @@ def measure_softness(
     judge = judging(found, machine)
     right = judge.right
     if found.decoder.soft:
-        raise CompileError("these weights already have softmax attention: measure the weights they were made from")
+        raise already_soft(found.decoder, "measure")
     given = judge.word(word)
     return soft_run(
         found.decoder,

@@ -105,7 +105,7 @@ def flag(*names: str, **kwargs: Any) -> Declared:
 
 def max_steps(default: int = MAX_STEPS) -> Declared:
     """Declare the limit of a run."""
-    help = f"Stop after N steps of the machine. Default: {default:,}."
+    help = f"Stop after N steps of the machine, or gates of the circuit. Default: {default:,}."
     return count("--max-steps", default=default, help=help, panel=RUN)
 
 

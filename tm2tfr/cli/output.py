@@ -74,17 +74,37 @@ def write_data(text: str) -> None:
     stream.buffer.flush()
 
 
-def write(text: str, output: Path | None, argument: str) -> None:
-    """Write `text` to standard output, or to `output`: whole or not at all, and never over what `argument` names."""
+def write(text: str | bytes, output: Path | None, argument: str) -> None:
+    """Write text, or the bytes of a binary format, to standard output, or to `output`.
+
+    A file is written whole or not at all, and never over what `argument` names.
+
+    Raises:
+        OutputError: if it cannot be written; for bytes, if standard output is a terminal.
+    """
     if output is None:
-        write_data(text)
+        if isinstance(text, bytes):
+            _write_bytes(text)
+        else:
+            write_data(text)
         return
-    from tm2tfr.files import write_text
+    from tm2tfr.files import write_text, write_whole
     from tm2tfr.places import check_file
 
     check_file(output, reading=[argument])
-    write_text(output, text)
+    if isinstance(text, bytes):
+        write_whole(output, lambda file: file.write(text))
+    else:
+        write_text(output, text)
     click.echo(f"wrote {output}", err=True)
+
+
+def _write_bytes(data: bytes) -> None:
+    if sys.stdout.isatty():
+        raise OutputError("standard output is a terminal, and this format is binary: write to a file with -o")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def tell(line: str, *, as_json: bool) -> None:

@@ -23,7 +23,7 @@ def compiled(subject: Subject, attention: str | None, temperature: str | None, l
         raise CompileError("--length only applies to --attention softmax with --temperature auto: omit it")
     from tm2tfr.api.softness import SOFT_LENGTH
 
-    return _softened(subject, attention, temperature, lambda: length or SOFT_LENGTH)
+    return _softened(subject, attention, temperature, lambda: length or subject.decoder.positions or SOFT_LENGTH)
 
 
 def for_run(
@@ -71,12 +71,17 @@ def parsed(temperature: str) -> float:
 
 
 def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
-    """Return the number of positions of the run on `word`: prompt, BOS, and one more than the machine's steps."""
+    """Return the number of positions of the run on `word`: those of the weights, if they have so many and no more.
+
+    Of a machine: prompt, BOS, and one more than its steps.
+    """
     from tm2tfr.api.runs import simulate
     from tm2tfr.runs.options import MAX_STEPS
 
     limit = MAX_STEPS if max_steps is None else max_steps
     given = subject.word(word)
+    if (positions := subject.decoder.positions) is not None:
+        return positions
     if subject.machine is None:
         return len(given) + limit + 2
     return len(given) + simulate(subject.machine, given, max_steps=limit).steps + 2

@@ -44,11 +44,13 @@ def verdict(trace: Trace, subject: Subject) -> str:
     elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
         lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
     elif trace.T is None:
-        lines = [f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"]
+        what = "stopped by --max-steps" if trace.noun == "circuit" else "no verdict within the limit of --max-steps"
+        lines = [f"{what}, {counted(trace.tokens, 'position')} processed"]
     elif trace.noun == "circuit":
         lines = [f"{counted(trace.T, 'gate')}: {_outputs(trace)}"]
     else:
         said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
+        said = "the run ends where the position table does" if trace.answer == "end" else said
         lines = [f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
     if trace.result is not None and trace.noun == "machine":
         truth = trace.result

@@ -2,63 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
-from tm2tfr.contract import AnyRow, shown
+from tm2tfr.contract import ANY, AnyRow, shown
 from tm2tfr.explorer.columns import PackedColumns
+from tm2tfr.explorer.programs import Show, circuit_data, machine_data
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.words import moves, score
-from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.registry import named
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.listing import listing
-from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Head, Layer
 
-MOST_STATES = 100
-"""The largest graph that is drawn: a larger one is unreadable, and takes Graphviz minutes."""
 
-Show = Callable[[str], str]
-
-
-def document(title: str, machine: Machine | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
+def document(title: str, program: Machine | Circuit | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
     """Return the data of a page, and the buffer with its columns as base64."""
     columns = PackedColumns()
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": title,
-        "machine": machine and _machine(machine, show, columns),
+        "machine": machine_data(program, show, columns) if isinstance(program, Machine) else None,
+        "circuit": circuit_data(program, columns) if isinstance(program, Circuit) else None,
         "runs": [_run(recording, columns, show) for recording in recordings],
     }
     return data, columns.packed()
-
-
-def _machine(machine: Machine, show: Show, columns: PackedColumns) -> dict[str, Any]:
-    lines = rule_lines(machine)
-    states = {q: n for n, q in enumerate(machine.states)}
-    rules = [[states[q], show(a), states[r], show(b), m, lines[q, a]] for (q, a), (r, b, m) in machine.transitions.items()]
-    return {
-        "name": show(machine.name),
-        "description": machine.description,
-        "tape": machine.tape,
-        "blank": show(machine.blank),
-        "states": [{"name": show(q), "end": machine.outcome_of(q)} for q in machine.states],
-        "rules": rules,
-        "graph": _graph(machine, columns),
-    }
-
-
-def _graph(machine: Machine, columns: PackedColumns) -> dict[str, Any]:
-    """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
-    if len(machine.states) > MOST_STATES:
-        return {"none": f"a drawing of {len(machine.states):,} states would be unreadable"}
-    svg = svg_or_none(machine, large=True)
-    if svg is None:
-        return {"dot": to_dot(machine, large=True)}
-    return {"svg": columns.add_text(svg[svg.index("<svg") :])}  # without the address of a document type
 
 
 def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, Any]:
@@ -68,7 +41,7 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
     def sheet(rows: Sequence[AnyRow]) -> dict[str, Any]:
         cells = [(column, [row[n] for row in rows]) for n, column in enumerate(trace.columns)]
         return {
-            column.name: columns.add([float(v) for v in found] if column.numeric else _interned(found, texts, show))
+            column.name: columns.add(list(map(_number, found)) if column.numeric else _interned(found, texts, show))
             for column, found in cells[1:]
         }
 
@@ -77,7 +50,11 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
     return {
         **summary,
         "answer": trace.answer,
-        "boundary": option(decoder.provenance, "left_boundary") or "",
+        "noun": _noun(recording),
+        "reference": trace.reference,
+        "result": trace.result.own.get("result", "") if trace.result else "",
+        "bos": decoder.bos is not None,
+        "boundary": provenance.option(decoder.provenance, "left_boundary") or "",
         "input": "".join(map(show, trace.input)),
         "prompt": len(trace.input),
         "count": len(trace.rows),
@@ -88,6 +65,7 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
         "rows": sheet(trace.rows),
         "expected": sheet(trace.expected) if trace.divergence else None,
         "checked": len(trace.expected),
+        "unspecified": _unspecified(trace, columns),
         "divergence": trace.divergence and _divergence(trace, trace.divergence),
         "stop": [show(token) for token in decoder.stop],
         "layers": [
@@ -101,6 +79,19 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
         "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
         "texts": list(texts),
     }
+
+
+def _noun(recording: Recording) -> str:
+    """Return what the run is of, also where there is none to compare with and the weights only say what compiled them."""
+    trace = recording.trace
+    construction = None if trace.checked else named(provenance.construction(recording.decoder.provenance))
+    return trace.noun if construction is None else construction.noun
+
+
+def _unspecified(trace: Trace, columns: PackedColumns) -> dict[str, Any]:
+    """Return, for each column with cells of which the reference says nothing, which cells they are: 1, not 0."""
+    cells = [(column.name, [row[n] is ANY for row in trace.expected]) for n, column in enumerate(trace.columns)]
+    return {name: columns.add(anything) for name, anything in cells if any(anything)}
 
 
 def _layer(
@@ -142,6 +133,11 @@ def _divergence(trace: Trace, found: Divergence) -> dict[str, Any]:
     }
 
 
-def _interned(values: Iterable[str | None], texts: dict[str, int], show: Show) -> list[int]:
-    """Return the index of each text in `texts`, counted from 1; 0 is ⊥."""
-    return [0 if value is None else texts.setdefault(show(value), len(texts)) + 1 for value in values]
+def _number(value: Any) -> float:
+    """Return a cell as a number; one of which the reference says nothing, which `_unspecified` marks, is 0."""
+    return 0.0 if value is ANY else float(value)
+
+
+def _interned(values: Iterable[Any], texts: dict[str, int], show: Show) -> list[int]:
+    """Return the index of each text in `texts`, counted from 1; 0 is ⊥, or a cell that `_unspecified` marks."""
+    return [0 if value is None or value is ANY else texts.setdefault(show(value), len(texts)) + 1 for value in values]

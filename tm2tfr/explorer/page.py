@@ -13,6 +13,7 @@ from typing import Any
 from tm2tfr.explorer.document import document
 from tm2tfr.explorer.record import Recording
 from tm2tfr.files import write_text
+from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace.check import Trace
 
@@ -45,17 +46,17 @@ class Explorer:
         return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
 
 
-def explorer(machine: Machine | None, recordings: Sequence[Recording]) -> Explorer:
-    """Return the page that shows `recordings`, one or two runs of the same machine on the same word."""
+def explorer(program: Machine | Circuit | None, recordings: Sequence[Recording]) -> Explorer:
+    """Return the page that shows `recordings`, one or two runs of the same program on the same input."""
     first = recordings[0].trace
     title = f"{first.machine} on {first.input!r}"
-    data, columns = document(title, machine, recordings)
-    draws = "dot" in ((data["machine"] or {}).get("graph") or {})
+    data, columns = document(title, program, recordings)
+    draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
     parts = {
         "title": escape(title),
         "name": escape(first.machine),
         "input": escape(data["runs"][0]["input"] or "(empty)"),
-        "about": escape(machine.description if machine else ""),
+        "about": escape(program.description if program else ""),
         "style": _asset("explorer.css"),
         "data": _embedded(data),
         "columns": columns,

@@ -91,7 +91,7 @@ def record(
     *,
     truth: Truth | None,
     engine: Engine,
-    max_steps: int,
+    max_steps: int | None,
     progress: Progress | None = None,
 ) -> Recording:
     """Run `decoder` on `word`, check it against `truth` if there is one, and return everything that was recorded.

@@ -45,6 +45,8 @@ class HeadError:
         gap: the best score's lead over the next one under average-hard attention; 0 for a tie; ∞ without a second score.
         claimed: the gap that the construction claims; None: the head is claimed to be uniform.
         holds: whether the claim holds: uniform, or tieless with that gap (up to rounding).
+        constant: whether the claimed gap is the same at every position; otherwise it is a multiple of 1/(i+1).
+        shared: whether several positions may share the best score; the gap is then that to any lower one.
         scores: the largest error of a score, before it is divided by the temperature.
         weights: ‖average-hard weights - softmax weights‖₁, with the bounds of `lemma_6` and `lemma_33` (None: its
             premise fails). Lemma 6 is applied to the soft scores, with the gap a position that they have.
@@ -58,6 +60,8 @@ class HeadError:
     gap: float
     claimed: float | None
     holds: bool
+    constant: bool = False
+    shared: bool = False
     scores: float = 0.0
     weights: float = 0.0
     lemma_6: float | None = None
@@ -157,7 +161,8 @@ class _Layer:
             none = head.uniform and due is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
         n, best, tau = len(hard), int(hard.argmax()), self._temperature
-        gap = gap_of(hard)
+        shared = claim is not None and claim.constant and not claim.lookup and self._number == 0
+        gap = gap_below(hard) if shared else gap_of(hard)
         slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
         top = int(soft.argmax())
@@ -172,9 +177,11 @@ class _Layer:
             gap=gap,
             claimed=due,
             holds=gap > 0 and gap >= due - slack,
+            constant=claim is not None and claim.constant,
+            shared=shared,
             scores=error,
             weights=distance,
-            lemma_6=lemma_6(slope_of(soft)) if top == best else None,
+            lemma_6=lemma_6(slope_of(soft)) if top == best and not shared else None,
             lemma_33=lemma_33(n, gap, error, tau) if gap < inf else 0.0,
             place=place,
             lemma_7=steep,
@@ -245,6 +252,12 @@ def gap_of(scores: Vector) -> float:
         return inf
     second, first = np.partition(scores, -2)[-2:]
     return float(first - second)
+
+
+def gap_below(scores: Vector) -> float:
+    """Return the lead of the best scores, which may be equal, over the next lower one; ∞ if there is none."""
+    lower = scores[scores < scores.max()]
+    return float(scores.max() - lower.max()) if len(lower) else inf
 
 
 def slope_of(scores: Vector) -> float:

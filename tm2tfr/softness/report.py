@@ -53,10 +53,17 @@ def _property(heads: Sequence[HeadError]) -> str:
     where = "" if bad is None else f"; NOT at position {bad.position}, where the gap is {bad.gap:.3g}"
     if heads[0].claimed is None:
         return f"uniform{where}"
-    claimed = heads[0].claimed * (heads[0].position + 1)
-    smallest = min(head.gap * (head.position + 1) for head in heads)
-    found = "never more than one position" if smallest == inf else f"smallest found {smallest:.3g}/(i+1)"
-    return f"tieless, gap at least {claimed:g}/(i+1); {found}{where}"
+    by = "" if heads[0].constant else "/(i+1)"
+    claimed = heads[0].claimed * _divisor(heads[0])
+    smallest = min(head.gap * _divisor(head) for head in heads)
+    found = "never more than one position" if smallest == inf else f"smallest found {smallest:.3g}{by}"
+    kind = "equal scores share" if heads[0].shared else "tieless"
+    return f"{kind}, gap at least {claimed:g}{by}; {found}{where}"
+
+
+def _divisor(head: HeadError) -> int:
+    """Return what the gap of `head` is divided by at its position, as it is claimed."""
+    return 1 if head.constant else head.position + 1
 
 
 def _tables(measured: Softness, everything: bool) -> Iterable[str]:
@@ -93,9 +100,14 @@ def _growth(run: SoftRun) -> Iterable[str]:
     yield from _aligned(["n", "found", "1/found", "slope", "Theorem 26", "1/τ", "times"], cells)
     found, due = run.found_exponent, run.guaranteed_exponent
     if found is not None and due is not None:
-        yield f"over these lengths 1/τ grows like n^{found:.2f} as found, like n^{due:.2f} by the theorem: O(n·log n)"
+        yield f"over these lengths 1/τ grows like n^{found:.2f} as found, like n^{due:.2f} by the theorem: {_order(run)}"
     else:
-        yield "too few lengths for an exponent of 1/τ in n; by the theorem it is O(n·log n)"
+        yield f"too few lengths for an exponent of 1/τ in n; by the theorem it is {_order(run)}"
+
+
+def _order(run: SoftRun) -> str:
+    """Return how 1/τ grows with n by the theorem: with 1/γ(n), which may be constant, and a logarithm."""
+    return "O(log n)" if all(head.constant for head in run.softness.heads if head.claimed is not None) else "O(n·log n)"
 
 
 def _found(at: Warmest) -> tuple[str, str]:

@@ -26,7 +26,7 @@ def summary(trace: Trace) -> str:
     if trace.divergence is not None:
         words.append(f"✗ check failed: {trace.divergence}")
     elif trace.checked:
-        words.append(f"✓ {trace.compared:,} cells compared with the simulator, all agree")
+        words.append(f"✓ {trace.compared:,} cells compared with the {trace.reference}, all agree")
     else:
         words.append("not compared with a simulator")
     table = STYLE + html(Sheet.of(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""

@@ -110,8 +110,8 @@ def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Li
 
 def title(trace: Trace) -> str:
     gap = trace.divergence
-    same = "every cell agrees with the simulator" if trace.agrees else "not compared with a simulator"
-    found = f"differs from the simulator at position {gap.position}" if gap else same
+    same = f"every cell agrees with the {trace.reference}" if trace.agrees else f"not compared with a {trace.reference}"
+    found = f"differs from the {trace.reference} at position {gap.position}" if gap else same
     return f"{visible(trace.machine)} on {visible(trace.input) or 'the empty word'}: {found}"
 
 

@@ -285,7 +285,11 @@ class _Pairs:
 
 def specified(row: AnyRow) -> int:
     """Return the number of cells of a row of the reference that it says something of, but for the position."""
-    return len(row) - 1 - sum(cell is ANY for cell in row)
+    said = len(row) - 1
+    for cell in row:  # once per position: a plain loop is several times as fast as a sum
+        if cell is ANY:
+            said -= 1
+    return said
 
 
 def _trace(

@@ -12,7 +12,8 @@ Feed-forward: u + W₂·ReLU(W₁u + b₁) + b₂ makes a difference at most F =
 the stream itself at most F·‖u‖₁ + ‖W₂‖·‖b₁‖₁ + ‖b₂‖₁ (Lemma 29).
 Scores: |q·k - q̂·k̂| ≤ ‖q - q̂‖₁·‖k‖_∞ + ‖q̂‖_∞·‖k - k̂‖₁ ≤ 3·‖Q‖·‖K‖·U·ε (Lemma 32): K₂ = 3·C·max ‖Q‖·‖K‖.
 Weights: they differ by 2n·e^{-(γ - 2·K₂·x_max·ε)/τ} in a tieless head if K₂·x_max·ε < γ/2 (Lemma 33),
-and not at all in a uniform one.
+and not at all in a uniform one. In the first layer ε is 0: equal scores stay equal, and the lemma holds for positions that
+share the best score as for a single one, where γ is their lead over all others.
 Attention: with A = ‖O‖·‖V‖, summed over heads, the stream after it differs by (1 + ΣA)·ε + ΣA·U·(that of the weights)
 (Lemma 34). So the layer is off by at most K₁·(ε + n·x_max·e^{…}) with K₁ = max F·max(1 + ΣA, 2·C·ΣA) (Lemma 25).
 Theorem: with γ ≤ 1, E_L = γ/(4·K₂·x_max), E_l = E_{l+1}/(2·K₁) and e^{-γ/(2τ)} = E_1/(K₁·n·x_max), layer l is off by
@@ -52,7 +53,7 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
         CompileError: for a temperature that is not a positive number or is too small; for weights that are already soft.
     """
     if decoder.soft:
-        raise CompileError("these weights already have softmax attention: soften the weights they were made from")
+        raise already_soft(decoder)
     if not 0 < temperature < math.inf:
         raise CompileError(f"the temperature must be positive, not {temperature:g}: use for example 0.001")
 
@@ -67,6 +68,14 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
     layers = tuple(dataclasses.replace(layer, heads=tuple(map(soft, layer.heads))) for layer in decoder.layers)
     said = provenance.softened(decoder.provenance, temperature)
     return dataclasses.replace(decoder, layers=layers, provenance=said)
+
+
+def already_soft(decoder: Decoder, do: str = "soften") -> CompileError:
+    """Return the error for weights that have softmax attention: by a temperature, or by their construction."""
+    if temperature_of(decoder) is None:
+        what = "these weights have softmax attention by their construction, and no temperature"
+        return CompileError(f"{what}: use them as they are, or {do} a variant with average-hard attention")
+    return CompileError(f"these weights already have softmax attention: {do} the weights they were made from")
 
 
 def temperature_of(decoder: Decoder) -> float | None:

@@ -32,18 +32,324 @@
     return width;
   }
 
+  // src/words.ts
+  function math(text) {
+    const nodes = [];
+    let last = 0;
+    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
+      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
+      const low = match[1] ?? match[2];
+      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
+      last = match.index + match[0].length;
+    }
+    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
+    return nodes;
+  }
+  function symbolOf(name) {
+    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
+    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
+  }
+  function number(value, i) {
+    if (Number.isInteger(value)) return String(value).replace("-", "−");
+    const above = Math.round(value * (i + 1));
+    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    return digits(value);
+  }
+  function digits(value, precision = 6) {
+    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
+    return String(Number(value.toPrecision(precision))).replace("-", "−");
+  }
+  function apart(score, runner) {
+    let precision = 6;
+    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
+    return [digits(score, precision), digits(runner, precision)];
+  }
+  function words(subspace, value, i) {
+    if (!subspace.labels) return number(value.number, i);
+    if (value.number > 0) return subspace.labels[value.number - 1];
+    if (value.number === 0) return "⊥";
+    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+  function shortened(text, most) {
+    const signs = [...text];
+    if (signs.length <= most) return text;
+    const end2 = Math.ceil(0.7 * (most - 1));
+    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
+  }
+  function count(n, noun) {
+    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  }
+  var STOP = "stop";
+  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOVES = { "-1": "L", "0": "S", "1": "R" };
+  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function plainStory(run, i) {
+    const { rows } = run;
+    const token = (text) => el("b", { class: "mono" }, text);
+    if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    const then = run.ends(i) ? ", which ends the run." : ", which is the next token.";
+    const given = i === run.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
+    return [...given, " It answers with ", token(rows.answer(i)), then];
+  }
+  function story(run, machine, i) {
+    const { rows, spec } = run;
+    const token = (text) => el("b", { class: "mono" }, text);
+    const answer = rows.answer(i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i} of the tape.`];
+    if (i === spec.prompt)
+      return [
+        token("BOS"),
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
+        token(answer),
+        "."
+      ];
+    const q = rows.text("q", i);
+    const a = rows.text("a", i) ?? "⊥";
+    const head = rows.number("h", i);
+    const said = [
+      "The machine went to ",
+      token(q ?? "⊥"),
+      ", wrote ",
+      token(rows.text("b", i) ?? "⊥"),
+      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
+      token(a),
+      ` in cell ${String(head).replace("-", "−")}`
+    ];
+    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
+    const end2 = spec.stop.includes(answer);
+    if (machine && rule) {
+      const [, , r, b, m] = rule;
+      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
+      const triple = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
+      let link = answer === triple(m) ? ", so the next token is " : ", but the next token is ";
+      if (end2) link = ", and the answer is ";
+      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple(0)) link = "; at the left end the head stays, so the next token is ";
+      return [...said, ": ", token(why), link, token(answer), "."];
+    }
+    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
+  }
+  function ruleAt(machine, state, symbol) {
+    const q = machine.states.findIndex(({ name }) => name === state);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+  }
+
+  // src/bits.ts
+  var MOST = 120;
+  var FEW = 40;
+  var MOST_OUTPUTS = 64;
+  var BitsPanel = class {
+    constructor(bits, store) {
+      this.bits = bits;
+      this.store = store;
+      [this.circuit, this.run] = [bits.circuit, bits.run];
+      this.heads = this.run.spec.layers.flatMap((layer, l) => layer.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
+      const { inputs } = this.circuit.spec;
+      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
+      this.element = el(
+        "section",
+        { class: "panel bits-panel", "aria-label": "The bits" },
+        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
+        this.cells,
+        this.more,
+        this.story,
+        this.outputs,
+        this.result
+      );
+    }
+    bits;
+    store;
+    element;
+    circuit;
+    run;
+    cells = el("ol", { class: "bits" });
+    more = el("p", { class: "meaning" });
+    story = el("p", { class: "story", "aria-live": "polite" });
+    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
+    result = el("p", { class: "result" });
+    heads;
+    /** It has nothing to measure: its lines break where they have to. */
+    measure() {
+    }
+    draw(position, playing) {
+      const { run } = this;
+      set(this.story, { "aria-live": playing ? "off" : "polite" });
+      const i = Math.min(position, run.count - 1);
+      this.drawBits(i);
+      this.story.replaceChildren(...this.happens(i));
+      this.drawOutputs(i);
+      this.result.textContent = i === run.count - 1 ? this.ending() : "";
+    }
+    drawBits(i) {
+      const { circuit } = this;
+      const quarter = MOST / 4;
+      const first = Math.max(0, Math.min(quarter * (Math.floor((i + 1) / quarter) - 2), circuit.size - MOST));
+      const last = Math.min(circuit.size, first + MOST);
+      const looks2 = this.heads.map(({ layer, head }) => this.run.look(layer, head, i));
+      const focused = this.cells.contains(document.activeElement);
+      this.cells.replaceChildren(...Array.from({ length: last - first }, (_, n) => this.cell(first + n, i, looks2)));
+      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
+      this.more.hidden = last - first === circuit.size;
+      this.more.textContent = `bits ${first} to ${last - 1} of 0 to ${circuit.size - 1}`;
+    }
+    cell(net, i, looks2) {
+      const { bits, circuit, store } = this;
+      const bit = bits.known(net, i);
+      const wrong = bit !== null && net <= i + 1 ? bits.wrong(net) : void 0;
+      const state = net === i ? "now" : net === circuit.answered(i) ? "answered" : net > i ? "unread" : "";
+      const outputs = circuit.outputs(net).map((name) => `, output ${name}`).join("");
+      const said = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
+      const seen = this.heads.flatMap(({ label }, n) => {
+        const look = looks2[n];
+        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+      });
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
+          "data-net": net,
+          "aria-current": net === i ? "step" : null,
+          "aria-label": said,
+          title: said,
+          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
+        },
+        bit ?? "·"
+      );
+      return el("li", {}, button, ...seen);
+    }
+    /** What happens at a position, in a sentence or two. */
+    happens(i) {
+      const { bits, circuit, run } = this;
+      const token = (text) => el("b", { class: "mono" }, text);
+      const answer = run.rows.answer(i);
+      const gate = circuit.answered(i);
+      const given = [circuit.isInput(i) ? "The input " : "The gate ", token(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token(run.rows.fed(i)), ". "];
+      if (gate === null) return [...given, "What the decoder answers before the last input is not used."];
+      const operands = circuit.operands(gate);
+      const values = operands.map((operand) => bits.at(operand, i) ?? "?").join(", ");
+      const due = bits.computed(gate, i);
+      const what = ["The next bit is that of the gate ", token(circuit.name(gate)), ": ", token(circuit.formula(gate)), ...operands.length ? [" = ", token(`${circuit.kind(gate)}(${values})`)] : []];
+      if (due === answer) return [...given, ...what, ", and the decoder answers with ", token(answer), run.ends(i) ? ", which ends the run." : "."];
+      return [...given, ...what, ...due === null ? [] : [" = ", token(due)], ", but the decoder answers with ", token(answer), run.ends(i) ? ", which ends the run." : "."];
+    }
+    drawOutputs(i) {
+      const { circuit, bits } = this;
+      const { outputs } = circuit.spec;
+      const shown = outputs.slice(0, MOST_OUTPUTS).map(([name, net]) => {
+        const bit = bits.at(net, i);
+        const wrong = bit === null ? void 0 : bits.wrong(net);
+        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
+        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name }, `${name} = `, el("b", { class: "mono" }, bit ?? "·"), says);
+      });
+      const rest = outputs.length - shown.length;
+      this.outputs.replaceChildren(...shown, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+    }
+    /** What came out, at the end. */
+    ending() {
+      const { T, agrees, result, reference, divergence } = this.run.spec;
+      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
+      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
+      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
+      if (agrees === null || !result) return "This run has ended.";
+      return `The result: ${result}, as the ${reference} says.`;
+    }
+  };
+
+  // src/circuit.ts
+  var Circuit = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.kinds = buffers(spec.kinds);
+      this.places = spec.operands.map(buffers);
+      for (const [name, net] of spec.outputs) this.driven.set(net, [...this.driven.get(net) ?? [], name]);
+    }
+    spec;
+    kinds;
+    places;
+    driven = /* @__PURE__ */ new Map();
+    /** The number of nets: inputs, then gates. */
+    get size() {
+      return this.spec.nets.length;
+    }
+    name(net) {
+      return this.spec.nets[net];
+    }
+    isInput(net) {
+      return net < this.spec.inputs;
+    }
+    /** The net whose bit is answered at position i; null before the last input, and after the last gate. */
+    answered(i) {
+      return i + 1 < this.spec.inputs || i + 1 >= this.size ? null : i + 1;
+    }
+    /** The operands of the gate of a net, in order; of an input none. */
+    operands(net) {
+      if (this.isInput(net)) return [];
+      return this.places.map((place) => place[net - this.spec.inputs]).filter((operand) => operand >= 0);
+    }
+    /** What the gate of a net does, in a word. */
+    kind(net) {
+      return this.isInput(net) ? "input" : this.spec.functions[this.kinds[net - this.spec.inputs]].name;
+    }
+    /** The truth table of the gate of a net. */
+    table(net) {
+      return this.spec.functions[this.kinds[net - this.spec.inputs]].table;
+    }
+    /** The gate of a net as a formula: `XOR(a, b)`. */
+    formula(net) {
+      return `${this.kind(net)}(${this.operands(net).map((operand) => this.name(operand)).join(", ")})`;
+    }
+    /** A net in words: `a, an input`, or `sum = XOR(a, b)`. */
+    said(net) {
+      return this.isInput(net) ? `${this.name(net)}, an input` : `${this.name(net)} = ${this.formula(net)}`;
+    }
+    /** The outputs that a net drives. */
+    outputs(net) {
+      return this.driven.get(net) ?? [];
+    }
+  };
+  var Bits = class {
+    constructor(circuit, run) {
+      this.circuit = circuit;
+      this.run = run;
+    }
+    circuit;
+    run;
+    /** The bit of a net as the decoder has it once position i has answered; null if it has none yet. */
+    at(net, i) {
+      if (net <= i) return this.run.rows.fed(net);
+      return net === i + 1 && net === this.circuit.answered(i) ? this.run.rows.answer(i) : null;
+    }
+    /** The bit of an input, which is known before it is given, or of any other net as `at` has it. */
+    known(net, i) {
+      return net < Math.min(this.circuit.spec.inputs, this.run.count) ? this.run.rows.fed(net) : this.at(net, i);
+    }
+    /** What the bit of a net should be, if the check found that it is something else. */
+    wrong(net) {
+      const { columns } = this.run.spec;
+      const [column2, i] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
+      return i < this.run.count ? this.run.wrong(column2.name, i) : void 0;
+    }
+    /** What a gate makes of the bits that its operands have at position i; null if one has none. */
+    computed(net, i) {
+      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i));
+      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+    }
+  };
+
   // src/controls.ts
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var KEYS = [
+  var keys = (graph) => [
     ["Space", "play, pause"],
     ["→ ←", "one step forward, one step back"],
     ["Shift → ←", "ten steps forward, ten steps back"],
     ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
     ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
-    ["g", "enlarge the state graph to the whole window, and back"],
+    ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
     ["d", "jump to the first divergence, if there is one"],
@@ -52,7 +358,7 @@
     ["?", "show these keys"]
   ];
   var Controls = class {
-    constructor(store, divergence) {
+    constructor(store, divergence, graph) {
       this.store = store;
       this.divergence = divergence;
       const { last } = store;
@@ -82,7 +388,7 @@
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...KEYS.flatMap(([keys, does]) => [el("dt", {}, el("kbd", {}, keys)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -272,6 +578,7 @@
         )
       );
       this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
       this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
     }
     spec;
@@ -281,19 +588,28 @@
     seen;
     /** The weights of each layer, as `tm2tfr.listing` writes them. */
     weights;
+    unspecified;
     get count() {
       return this.spec.count;
     }
+    /** The position that answers the prompt, with the first token that the decoder generates. */
+    get turn() {
+      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
+    }
     /** Whether position i carries a token that the decoder generated. */
     generated(i) {
-      return i > this.spec.prompt;
+      return i > this.turn;
+    }
+    /** Whether the run ends with the answer at position i. */
+    ends(i) {
+      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
     }
     look(layer, head, i) {
       return this.seen[layer][head](i);
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i) {
-      if (!this.spec.divergence) return void 0;
+      if (!this.spec.divergence || this.free(column2, i)) return void 0;
       if (i >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
       const due = this.expected.cell(column2, i);
       return due === this.rows.cell(column2, i) ? void 0 : due;
@@ -307,9 +623,13 @@
       }
       return longest;
     }
-    /** Whether a row was compared with anything. */
-    compared(i) {
-      return i < this.spec.checked;
+    /** Whether a cell was compared with anything. */
+    compared(column2, i) {
+      return i < this.spec.checked && !this.free(column2, i);
+    }
+    /** Whether the reference says nothing of a cell. */
+    free(column2, i) {
+      return Boolean(this.unspecified.get(column2)?.[i]);
     }
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i) {
@@ -349,122 +669,20 @@
     });
   }
 
-  // src/words.ts
-  function math(text) {
-    const nodes = [];
-    let last = 0;
-    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
-      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
-      const low = match[1] ?? match[2];
-      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
-      last = match.index + match[0].length;
-    }
-    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
-    return nodes;
-  }
-  function symbolOf(name) {
-    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
-    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
-  }
-  function number(value, i) {
-    if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
-    return digits(value);
-  }
-  function digits(value, precision = 6) {
-    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
-    return String(Number(value.toPrecision(precision))).replace("-", "−");
-  }
-  function apart(score, runner) {
-    let precision = 6;
-    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
-    return [digits(score, precision), digits(runner, precision)];
-  }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number(value.number, i);
-    if (value.number > 0) return subspace.labels[value.number - 1];
-    if (value.number === 0) return "⊥";
-    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-  function shortened(text, most) {
-    const signs = [...text];
-    if (signs.length <= most) return text;
-    const end2 = Math.ceil(0.7 * (most - 1));
-    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
-  }
-  function count(n, noun) {
-    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  }
-  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
-  var MOVES = { "-1": "L", "0": "S", "1": "R" };
-  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
-  function plainStory({ rows, spec }, i) {
-    const token = (text) => el("b", { class: "mono" }, text);
-    const answer = rows.answer(i);
-    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
-    const then = spec.stop.includes(answer) ? ", which ends the run." : ", which is the next token.";
-    const given = i === spec.prompt ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
-    return [...given, " It answers with ", token(answer), then];
-  }
-  function story(run, machine, i) {
-    const { rows, spec } = run;
-    const token = (text) => el("b", { class: "mono" }, text);
-    const answer = rows.answer(i);
-    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i} of the tape.`];
-    if (i === spec.prompt)
-      return [
-        token("BOS"),
-        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
-        token(answer),
-        "."
-      ];
-    const q = rows.text("q", i);
-    const a = rows.text("a", i) ?? "⊥";
-    const head = rows.number("h", i);
-    const said = [
-      "The machine went to ",
-      token(q ?? "⊥"),
-      ", wrote ",
-      token(rows.text("b", i) ?? "⊥"),
-      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
-      token(a),
-      ` in cell ${String(head).replace("-", "−")}`
-    ];
-    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
-    const end2 = spec.stop.includes(answer);
-    if (machine && rule) {
-      const [, , r, b, m] = rule;
-      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
-      const triple = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
-      let link = answer === triple(m) ? ", so the next token is " : ", but the next token is ";
-      if (end2) link = ", and the answer is ";
-      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple(0)) link = "; at the left end the head stays, so the next token is ";
-      return [...said, ": ", token(why), link, token(answer), "."];
-    }
-    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
-  }
-  function ruleAt(machine, state, symbol) {
-    const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
-  }
-
   // src/graph.ts
   var READABLE = 0.62;
   var SMALLEST = 0.42;
   var LARGEST = 1.7;
   var STEP = 1.3;
-  var MOST = 4;
+  var MOST2 = 4;
   var Graph = class {
-    constructor(run, machine, buffers, redraw) {
-      this.run = run;
-      this.machine = machine;
+    constructor(name, drawn, buffers, redraw) {
+      this.name = name;
       this.redraw = redraw;
-      const button = (text, name, act) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: act }, text);
+      const button = (text, name2, act) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: act }, text);
       this.smaller = button("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
-      this.whole = button("whole", "Show the whole state graph", () => this.zoomTo("whole"));
-      this.large = button("enlarge", "Enlarge the state graph to the whole window", () => this.enlarge());
+      this.whole = button("whole", `Show the whole ${name}`, () => this.zoomTo("whole"));
+      this.large = button("enlarge", `Enlarge the ${name} to the whole window`, () => this.enlarge());
       set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
       const zooming = el(
         "span",
@@ -474,9 +692,9 @@
         this.whole,
         this.large
       );
-      this.element = el("section", { class: "panel graph-panel", "aria-label": "The state graph" }, el("h2", {}, "State graph", zooming), this.scroll, this.caption);
+      this.element = el("section", { class: "panel graph-panel", "aria-label": `The ${name}` }, el("h2", {}, `${name[0].toUpperCase()}${name.slice(1)}`, zooming), this.scroll, this.caption);
       this.draggable();
-      const { svg: drawing, dot, none } = machine.graph;
+      const { svg: drawing, dot, none } = drawn;
       if (drawing) this.show(textAt(buffers, drawing));
       else if (dot && window.tm2tfrDraws)
         window.tm2tfrDraws(dot).then((text) => {
@@ -485,12 +703,12 @@
         }).catch((error) => this.scroll.textContent = `The graph cannot be drawn here: ${String(error)}`);
       else this.scroll.textContent = none ?? "";
     }
-    run;
-    machine;
+    name;
     redraw;
     element;
     scroll = el("div", { class: "scroll graph", tabindex: 0, role: "img" });
     caption = el("p", { class: "rule mono" });
+    /** By what the drawing calls them: `s0`, `s0->s1`; several edges may join the same nodes. */
     nodes = /* @__PURE__ */ new Map();
     edges = /* @__PURE__ */ new Map();
     size = [1, 1];
@@ -502,29 +720,6 @@
     smaller;
     whole;
     large;
-    draw(position) {
-      const { rows } = this.run;
-      const i = Math.min(position, this.run.count - 1);
-      const name = rows.text("q", i);
-      const symbol = rows.text("a", i);
-      const state = this.machine.states.findIndex((q) => q.name === name);
-      const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : void 0;
-      for (const marked of this.scroll.querySelectorAll(".now")) marked.classList.remove("now");
-      const node = this.nodes.get(state);
-      node?.classList.add("now");
-      if (rule) {
-        const edge = this.edges.get(`s${rule[0]}->s${rule[2]}`);
-        edge?.classList.add("now");
-        edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
-      }
-      if (name === null) this.edges.get(`start->s${this.start()}`)?.classList.add("now");
-      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
-      this.caption.textContent = said;
-      set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
-    }
-    start() {
-      return [...this.edges.keys()].find((key) => key.startsWith("start->"))?.slice("start->s".length) ?? "";
-    }
     show(text) {
       const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
       const drawing = document.importNode(parsed, true);
@@ -533,8 +728,8 @@
       this.size = [width, height];
       for (const group of drawing.querySelectorAll("g.node, g.edge")) {
         const title = group.querySelector("title")?.textContent ?? "";
-        if (group.classList.contains("node")) this.nodes.set(Number(title.slice(1)), group);
-        else this.edges.set(title, group);
+        if (group.classList.contains("node")) this.nodes.set(title, group);
+        else this.edges.set(title, [...this.edges.get(title) ?? [], group]);
         group.querySelectorAll("title").forEach((node) => node.remove());
       }
       drawing.querySelector("title")?.remove();
@@ -549,7 +744,7 @@
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
       const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST);
       const readable = whole < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole;
-      this.scale = this.zoom === "whole" ? whole : this.zoom === "auto" ? readable : Math.max(whole, Math.min(this.zoom, MOST));
+      this.scale = this.zoom === "whole" ? whole : this.zoom === "auto" ? readable : Math.max(whole, Math.min(this.zoom, MOST2));
       this.partly = this.scale > whole;
       this.followed = null;
       this.scroll.classList.toggle("partly", this.partly);
@@ -557,6 +752,10 @@
       set(this.whole, { "aria-pressed": String(!this.partly) });
       drawing.style.width = `${Math.floor(this.size[0] * this.scale)}px`;
       drawing.style.height = `${Math.floor(this.size[1] * this.scale)}px`;
+    }
+    /** Take the marks off all nodes and edges. */
+    unmark(...marks) {
+      for (const mark of marks) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -575,7 +774,7 @@
         if (scroll.hasPointerCapture(event.pointerId)) scroll.scrollBy(-event.movementX, -event.movementY);
       });
     }
-    /** Keep the current state in view. */
+    /** Keep the current node in view. */
     follow() {
       const node = this.partly ? this.scroll.querySelector(".node.now") : null;
       if (!node || node === this.followed) return;
@@ -591,6 +790,102 @@
       set(this.large, { "aria-pressed": String(large) });
       this.large.textContent = large ? "back" : "enlarge";
       this.zoomTo("auto");
+    }
+  };
+
+  // src/gates.ts
+  var RADIUS = 6.5;
+  var DEPTH = 2;
+  var CircuitGraph = class extends Graph {
+    constructor(bits, buffers, redraw) {
+      const { graph } = bits.circuit.spec;
+      super("circuit", graph, buffers, redraw);
+      this.bits = bits;
+      this.circuit = bits.circuit;
+      this.drawn = graph.none === void 0;
+      if (!this.drawn) {
+        this.element.querySelector(".zooming")?.remove();
+        this.scroll.classList.add("undrawn");
+        set(this.scroll, { role: null });
+        this.scroll.replaceChildren(el("p", {}, `${graph.none}:`), this.list);
+      }
+    }
+    bits;
+    circuit;
+    /** The mark of each node, with its bit: after all nodes and edges, so that none hides it. */
+    marks = /* @__PURE__ */ new Map();
+    list = el("ul", { class: "cone mono" });
+    drawn;
+    draw(position) {
+      const { bits, circuit } = this;
+      const i = Math.min(position, bits.run.count - 1);
+      const gate = circuit.answered(i);
+      const said = gate === null ? `the input ${circuit.name(i)} is given` : this.line(gate, i);
+      if (this.drawn) this.mark(i, gate);
+      else this.list.replaceChildren(...gate === null ? [] : [this.cone(gate, i, DEPTH)]);
+      this.caption.textContent = this.drawn || gate === null ? said : "";
+      set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said}` });
+    }
+    mark(i, gate) {
+      const { bits, circuit } = this;
+      this.unmark("now", "operand", "zero", "one", "bad");
+      for (const [name, node] of this.nodes) {
+        const net = this.net(name);
+        const bit = bits.at(net, i);
+        const corner = this.corner(name, node);
+        corner.lastChild.textContent = bit ?? "";
+        if (bit === null) continue;
+        for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
+        if (bits.wrong(net) !== void 0) node.classList.add("bad");
+      }
+      for (const [name, edges] of this.edges) {
+        const bit = bits.at(this.net(name.split("->")[0]), i);
+        if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
+      }
+      if (gate === null) {
+        this.nodes.get(`n${i}`)?.classList.add("now");
+        return;
+      }
+      this.nodes.get(`n${gate}`)?.classList.add("now");
+      for (const operand of circuit.operands(gate)) {
+        this.nodes.get(`n${operand}`)?.classList.add("operand");
+        for (const edge of this.edges.get(`n${operand}->n${gate}`) ?? []) edge.classList.add("now");
+      }
+    }
+    /** The net of a node, which is one itself or an output: `n3`, `y0`. */
+    net(name) {
+      const number2 = Number(name.slice(1));
+      return name.startsWith("y") ? this.circuit.spec.outputs[number2][1] : number2;
+    }
+    /** The place for a bit, at the corner of a node. */
+    corner(name, node) {
+      const there = this.marks.get(name);
+      if (there) return there;
+      const shape = node.querySelector("polygon, path");
+      const points = `${shape?.getAttribute("points") ?? ""}${shape?.getAttribute("d") ?? ""}`.match(/-?[\d.]+,-?[\d.]+/g) ?? [];
+      const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
+      const [x, y] = [Math.max(...xs), Math.min(...ys)];
+      const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
+      const mark = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark);
+      this.marks.set(name, mark);
+      return mark;
+    }
+    /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
+    line(net, i) {
+      const { bits, circuit } = this;
+      const bit = bits.at(net, i) ?? "?";
+      if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
+      const found = circuit.operands(net).map((operand) => bits.at(operand, i) ?? "?");
+      const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
+      const due = bits.computed(net, i);
+      const said = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
+      return `${circuit.said(net)}${values} = ${said}`;
+    }
+    /** A net, and below it those it is computed from. */
+    cone(net, i, depth) {
+      const below = depth ? [...new Set(this.circuit.operands(net))].map((operand) => this.cone(operand, i, depth - 1)) : [];
+      return el("li", { "data-net": net }, this.line(net, i), below.length ? el("ul", {}, ...below) : null);
     }
   };
 
@@ -673,7 +968,7 @@
   };
 
   // src/strip.ts
-  var MOST2 = 60;
+  var MOST3 = 60;
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
@@ -683,9 +978,10 @@
   var LIMITS = [26, 20, 16, 14, 12];
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store) {
+    constructor(run, store, circuit) {
       this.run = run;
       this.store = store;
+      this.circuit = circuit;
       this.field.append(this.arcs, this.chips);
       this.heads = run.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
@@ -700,13 +996,14 @@
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, "What the decoder knows: its tokens"),
+        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
     }
     run;
     store;
+    circuit;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
@@ -753,7 +1050,7 @@
       this.limit = Infinity;
       const chosen = /* @__PURE__ */ new Set([i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
-      for (const sizes of i < MOST2 ? [WIDE, CLOSE, MEDIUM] : []) {
+      for (const sizes of i < MOST3 ? [WIDE, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
@@ -776,7 +1073,7 @@
         chosen.add(n);
         chips = more;
       }
-      for (const n of [0, ...Array.from({ length: Math.min(i, MOST2) }, (_, k) => i - 1 - k)]) {
+      for (const n of [0, ...Array.from({ length: Math.min(i, MOST3) }, (_, k) => i - 1 - k)]) {
         if (chosen.has(n) || n < 0) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -826,7 +1123,8 @@
     }
     chip({ i, left, width }, now) {
       const { run, store } = this;
-      const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : i === run.spec.prompt ? "bos" : "made";
+      const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
+      const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const button = el(
         "button",
@@ -834,9 +1132,9 @@
           type: "button",
           class: `chip ${kind} mono`,
           "aria-current": i === now ? "step" : null,
-          "aria-label": i > now ? `the answer: ${text}` : `position ${i}: ${text}`,
+          "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
-          title: this.shown(i, now) === text ? null : text,
+          title: net ?? (this.shown(i, now) === text ? null : text),
           click: () => store.set({ i, playing: false })
         },
         this.shown(i, now)
@@ -1148,6 +1446,39 @@
     }
   };
 
+  // src/states.ts
+  var StateGraph = class extends Graph {
+    constructor(run, machine, buffers, redraw) {
+      super("state graph", machine.graph, buffers, redraw);
+      this.run = run;
+      this.machine = machine;
+    }
+    run;
+    machine;
+    draw(position) {
+      const { rows } = this.run;
+      const i = Math.min(position, this.run.count - 1);
+      const name = rows.text("q", i);
+      const symbol = rows.text("a", i);
+      const state = this.machine.states.findIndex((q) => q.name === name);
+      const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : void 0;
+      this.unmark("now");
+      this.nodes.get(`s${state}`)?.classList.add("now");
+      if (rule) {
+        const edge = this.edges.get(`s${rule[0]}->s${rule[2]}`)?.[0];
+        edge?.classList.add("now");
+        edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
+      }
+      if (name === null) this.start()?.classList.add("now");
+      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
+      this.caption.textContent = said;
+      set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
+    }
+    start() {
+      return [...this.edges].find(([name]) => name.startsWith("start->"))?.[1][0];
+    }
+  };
+
   // src/table.ts
   var ROW = 36;
   var AROUND = 8;
@@ -1155,7 +1486,7 @@
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST3 = 21;
+  var MOST4 = 21;
   var LIMITS2 = [48, 40, 32, 26, 22, 19, 16, 14, 12];
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -1225,7 +1556,7 @@
     choose(limit, room) {
       const { history: history2 } = this;
       const all = history2 ? history2.highest - history2.lowest + 1 : 0;
-      const window2 = history2 ? Math.min(all, MOST3, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
+      const window2 = history2 ? Math.min(all, MOST4, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
       if (history2) {
@@ -1279,7 +1610,7 @@
     }
     row(i) {
       const { run, store } = this;
-      const compared = run.compared(i);
+      const { reference } = run.spec;
       const first = run.spec.divergence?.position === i;
       const row = el(
         "div",
@@ -1296,12 +1627,13 @@
           const whole = run.rows.cell(name, i);
           const text = shortened(whole, this.limit);
           const due = run.wrong(name, i);
+          const compared = run.compared(name, i);
           const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
           return el(
             "span",
             { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole ? null : whole },
             text,
-            el("span", { class: "tick", title: due !== void 0 ? `the simulator says ${due}` : compared ? "as the simulator says" : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
@@ -1328,9 +1660,9 @@
     summary() {
       const { spec } = this.run;
       const cells = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return "not checked: there is no machine to compare with";
-      if (spec.agrees) return `✓ ${cells} compared with the simulator, all agree`;
-      return `✗ differs from the simulator at position ${spec.divergence.position}`;
+      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
+      return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
   };
 
@@ -1445,11 +1777,12 @@
     const last = Math.max(...runs.map((run) => run.count)) - 1;
     const parts = runs.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
     const divergence = parts.length ? Math.min(...parts) : null;
-    const first = Math.min(last, runs[0].spec.prompt + 1);
+    const circuit = data.circuit && new Circuit(data.circuit, buffers);
+    const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
     const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() });
-    const controls = new Controls(store, divergence);
+    const controls = new Controls(store, divergence, circuit ? "circuit" : "state graph");
     const main = document.querySelector("main");
-    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers))));
+    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers, circuit))));
     document.body.append(controls.element, controls.help);
     document.querySelector("#help").addEventListener("click", () => controls.help.showModal());
     document.querySelector(".verdict").replaceChildren(...verdict(runs));
@@ -1463,14 +1796,16 @@
     store.draw();
     document.documentElement.dataset["ready"] = "true";
   }
-  function view(run, several, store, buffers) {
+  function view(run, several, store, buffers, circuit) {
     const history2 = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
-    const tape = new Tape(run, data.machine, history2);
-    const strip = new Strip(run, store);
+    const bits = circuit && new Bits(circuit, run);
+    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history2);
+    const strip = new Strip(run, store, circuit);
     const layers = new Layers(run, store);
     const stream = new Stream(run, store);
     const table = new Table(run, store, history2);
-    const graph = data.machine && new Graph(run, data.machine, buffers, () => store.set({}));
+    const redraw = () => store.set({});
+    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : data.machine && new StateGraph(run, data.machine, buffers, redraw);
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
     const inside = el("div", { class: "inside" });
@@ -1535,12 +1870,25 @@
   }
   function verdict(runs) {
     return runs.map((run) => {
-      const { answer, agrees, T } = run.spec;
-      const said = T === null ? "no verdict within the limit" : `${VERDICTS[answer] ?? `ends with ${answer}`} after T = ${T.toLocaleString("en")}`;
+      const { agrees } = run.spec;
+      const said = data.circuit ? outcome(run) : ending(run);
       const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
       return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
     });
+  }
+  function ending(run) {
+    const { answer, T, stop } = run.spec;
+    if (T === null) return "no verdict within the limit";
+    return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function outcome(run) {
+    const { T, agrees, result, divergence } = run.spec;
+    if (divergence?.column === STOP) return "every bit is right, but the end is not";
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    if (T === null) return `cut off at position ${run.count - 1}`;
+    const gates = count(T, "gate");
+    return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
   }
   function theme() {
     const button = document.querySelector("#theme");

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.contract import Construction, Truth
+from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import CompileError, did_you_mean
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -60,48 +59,6 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
-def _convert(circuit: Circuit, format: str) -> Any:
-    from tm2tfr.sources.circuit.conversion import convert
-
-    return convert(circuit, format)
-
-
-def _format_for(output: Path) -> str:
-    from tm2tfr.sources.circuit.conversion import format_for
-
-    return format_for(output)
-
-
-def _dot(circuit: Circuit) -> str:
-    from tm2tfr.sources.circuit.drawing import to_dot
-
-    return to_dot(circuit)
-
-
-def _draw(circuit: Circuit, output: Path) -> None:
-    from tm2tfr.sources.circuit.drawing import save
-
-    save(circuit, output)
-
-
-def _graph(circuit: Circuit) -> Any:
-    from tm2tfr.sources.circuit.graph import to_graph
-
-    return to_graph(circuit)
-
-
-def _cone(circuit: Circuit, output: str) -> Circuit:
-    from tm2tfr.sources.circuit.graph import cone
-
-    return cone(circuit, output)
-
-
-def _prove(decoder: Decoder, circuit: Circuit) -> Any:
-    from tm2tfr.sources.circuit.proof import prove
-
-    return prove(decoder, circuit)
-
-
 CONSTRUCTION = Construction(
     name=NAME,
     noun="circuit",
@@ -117,13 +74,13 @@ CONSTRUCTION = Construction(
     own_input=_own_input,
     given=read_input,
     targets=("yaml", *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
-    convert=_convert,
-    format_for=_format_for,
+    convert=later("tm2tfr.sources.circuit.conversion", "convert"),
+    format_for=later("tm2tfr.sources.circuit.conversion", "format_for"),
     drawn=DRAWN,
-    dot=_dot,
-    draw=_draw,
-    graph=_graph,
-    part=_cone,
-    prove=_prove,
+    dot=later("tm2tfr.sources.circuit.drawing", "to_dot"),
+    draw=later("tm2tfr.sources.circuit.drawing", "save"),
+    graph=later("tm2tfr.sources.circuit.graph", "to_graph"),
+    part=later("tm2tfr.sources.circuit.graph", "cone"),
+    prove=later("tm2tfr.sources.circuit.proof", "prove"),
     prepare=_prepare,
 )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
-from tm2tfr.contract import Construction, Truth
+from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
@@ -31,12 +30,6 @@ def _read(text: str, file: str) -> Machine:
     return native.read(text, file=file).machine
 
 
-def _prove(decoder: Decoder, machine: Machine) -> Any:
-    from tm2tfr.sources.turing.proof import prove
-
-    return prove(decoder, machine)
-
-
 def own_input(machine: Machine) -> str:
     """Return the word that `machine` is run on when none is given: its own, its first example's, or the empty word."""
     if machine.input is not None:
@@ -46,36 +39,6 @@ def own_input(machine: Machine) -> str:
 
 def _given(machine: Machine, word: str) -> str:
     return word
-
-
-def _convert(machine: Machine, format: str) -> Any:
-    from tm2tfr.sources.turing.conversion import convert
-
-    return convert(machine, format)
-
-
-def _format_for(output: Path) -> str:
-    from tm2tfr.sources.turing.conversion import format_for
-
-    return format_for(output)
-
-
-def _dot(machine: Machine) -> str:
-    from tm2tfr.sources.turing.drawing import to_dot
-
-    return to_dot(machine)
-
-
-def _draw(machine: Machine, output: Path) -> None:
-    from tm2tfr.sources.turing.drawing import save
-
-    save(machine, output)
-
-
-def _graph(machine: Machine) -> Any:
-    from tm2tfr.sources.turing.graph import to_graph
-
-    return to_graph(machine)
 
 
 CONSTRUCTION = Construction(
@@ -89,11 +52,11 @@ CONSTRUCTION = Construction(
     own_input=own_input,
     given=_given,
     targets=(*WRITABLE, *PICTURES),
-    convert=_convert,
-    format_for=_format_for,
+    convert=later("tm2tfr.sources.turing.conversion", "convert"),
+    format_for=later("tm2tfr.sources.turing.conversion", "format_for"),
     drawn=DRAWN,
-    dot=_dot,
-    draw=_draw,
-    graph=_graph,
-    prove=_prove,
+    dot=later("tm2tfr.sources.turing.drawing", "to_dot"),
+    draw=later("tm2tfr.sources.turing.drawing", "save"),
+    graph=later("tm2tfr.sources.turing.graph", "to_graph"),
+    prove=later("tm2tfr.sources.turing.proof", "prove"),
 )

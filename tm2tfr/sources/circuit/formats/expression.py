@@ -124,7 +124,7 @@ class Equations:
         used = names_read(statements)
         pairs = [pair for statement in statements if (pair := self.equation(statement, used)) is not None]
         names = [name for name, _ in pairs]
-        self.fresh = FreshNames([*used, *names])
+        self.fresh = FreshNames([*used, *names, *(name for _, given in ports.values() for name in given)])
         given = set(names)
         line, inputs = ports.get("inputs", (None, [name for name in used if name not in given]))
         for name in inputs:
