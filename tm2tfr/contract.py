@@ -282,6 +282,9 @@ class Construction(Generic[_Program]):
         graph: program -> its graph, for networkx.
         part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
         prove: (decoder, program) -> its certificate; None: there is none.
+        cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
+        exported: program -> what an export has to say of it beside its weights, as plain data.
+        card: program -> the paragraph of a model card that says what the model is given and what it generates.
         prepare: (program, options) -> the program that these options are about, which also says what is right.
     """
 
@@ -303,4 +306,7 @@ class Construction(Generic[_Program]):
     graph: Callable[[_Program], Any]
     part: Callable[[_Program, str], _Program] | None = None
     prove: Callable[[Decoder, _Program], Any] | None = None
+    cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
+    exported: Callable[[_Program], Mapping[str, Any]] | None = None
+    card: Callable[[_Program], str] | None = None
     prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None

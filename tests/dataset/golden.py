@@ -9,6 +9,7 @@ from tm2tfr.dataset.reader import read
 from tm2tfr.errors import SpecError
 
 COMPLAINTS = Path(__file__).parent / "complaints.txt"
+CIRCUIT_COMPLAINTS = Path(__file__).parent / "circuit_complaints.txt"
 
 
 def said(text: str) -> str:
@@ -22,3 +23,4 @@ def said(text: str) -> str:
 
 if __name__ == "__main__":
     golden.rewrite(COMPLAINTS, said)
+    golden.rewrite(CIRCUIT_COMPLAINTS, said)

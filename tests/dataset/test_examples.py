@@ -161,7 +161,7 @@ def test_a_run_that_differs_ends_its_job_without_files(engine: str) -> None:
     making = Making(how, spec.forms, False, Splitting(0, "run", spec.splits), spec.formats)
     for done in (made(job, making), swept(job, how)):
         assert done.failure is not None
-        assert (done.failure.machine.name, done.failure.word) == ("left-edge", "1")
+        assert (done.failure.program.name, done.failure.word) == ("left-edge", "1")
         assert done.failure.why.startswith("position 4: h should be 1, is 0\ncause: layer 2 (head position), attention")
         assert (done.tally.runs, done.files) == (2, {})
 

@@ -22,8 +22,8 @@ import pytest
 import tm2tfr
 from tests import readme
 from tests.cli.test_commands import tm2tfr as command
+from tm2tfr.dataset import kinds, shard
 from tm2tfr.dataset import make as making
-from tm2tfr.dataset import shard
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.runs import Failure
@@ -339,7 +339,7 @@ def test_resume_makes_only_what_is_missing(
             journal.write('{"shard": 3, "ru')
         (folder / "train" / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
     asked: list[int] = []
-    monkeypatch.setattr(making, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
+    monkeypatch.setattr(kinds, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
     found = making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [3, 4]
     assert (found.reused, found.shards, found.tally.runs) == (3, 5, 91)
@@ -355,7 +355,7 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
     path = folder / "train" / "00003-of-00005.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("REJ", "ACC"), encoding="utf-8")
     asked: list[int] = []
-    monkeypatch.setattr(making, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
+    monkeypatch.setattr(kinds, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
     making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [1, 3]
     assert contents(folder) == contents(words)
@@ -392,7 +392,7 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
         patched.setattr(making, "versions", lambda: {"tm2tfr": "0.0.1"})
         with pytest.raises(DatasetError, match=r"made with different versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
             making.make(spec, tmp_path / "data", workers=1, resume=True)
-    monkeypatch.setattr(making, "vocabulary", lambda *_: ("changed",))
+    monkeypatch.setattr(kinds, "vocabulary", lambda *_: ("changed",))
     with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: make this"):
         making.make(spec, tmp_path / "data", workers=1, resume=True)
 

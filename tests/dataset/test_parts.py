@@ -176,7 +176,7 @@ MIXED = "machines: {named: [chapter, palindromes], all: {states: 1, symbols: 2}}
 
 
 def runs_of(job: Job) -> list[tuple[str, str]]:
-    return [(machine.name, word) for piece in job.pieces for machine in piece.machines for word in piece.words]
+    return [(machine.name, word) for piece in job.pieces for machine in piece.programs for word in piece.words]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10, 100, 1_000])
@@ -185,7 +185,7 @@ def test_jobs_are_all_runs_in_order_and_none_is_too_large(size: int) -> None:
     found = list(jobs(spec, size))
     assert [job.number for job in found] == list(range(len(found)))
     assert all(1 <= job.runs <= size for job in found)
-    want = [(m.name, word) for p in groups(spec) for m in p.machines for word in p.words]
+    want = [(m.name, word) for p in groups(spec) for m in p.programs for word in p.words]
     assert [run for job in found for run in runs_of(job)] == want
     assert len(want) == 3 + 7 + 64 * 3
 

@@ -85,7 +85,7 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     monkeypatch.setattr(runs, "compile_machine", broken_for(name))
     found = sweep(spec, workers=1)
     assert found.failure is not None
-    assert (found.failure.machine.name, found.failure.word) == (name, word)
+    assert (found.failure.program.name, found.failure.word) == (name, word)
     before = [m.name for m in machines].index(name) * 4 + ["", "1", "11", "111"].index(word)
     assert found.tally.runs == before
     assert found.again == f"tm2tfr trace {name} --input {word or repr('')} --max-steps 100 --engine {for_many_runs('auto')}"
@@ -153,4 +153,5 @@ def test_complaints_about_a_spec_are_printed_without_a_traceback(tmp_path: Path)
     said = failed(2, command("dataset", "spec.yaml", "-o", "data", cwd=tmp_path))
     assert said == "spec.yaml:2:10: '2' is not in the input alphabet of chapter: use only 1\n  inputs: [2]\n           ^\n"
     assert not (tmp_path / "data").exists()
-    assert "one of the shipped specs: palindromes, two-states" in failed(2, command("sweep", "one-state", cwd=tmp_path))
+    unknown = failed(2, command("sweep", "one-state", cwd=tmp_path))
+    assert "one of the shipped specs: adders, palindromes, two-states" in unknown

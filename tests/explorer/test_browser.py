@@ -750,11 +750,11 @@ def test_nothing_in_a_machine_is_taken_for_html(opened: Open) -> None:
     assert page.title() == f"{evil} on '<<'"
 
 
-def test_the_picture_for_the_readme(tmp_path: Path) -> None:
-    path = tmp_path / "explorer.png"
-    subprocess.run([sys.executable, "-m", "tests.explorer.screenshot", str(path)], cwd=ROOT, check=True, timeout=120)
-    for picture in (path, ROOT / "docs" / "explorer.png"):  # fonts differ from machine to machine: no bytes are compared
-        data = picture.read_bytes()
-        assert data[:8] == b"\x89PNG\r\n\x1a\n"
-        assert struct.unpack(">II", data[16:24]) == (1400, 1520)
-        assert len(data) > 80_000
+def test_the_pictures_for_the_readme_and_the_manual(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "tests.explorer.screenshot", str(tmp_path)], cwd=ROOT, check=True, timeout=120)
+    for name, height in (("explorer.png", 1520), ("explorer-circuit.png", 1140)):
+        for folder in (tmp_path, ROOT / "docs"):  # fonts differ from machine to machine: no bytes are compared
+            data = (folder / name).read_bytes()
+            assert data[:8] == b"\x89PNG\r\n\x1a\n"
+            assert struct.unpack(">II", data[16:24]) == (1400, height)
+            assert len(data) > 80_000

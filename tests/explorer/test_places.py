@@ -11,7 +11,7 @@ import pytest
 import tm2tfr
 from tests.explorer import browser
 from tests.explorer.browser import Open, position, settled
-from tm2tfr.explorer import Explorer, document
+from tm2tfr.explorer import Explorer, programs
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.trace.check import Trace
 
@@ -89,7 +89,7 @@ def test_the_graph_of_the_chapter_is_whole_on_a_laptop(
     page = opened(chapter, **LAPTOP)
     page.wait_for_selector(".graph .node")
     assert hidden(page, "seen") == []
-    monkeypatch.setattr(document, "svg_or_none", lambda machine, **_: None)
+    monkeypatch.setattr(programs, "svg_or_none", lambda machine, **_: None)
     page = opened(tm2tfr.explore("chapter", "11"), **LAPTOP)
     page.wait_for_selector(".graph .node")
     assert hidden(page, "seen") == []

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": RUN,
     "softness": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"compiler", "proof"},
+    "targets": RUN | {"registry", "compiler", "proof"},
     "dataset": WHOLE,
     "explorer": WHOLE,
     "api": WHOLE | {"dataset", "explorer"},

@@ -10,13 +10,13 @@ from tm2tfr.errors import DatasetError, NotFoundError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
+    from tm2tfr.dataset.kinds import AnySpec
     from tm2tfr.dataset.make import Dataset, ShardProgress
-    from tm2tfr.dataset.spec import Spec
     from tm2tfr.dataset.sweep import Sweep
 
 
 def make_dataset(
-    spec: Spec | str | Path,
+    spec: AnySpec | str | Path,
     folder: str | Path,
     *,
     workers: int | None = None,
@@ -25,14 +25,14 @@ def make_dataset(
     resume: bool = False,
     progress: ShardProgress | None = None,
 ) -> Dataset:
-    """Write runs of machines as training examples, each run compared with the simulator at every position.
+    """Write runs as training examples: of machines, compared with the simulator at every position, or of circuits.
 
     The folder can be passed to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
     named in its manifest, whoever made it. The first run that differs from the simulator is `Dataset.failure`; its
     shard is not written.
 
     Args:
-        spec: a file, or the name of a shipped spec.
+        spec: a file, the name of a shipped spec, or a circuit: its name or its file.
         folder: a new or empty folder.
         workers: the number of processes, by default one per core; 1 is this process. A script that uses more must be
             importable (``if __name__ == "__main__":``).
@@ -56,7 +56,7 @@ def make_dataset(
 
 
 def sweep(
-    spec: Spec | str | Path,
+    spec: AnySpec | str | Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -65,16 +65,18 @@ def sweep(
     left_boundary: str | None = None,
     progress: ShardProgress | None = None,
 ) -> Sweep:
-    """Compare the decoder with the simulator on every run of a spec; the first run that differs is `Sweep.failure`.
+    """Compare the decoder with the simulator, of circuits the evaluator, on every run of a spec.
+
+    The first run that differs is `Sweep.failure`.
 
     Args:
         spec, workers, scheduler, engine, progress: see `make_dataset`.
-        max_steps: overrides the spec's own limit.
+        max_steps: overrides the spec's own limit; of machines.
         left_boundary: on one-way tapes, ``repaired`` (the default) or ``chapter``.
 
     Raises:
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
-        CompileError: if `left_boundary` does not apply to a machine.
+        CompileError: if `left_boundary` does not apply to a machine; for it and `max_steps`, if the spec is of circuits.
     """
     from tm2tfr.dataset.sweep import sweep as swept
 
@@ -92,16 +94,17 @@ def sweep(
     )
 
 
-def _spec(spec: object) -> Spec:
+def _spec(spec: object) -> AnySpec:
     """Return a spec that is given as such, as a file, or by its name.
 
     Raises:
         NotFoundError: if it is something else.
     """
+    from tm2tfr.dataset.circuits.spec import CircuitSpec
     from tm2tfr.dataset.library import load_spec
     from tm2tfr.dataset.spec import Spec
 
-    if isinstance(spec, Spec):
+    if isinstance(spec, Spec | CircuitSpec):
         return spec
     if not isinstance(spec, str | Path):
         what = f"{spec!r} ({type(spec).__name__}) is neither a spec nor the name of one"

@@ -39,12 +39,12 @@ def explore(
     Args:
         subject, word, machine, left_boundary: see `check`; without a machine the run is not checked.
         dtype: ``float64`` (the default) or ``float32``.
-        max_steps: stop after this many steps of the machine; at most 50,000.
+        max_steps: stop after this many steps of the machine, at most 50,000; by default a circuit's run is whole.
         compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``.
 
     Raises:
         CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
-        EngineError: if `max_steps` is more than a page can contain.
+        EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.explorer import explorer

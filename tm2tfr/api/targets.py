@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tm2tfr.api.subject import Subject, judge, outside
+from tm2tfr.choices import TURING
 from tm2tfr.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
 
@@ -35,7 +37,7 @@ def export_to(
         to: one of `tm2tfr.targets.registry.TARGETS`.
         subject, machine: see `check`.
         folder: the directory to create; an earlier export of the same kind is replaced.
-        positions: the length of the longest run, N; by default 1,024, or as many as fit.
+        positions: the length of the longest run, N; by default 1,024, or as many as fit; of a circuit all that it has.
         max_head: the largest |h| of a run; by default any.
         dtype: ``float64`` or ``float32``.
         verify: before the directory gets its name, load the model in that program and compare its runs with the
@@ -55,7 +57,7 @@ def export_to(
     asked = {"stock": True} if stock else {}
     chosen = target(to, asked)
     found = Subject.of(subject)
-    right = found.machine if machine is None else judge(found, machine).right
+    right = found.program if machine is None else judge(found, machine).right
     if right is None and not chosen.any_weights:
         raise needs_machine(to)
     return chosen.exporter.export(
@@ -118,7 +120,6 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         InputError: if `word` is not over the input alphabet.
         CompileError: if no machine is stored with it and none is given.
     """
-    from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.targets.common.directory import document
     from tm2tfr.targets.registry import target_of
     from tm2tfr.transformer import provenance
@@ -130,12 +131,30 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         if text is None and not chosen.any_weights:
             raise CompileError(f"{folder}: no machine is stored with this export: name one with --machine")
         if text is not None:
-            found = Subject.of(Machine.from_yaml(text, file=provenance.name(said, "<provenance>")))
+            found = _stored(said, text, folder)
     if word is not None and not isinstance(word, str):
         raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
-    if found is None or (found.machine is None and chosen.any_weights):
+    if found is None or (found.program is None and chosen.any_weights):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
     return chosen.exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
+
+
+def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:
+    """Return the program that is stored with an export, to be compiled anew.
+
+    Raises:
+        ExportError: if this version does not know its construction.
+        SpecError: if it is not a program.
+    """
+    from tm2tfr.sources.registry import named
+    from tm2tfr.transformer import provenance
+
+    construction = named(provenance.construction(said))
+    if construction is None:
+        raise ExportError(f"{folder}: this version does not know the construction of these weights: export them again")
+    program = construction.read(text, provenance.name(said, "<provenance>"))
+    options = {} if construction.name == TURING else provenance.options(said)
+    return Subject.of(program, options=options)
 
 
 def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:

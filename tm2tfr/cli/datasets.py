@@ -12,7 +12,7 @@ from tm2tfr.cli.arguments import SPEC
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
 
-SPEC_HELP = "A spec in YAML (machines, inputs, max steps, …), or the name of a shipped one, such as two-states."
+SPEC_HELP = "A spec in YAML (machines or circuits, inputs, …), or the name of a shipped one or of a circuit."
 workers = options.count("--workers", least=1, panel=options.RUN, help="Use N processes. Default: one per core.")
 scheduler = options.option(
     "--scheduler", metavar="tcp://HOST:PORT", panel=options.RUN, help="Use this Dask cluster instead of this machine."
@@ -69,7 +69,7 @@ def sweep(
     max_steps: int | None,
     left_boundary: str | None,
 ) -> None:
-    """Compare decoder and simulator on every machine and every input of a spec; show the first counter-example."""
+    """Compare decoder and simulator on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
     from tm2tfr.dataset.report import sweep_report
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tm2tfr._version import __version__
-from tm2tfr.dataset.spec import Spec
+from tm2tfr.dataset.spec import CommonSpec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.text.markdown import escaped
 
-COLUMNS = {
+_COLUMNS = {
     "machine": "the machine's name; `machines.jsonl` has each machine and its vocabulary",
     "input": "the input word",
     "form": "`answer`, `steps shown` or `steps scored`",
@@ -20,9 +20,18 @@ COLUMNS = {
     "T": "the number of intermediate steps; null for a run that was cut off",
     "tape": "the final tape",
 }
+_CIRCUIT_COLUMNS = {
+    "circuit": "the circuit's name; `circuits.jsonl` has each circuit, its nets and the positions of its outputs",
+    "input": "the bits of the inputs",
+    "form": "`answer`, `steps shown` or `steps scored`",
+    "prompt": "the given tokens: the bits of the inputs",
+    "target": "the tokens to predict: the bits of the gates, or of the outputs alone",
+    "loss_mask": "1 for each token of the target that is scored, 0 for one that is only shown",
+    "result": "the numbers that the outputs say",
+}
 
 
-def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
+def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
     """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
     splits = [split for split, _ in spec.splits if examples[split]]
     format = max(formats)
@@ -31,11 +40,16 @@ def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], fo
         head += [f"  - split: {split}", f'    path: "{split}/*.{format}"']
     head = [*head, "---", ""] if splits else []
     shares = {split: sum(examples[split].values()) for split in splits}
+    programs, compared, columns = (
+        ("Boolean circuits", f"{tally.cells:,} bits of gates, each compared with a reference evaluator", _CIRCUIT_COLUMNS)
+        if spec.noun == "circuit"
+        else ("Turing machines", f"{tally.rows:,} positions, each compared with a reference simulator", _COLUMNS)
+    )
     lines = [
         f"# {escaped(spec.name)}",
         "",
-        f"Runs of Turing machines as a transformer decoder generates them, made by tm2tfr {__version__}: "
-        f"{tally.runs:,} runs, {tally.rows:,} positions, each compared with a reference simulator.",
+        f"Runs of {programs} as a transformer decoder generates them, made by tm2tfr {__version__}: "
+        f"{tally.runs:,} runs, {compared}.",
         "",
         "| split | examples |",
         "|---|---|",
@@ -43,7 +57,7 @@ def card(spec: Spec, tally: Tally, examples: Mapping[str, Mapping[str, int]], fo
         "",
         "| column | contents |",
         "|---|---|",
-        *(f"| {name} | {what} |" for name, what in COLUMNS.items()),
+        *(f"| {name} | {what} |" for name, what in columns.items()),
         "",
         "The forms differ in the supervision: the answer alone; the intermediate steps and the answer, "
         "of which only the answer is scored; both, all scored. `manifest.json` has the spec, seeds, counts and digests.",

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from tm2tfr.extras import required
 
 COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
 """The columns: ``verdict`` and ``T`` are null if there is no verdict; ``tape`` is the final tape, trimmed."""
+CIRCUIT_COLUMNS = ("circuit", "input", "form", "prompt", "target", "loss_mask", "result")
+"""Those of circuits; ``result`` is the numbers that the outputs say."""
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -37,6 +39,22 @@ class TrainingExample(NamedTuple):
     verdict: str | None
     steps: int | None
     tape: str
+
+
+class CircuitTrainingExample(NamedTuple):
+    """One line about a run of a circuit, with tokens as their numbers."""
+
+    circuit: str
+    input: str
+    form: str
+    prompt: TokenCodes
+    target: TokenCodes
+    mask: TokenCodes
+    result: str
+
+
+AnyExample: TypeAlias = TrainingExample | CircuitTrainingExample
+"""The tokens are the fourth to the sixth of its fields."""
 
 
 def examples(
@@ -80,32 +98,28 @@ class Tokens:
         return np.array([number.setdefault(token, len(number)) for token in vocabulary], dtype=np.int32)
 
 
-def encoded(found: Sequence[TrainingExample], tokens: Tokens, format: str) -> bytes:
+def encoded(found: Sequence[AnyExample], tokens: Tokens, format: str, columns: Sequence[str] = COLUMNS) -> bytes:
     """Return a file of examples, ``jsonl`` or ``parquet``: always the same bytes for the same examples.
 
     Raises:
         DatasetError: if PyArrow is missing.
     """
-    return _jsonl(found, tokens) if format == "jsonl" else _parquet(found, tokens)
+    return _jsonl(found, tokens, columns) if format == "jsonl" else _parquet(found, tokens, columns)
 
 
-def _jsonl(found: Sequence[TrainingExample], tokens: Tokens) -> bytes:
+def _jsonl(found: Sequence[AnyExample], tokens: Tokens, columns: Sequence[str]) -> bytes:
     """Return a line of JSON for each example."""
     names = [_json(token) for token in tokens.number]
     lines = []
     for e in found:
         values = (
-            _json(e.machine),
-            _json(e.input),
-            _json(e.form),
+            *map(_json, e[:3]),
             _list([names[n] for n in e.prompt.tolist()]),
             _list([names[n] for n in e.target.tolist()]),
             _list(map(str, e.mask.tolist())),
-            _json(e.verdict),
-            _json(e.steps),
-            _json(e.tape),
+            *map(_json, e[6:]),
         )
-        lines.append("{" + ", ".join(f'"{c}": {v}' for c, v in zip(COLUMNS, values, strict=True)) + "}\n")
+        lines.append("{" + ", ".join(f'"{c}": {v}' for c, v in zip(columns, values, strict=True)) + "}\n")
     return "".join(lines).encode()
 
 
@@ -113,12 +127,13 @@ def _list(values: Any) -> str:
     return f"[{', '.join(values)}]"
 
 
-def _parquet(found: Sequence[TrainingExample], tokens: Tokens) -> bytes:
+def _parquet(found: Sequence[AnyExample], tokens: Tokens, names_of: Sequence[str]) -> bytes:
     """Return a Parquet file; every setting that affects its bytes is given explicitly."""
     arrow = arrow_or_error()
     text, small = arrow.string(), arrow.int8()
-    kinds = (text, text, text, arrow.list_(text), arrow.list_(text), arrow.list_(small), text, arrow.int64(), text)
-    schema = arrow.schema([arrow.field(c, kind) for c, kind in zip(COLUMNS, kinds, strict=True)])
+    several = {"prompt": arrow.list_(text), "target": arrow.list_(text), "loss_mask": arrow.list_(small)}
+    kinds = [{**several, "T": arrow.int64()}.get(name, text) for name in names_of]
+    schema = arrow.schema([arrow.field(c, kind) for c, kind in zip(names_of, kinds, strict=True)])
     names = arrow.array(list(tokens.number), text)
     columns: tuple[Sequence[Any], ...] = tuple(zip(*found, strict=True))
     arrays = []

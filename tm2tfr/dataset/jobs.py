@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.spec import Spec
-from tm2tfr.sources.turing.spec import Machine
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Each of these machines on each of these words."""
+    """Each of these programs, machines or chosen circuits, on each of these words."""
 
-    machines: Sequence[Machine]
+    programs: Sequence[Any]
     words: tuple[str, ...]
 
     @property
     def runs(self) -> int:
         """The number of runs."""
-        return len(self.machines) * len(self.words)
+        return len(self.programs) * len(self.words)
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,10 @@ class Job:
         return sum(piece.runs for piece in self.pieces)
 
 
-def groups(spec: Spec) -> list[Piece]:
-    """Return all runs of a spec, machines with one input alphabet at a time."""
+def groups(spec: Spec | CircuitSpec) -> list[Piece]:
+    """Return all runs of a spec: machines with one input alphabet at a time, circuits one by one."""
+    if isinstance(spec, CircuitSpec):
+        return [Piece((chosen,), spec.inputs.of(chosen.circuit)) for chosen in spec.circuits]
     words = cache(spec.inputs.over)
     found: list[Piece] = []
     for machines in spec.machines:
@@ -48,8 +51,8 @@ def groups(spec: Spec) -> list[Piece]:
     return [piece for piece in found if piece.runs]
 
 
-def jobs(spec: Spec, size: int | None = None) -> Iterator[Job]:
-    """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where another machine would exceed it."""
+def jobs(spec: Spec | CircuitSpec, size: int | None = None) -> Iterator[Job]:
+    """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where another program would exceed it."""
     size = size or spec.shard_size
     number, waiting, room = 0, list[Piece](), size
     for piece in _small(groups(spec), size):
@@ -63,13 +66,13 @@ def jobs(spec: Spec, size: int | None = None) -> Iterator[Job]:
 
 
 def _small(pieces: Sequence[Piece], size: int) -> Iterator[Piece]:
-    """Yield parts of at most `size` runs: some words of one machine, or all words of some machines."""
+    """Yield parts of at most `size` runs: some words of one program, or all words of some programs."""
     for piece in pieces:
         if len(piece.words) > size:
-            for machine in piece.machines:
+            for program in piece.programs:
                 for start in range(0, len(piece.words), size):
-                    yield Piece((machine,), piece.words[start : start + size])
+                    yield Piece((program,), piece.words[start : start + size])
             continue
         many = size // len(piece.words)
-        for start in range(0, len(piece.machines), many):
-            yield Piece(piece.machines[start : start + many], piece.words)
+        for start in range(0, len(piece.programs), many):
+            yield Piece(piece.programs[start : start + many], piece.words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,19 +11,16 @@ from tm2tfr.dataset import manifest
 from tm2tfr.dataset.card import card
 from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.jobs import Job, jobs
+from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker
 from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
 from tm2tfr.dataset.pool import Pool, pool
-from tm2tfr.dataset.runs import Failure, How, versions
-from tm2tfr.dataset.shard import Done, Making, made
+from tm2tfr.dataset.runs import Failure, versions
+from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import refusal, write_bytes, write_text
-from tm2tfr.runs.choose import for_many_runs
-from tm2tfr.sources.turing.compiler.vocabulary import vocabulary
-from tm2tfr.sources.turing.formats import native
 
-MACHINES = "machines.jsonl"
 CARD = "README.md"
 
 ShardProgress = Callable[[int, int, int], None]
@@ -40,6 +36,7 @@ class Dataset:
         examples: their numbers by split and form.
         left_out: the number of runs that did not end.
         reused: how many of the `shards` existed already.
+        noun: what a program is called.
     """
 
     folder: Path
@@ -50,10 +47,11 @@ class Dataset:
     shards: int
     reused: int
     failure: Failure | None = None
+    noun: str = "machine"
 
 
 def make(
-    spec: Spec,
+    spec: AnySpec,
     folder: str | Path,
     *,
     workers: int | None = None,
@@ -70,39 +68,46 @@ def make(
     folder = Path(folder)
     if "parquet" in spec.formats:
         arrow_or_error()
-    machines, every = _machines(spec), list(jobs(spec))
+    programs, every = listing(spec), list(jobs(spec))
     making = Making(
-        How(for_many_runs(engine), spec.max_steps),
+        how_for(spec, engine),
         spec.forms,
-        spec.keep_unfinished,
+        isinstance(spec, Spec) and spec.keep_unfinished,
         Splitting(spec.seed, spec.split_by, spec.splits),
         spec.formats,
     )
-    head = manifest.header(spec, versions(), making.how.engine, machines, len(every))
+    head = manifest.header(spec, versions(), making.how.engine, programs, len(every))
     records = manifest.found(folder, head) if resume else []
     _refuse_used(folder, resume=resume)
     reused, there = len(records), {record.number for record in records}
     missing = [job for job in every if job.number not in there]
     with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: the cluster may not exist
         _prepared(folder, spec)
-        write_text(folder / MACHINES, machines)
+        write_text(folder / listed_in(spec.noun), programs)
         manifest.begun(folder, head, records)
-        for done in _results(missing, making, crew, progress, reused):
+        for done in _results(maker(spec), missing, making, crew, progress, reused):
             if done.failure is not None:
                 tally, examples, left_out = manifest.totals(records, spec)
                 tally.add(done.tally)
-                return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure)
+                return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure, spec.noun)
             records.append(_kept(folder, done, len(every)))
     tally, examples, left_out = manifest.totals(records, spec)
     write_text(folder / CARD, card(spec, tally, examples, spec.formats))
     manifest.written(folder, head, spec, records)
-    return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused)
+    return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, noun=spec.noun)
 
 
-def _results(missing: list[Job], making: Making, crew: Pool, progress: ShardProgress | None, reused: int) -> Iterator[Done]:
+def _results(
+    task: Callable[[Job, Making], Done],
+    missing: list[Job],
+    making: Making,
+    crew: Pool,
+    progress: ShardProgress | None,
+    reused: int,
+) -> Iterator[Done]:
     """Yield the results of the missing jobs, reporting progress."""
     rows, own = 0, versions()
-    for place, done in enumerate(crew.map(made, missing, making), start=reused + 1):
+    for place, done in enumerate(crew.map(task, missing, making), start=reused + 1):
         refuse_other_versions(done.versions, own)
         rows += done.tally.rows
         yield done
@@ -128,16 +133,6 @@ def _kept(folder: Path, done: Done, shards: int) -> Record:
     return record
 
 
-def _machines(spec: Spec) -> str:
-    """Return a line of JSON for each machine: its name, its YAML, the vocabulary of its decoder."""
-    lines = []
-    for machine in (machine for machines in spec.machines for machine in machines):
-        tokens = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
-        told = {"machine": machine.name, "yaml": machine.yaml or native.write(machine), "vocabulary": tokens}
-        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
-    return "".join(lines)
-
-
 def _refuse_used(folder: Path, *, resume: bool) -> None:
     """Raise OutputError if the folder is not empty or is not a folder."""
     with _blamed(folder):
@@ -149,7 +144,7 @@ def _refuse_used(folder: Path, *, resume: bool) -> None:
             raise OutputError(f"{folder}: this is not a folder: choose another name")
 
 
-def _prepared(folder: Path, spec: Spec) -> None:
+def _prepared(folder: Path, spec: AnySpec) -> None:
     """Make the folders."""
     with _blamed(folder):
         folder.mkdir(exist_ok=True)

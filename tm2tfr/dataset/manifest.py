@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.dataset.shard import Done
-from tm2tfr.dataset.spec import Spec
+from tm2tfr.dataset.spec import CommonSpec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import write_text
@@ -21,13 +21,14 @@ from tm2tfr.files import write_text
 FORMAT = 1
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
-HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "shards")
+HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "circuits_sha256", "shards")
 """The values that must be the same for a folder to be resumed."""
 
 _WHAT = {
     "versions": "different versions",
     "spec_sha256": "a different spec",
     "machines_sha256": "different machines, or a machine file that has changed",
+    "circuits_sha256": "different circuits, or a circuit's file that has changed",
 }
 
 
@@ -66,19 +67,19 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def header(spec: Spec, versions: dict[str, str], engine: str, machines: str, shards: int) -> dict[str, Any]:
-    """Return the header of every manifest of this spec; `machines` is the text of machines.jsonl."""
+def header(spec: CommonSpec, versions: dict[str, str], engine: str, programs: str, shards: int) -> dict[str, Any]:
+    """Return the header of every manifest of this spec; `programs` is the text of machines.jsonl or circuits.jsonl."""
     return {
         "format": FORMAT,
         "versions": versions,
         "engine": engine,
         "spec_sha256": sha256(spec.text.encode()),
-        "machines_sha256": sha256(machines.encode()),
+        f"{spec.noun}s_sha256": sha256(programs.encode()),
         "shards": shards,
     }
 
 
-def totals(records: list[Record], spec: Spec) -> tuple[Tally, dict[str, dict[str, int]], int]:
+def totals(records: list[Record], spec: CommonSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
     """Return the totals of all shards: runs, examples by split and form in the order of the spec, runs left out."""
     tally, numbers = Tally(), Counter[tuple[str, str]]()
     for record in records:
@@ -91,7 +92,7 @@ def totals(records: list[Record], spec: Spec) -> tuple[Tally, dict[str, dict[str
     return tally, examples, sum(record.left_out for record in records)
 
 
-def written(folder: Path, head: dict[str, Any], spec: Spec, records: list[Record]) -> None:
+def written(folder: Path, head: dict[str, Any], spec: CommonSpec, records: list[Record]) -> None:
     """Write the manifest, and remove the journal."""
     records = sorted(records, key=lambda record: record.number)
     tally, examples, left_out = totals(records, spec)
@@ -145,8 +146,8 @@ def found(folder: Path, head: dict[str, Any]) -> list[Record]:
         what = f"{folder}: the manifest here cannot be read ({type(error).__name__}: {error})"
         raise DatasetError(f"{what}: make the data set again in another folder") from error
     for key in HEADER:
-        if before.get(key) != head[key]:
-            other = f"{_WHAT.get(key, f'a different {key}')}{_changed(before.get(key), head[key])}"
+        if before.get(key) != head.get(key):
+            other = f"{_WHAT.get(key, f'a different {key}')}{_changed(before.get(key), head.get(key))}"
             raise DatasetError(f"{folder}: the data set here was made with {other}: make this one in another folder")
     return [record for record in records if all(_sound(folder / n, f) for n, f in record.files.items())]
 

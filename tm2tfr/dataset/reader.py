@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from math import isclose
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.dataset.circuits.reader import names_circuits, read_circuits
+from tm2tfr.dataset.circuits.spec import CircuitSpec
+from tm2tfr.dataset.common import CommonReader
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
-from tm2tfr.dataset.spec import FORMATS, FORMS, SPLIT_BY, UNFINISHED, Spec
+from tm2tfr.dataset.spec import SPLIT_BY, UNFINISHED, Spec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
 from tm2tfr.errors import Tm2tfrError, visible
+from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.formats.loaded import stem
 from tm2tfr.sources.turing.library import load_with_warnings, shipped
@@ -37,17 +40,15 @@ KEYS = (
 )
 FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
 MOST_MACHINES = 10**9
-_SPLIT = re.compile(r"\w{1,60}", re.ASCII)
-_SHARE = re.compile(r"[01]|[01]?\.[0-9]{1,15}")
 _LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")
 
 
-def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec:
-    """Read a spec from YAML.
+def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | CircuitSpec:
+    """Read a spec from YAML: of machines, or, if it names circuits, of circuits.
 
     Args:
         file: the name of the text in error messages.
-        folder: where machine files are looked for; by default the current one.
+        folder: where files of machines and circuits are looked for; by default the current one.
 
     Raises:
         SpecError: with every error of the document, in the order of the text.
@@ -60,16 +61,13 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec:
         what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
         reading.error(None if empty else root, what, "a spec has at least the keys 'machines' and 'inputs'")
         raise reading.log.failure()
+    if names_circuits(root):
+        return read_circuits(reading, root, folder, source.text, stem(file))
     return _Reader(reading, Section.of(reading, "a spec", root, KEYS), folder).spec(source.text, stem(file))
 
 
 @dataclass
-class _Reader:
-    reading: Reading
-    top: Section
-    folder: Path | None
-    listed: dict[str, Scalar] = field(default_factory=dict)
-    """The listed words, each with its first place in the text."""
+class _Reader(CommonReader):
     sources: dict[Random, Map] = field(default_factory=dict)
     """The sources of random words, each with its place."""
 
@@ -80,32 +78,18 @@ class _Reader:
             if key not in top:
                 self.reading.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
         named, families = self.machines() if "machines" in top else ((), ())
-        top.text("description", "")
         values: dict[str, Any] = {
-            "text": text,
-            "name": top.text("name", name),
-            "seed": self.seed,
             "named": named,
             "families": families,
             "inputs": self.inputs() if "inputs" in top else Inputs(),
             "max_steps": top.number("max steps", 1_000, least=1),
-            "forms": top.choices("supervision", FORMS),
             "keep_unfinished": top.choice("unfinished", UNFINISHED) == "keep",
-            "split_by": top.choice("split by", SPLIT_BY),
-            "shard_size": top.number("shard size", 10_000, least=1, most=MOST_WORDS),
-            "formats": top.choices("formats", FORMATS),
+            **self.common(text, name, SPLIT_BY),
         }
-        if "splits" in top:
-            values["splits"] = self.splits()
         spec = Spec(**values)
         self.check_words(spec)
         self.reading.log.conclude()
         return spec
-
-    @property
-    def seed(self) -> int:
-        """The seed for everything without one of its own."""
-        return self.top.number("seed", 0, least=0)
 
     # ── machines ────────────────────────────────────────────────────────────────────────────────────────────
     def machines(self) -> tuple[tuple[tuple[str, Machine], ...], tuple[Members, ...]]:
@@ -134,6 +118,9 @@ class _Reader:
                 self.reading.error(item, "a machine cannot come from standard input here", "name a file")
                 continue
             argument = self.argument(item.text)
+            if is_circuit(item.text) and not Path(argument).is_file():
+                self.reading.error(item, "this is a circuit", "name circuits under 'circuits', in another spec")
+                continue
             try:
                 machine = load_with_warnings(argument).machine
             except Tm2tfrError as error:
@@ -199,15 +186,6 @@ class _Reader:
         words = self.words(within.found["words"][1]) if "words" in within else ()
         return Inputs(words, within.number("up to", -1, least=0), tuple(drawn))
 
-    def words(self, node: Node) -> tuple[str, ...]:
-        """Return listed words."""
-        items = self.reading.scalars(node, "a word") or []
-        for item in items:
-            self.listed.setdefault(item.text, item)
-            if item.empty:
-                self.reading.error(item, "the word is missing", "write '' for the empty word")
-        return tuple(item.text for item in items)
-
     def random(self, section: Section, place: int) -> Random | None:
         """Return a source of random words."""
         section.needs("count", "100")
@@ -250,28 +228,6 @@ class _Reader:
             if spec.inputs.number(len(alphabet)) > MOST_WORDS:
                 place = self.top.place("inputs")
                 self.reading.error(place, f"these are more than {MOST_WORDS:,} inputs for {visible(name)}", "ask for fewer")
-
-    # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────
-    def splits(self) -> tuple[tuple[str, float], ...]:
-        """Return the splits and their shares."""
-        value, found = self.top.found["splits"][1], dict[str, float]()
-        example = "{train: 0.9, test: 0.1}"
-        if not isinstance(value, Map) or not value.pairs:
-            self.reading.error(self.top.place("splits"), "there are no splits", f"write for example {example}")
-            return ()
-        for name, share in self.reading.entries(value, "split"):
-            if not _SPLIT.fullmatch(name.text):
-                self.reading.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
-            if not isinstance(share, Scalar) or not _SHARE.fullmatch(share.text):
-                self.reading.error(
-                    share, f"the share of {name.text!r} is not a number from 0 to 1", f"write for example {example}"
-                )
-            else:
-                found[name.text] = float(share.text)
-        if len(found) == len(value.pairs) and not isclose(sum(found.values()), 1.0, abs_tol=1e-9):
-            what = f"the shares add up to {sum(found.values()):g}"
-            self.reading.error(value, what, f"they must add up to 1, as in {example}")
-        return tuple(found.items())
 
 
 def _shown(number: int) -> str:

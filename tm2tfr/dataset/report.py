@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from tm2tfr.dataset.make import MACHINES, Dataset
+from tm2tfr.dataset.kinds import listed_in
+from tm2tfr.dataset.make import Dataset
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.sweep import Sweep
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import counted, visible
 
 
-def summed(tally: Tally) -> str:
-    """Return ``12 runs (10 accept, 2 halt), 345 rows, 2,415 cells compared``."""
+def summed(tally: Tally, noun: str = "machine") -> str:
+    """Return ``12 runs (10 accept, 2 halt), 345 rows, 2,415 cells compared``, of circuits ``8 runs, 16 bits compared``."""
+    if noun == "circuit":
+        return f"{counted(tally.runs, 'run')}, {counted(tally.cells, 'bit')} compared"
     ends = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(tally.outcomes.items()))
     return f"{counted(tally.runs, 'run')}{ends and f' ({ends})'}, {tally.rows:,} rows, {tally.cells:,} cells compared"
 
@@ -18,11 +21,11 @@ def summed(tally: Tally) -> str:
 def dataset_report(found: Dataset) -> str:
     """Return a few lines about a data set."""
     if found.failure is not None:
-        head = f"{found.name}: FAILED after {summed(found.tally)}"
+        head = f"{found.name}: FAILED after {summed(found.tally, found.noun)}"
         return (
             f"{head}\n{_failure(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
         )
-    lines = [f"{found.name}: {summed(found.tally)}, all agree"]
+    lines = [f"{found.name}: {summed(found.tally, found.noun)}, all agree"]
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" for form, number in forms.items())
         lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")
@@ -30,18 +33,20 @@ def dataset_report(found: Dataset) -> str:
         lines.append(f"left out: {counted(found.left_out, 'run')} that did not end within the limit")
     if found.reused:
         lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
-    lines.append(f"wrote {found.folder}: {counted(found.shards, 'shard')}, manifest.json, {MACHINES}, README.md")
+    lines.append(
+        f"wrote {found.folder}: {counted(found.shards, 'shard')}, manifest.json, {listed_in(found.noun)}, README.md"
+    )
     return "\n".join(lines)
 
 
 def sweep_report(found: Sweep) -> str:
     """Return a line about a sweep, or the counterexample and the command that reproduces it."""
     if found.failure is None:
-        return f"{found.name}: {counted(found.tally.machines, 'machine')}, {summed(found.tally)}, all agree"
-    head = f"{found.name}: FAILED after {summed(found.tally)}, all of which agree"
+        return f"{found.name}: {counted(found.tally.machines, found.noun)}, {summed(found.tally, found.noun)}, all agree"
+    head = f"{found.name}: FAILED after {summed(found.tally, found.noun)}, all of which agree"
     return f"{head}\n{_failure(found.failure)}\nreproduce: {found.again}"
 
 
 def _failure(failure: Failure) -> str:
     why = failure.why.replace("\n", "\n  ")
-    return f"counterexample: {visible(failure.machine.name)} on {failure.word!r}\n  {why}"
+    return f"counterexample: {visible(failure.program.name)} on {failure.word!r}\n  {why}"

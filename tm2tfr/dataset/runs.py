@@ -16,6 +16,7 @@ from tm2tfr._version import __version__
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
@@ -33,8 +34,8 @@ class How:
     """How runs are made.
 
     Args:
-        engine: ``fast``, ``dense`` or ``exact``.
-        max_steps: at most this many steps of the machine.
+        engine: ``fast``, ``dense`` or ``exact``; of circuits also ``auto``, since some need another one.
+        max_steps: at most this many steps of the machine; the run of a circuit has an end.
         left_boundary: as for `tm2tfr.compile`.
     """
 
@@ -45,9 +46,9 @@ class How:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that differs from the simulator's, and how."""
+    """A run that differs from the reference's, and how; `program` is the machine or the circuit."""
 
-    machine: Machine
+    program: Machine | Circuit
     word: str
     why: str
 

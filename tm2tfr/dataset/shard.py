@@ -32,7 +32,7 @@ class Done:
     """The result of a job.
 
     Args:
-        failure: the first run that differs from the simulator's; then there are no files.
+        failure: the first run that differs from the reference's; then there are no files.
         versions: those of the worker's software.
         files: (split, format) -> the bytes of the file.
         examples: (split, form) -> their number.
@@ -49,7 +49,7 @@ class Done:
 
 
 def swept(job: Job, how: How) -> Done:
-    """Check the runs of a job, up to the first that fails."""
+    """Check the runs of a job of machines, up to the first that fails."""
     done = Done(job.number, Tally(), versions=versions())
     for _, _, run in _carried_out(job, how, done.tally):
         if isinstance(run, Failure):
@@ -59,7 +59,7 @@ def swept(job: Job, how: How) -> Done:
 
 
 def made(job: Job, making: Making) -> Done:
-    """Check the runs of a job and make its files."""
+    """Check the runs of a job of machines and make its files."""
     done, tokens = Done(job.number, Tally(), versions=versions()), Tokens()
     found: dict[str, list[TrainingExample]] = {name: [] for name, _ in making.splitting.splits}
     at: Runs | None = None
@@ -86,7 +86,7 @@ def made(job: Job, making: Making) -> Done:
 def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, CheckedRun | Failure]]:
     """Yield each run of a job, counting those that agree."""
     for piece in job.pieces:
-        for machine in piece.machines:
+        for machine in piece.programs:
             runs = Runs(machine, how)
             tally.machines += 1
             for word in piece.words:

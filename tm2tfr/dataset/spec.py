@@ -1,4 +1,4 @@
-"""The specification of a data set or a sweep: machines, inputs, forms of supervision, splits."""
+"""The specification of a data set or a sweep: programs, inputs, forms of supervision, splits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tm2tfr.dataset.family import Members
 from tm2tfr.dataset.words import Inputs
@@ -27,33 +27,47 @@ SEEDED = 2**64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spec:
-    """A data set, or a sweep.
+class CommonSpec:
+    """What a data set, or a sweep, of any kind of programs says.
 
     Args:
         text: the YAML that it was read from.
-        named: the named machines, each with the argument that names it.
-        families: further machines, made from their numbers.
-        max_steps: at most this many steps of a machine.
-        keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
         splits: name and share of each, in order; the shares add up to 1.
-        split_by: what determines the split: the machine and its input, or one of the two.
+        split_by: what determines the split: the program and its input, or one of the two.
         shard_size: the number of runs in a shard.
     """
 
+    noun: ClassVar[str]
+    """What one of its programs is called."""
+
     text: str
     name: str
-    named: tuple[tuple[str, Machine], ...]
-    families: tuple[Members, ...]
-    inputs: Inputs
     seed: int = 0
-    max_steps: int = 1_000
     forms: tuple[Supervision, ...] = FORMS
-    keep_unfinished: bool = False
     splits: tuple[tuple[str, float], ...] = (("train", 0.8), ("validation", 0.1), ("test", 0.1))
     split_by: str = "run"
     shard_size: int = 10_000
     formats: tuple[str, ...] = FORMATS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec(CommonSpec):
+    """A data set, or a sweep, of Turing machines.
+
+    Args:
+        named: the named machines, each with the argument that names it.
+        families: further machines, made from their numbers.
+        max_steps: at most this many steps of a machine.
+        keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
+    """
+
+    noun: ClassVar[str] = "machine"
+
+    named: tuple[tuple[str, Machine], ...]
+    families: tuple[Members, ...]
+    inputs: Inputs
+    max_steps: int = 1_000
+    keep_unfinished: bool = False
 
     @property
     def machines(self) -> tuple[Sequence[Machine], ...]:
@@ -64,18 +78,18 @@ class Spec:
 
 @dataclass(frozen=True)
 class Splitting:
-    """Which split a run belongs to: a function of the seed, the machine and the input alone.
+    """Which split a run belongs to: a function of the seed, the program and the input alone.
 
-    The machine counts, not its name: copies of a machine share a split, and so do repeated runs.
+    The program counts, not its name: copies of a machine share a split, and so do repeated runs.
     """
 
     seed: int
     by: str
     splits: tuple[tuple[str, float], ...]
 
-    def of(self, machine: str, word: str) -> str:
-        """Return the split; machine: its `fingerprint`."""
-        parts = {"run": (machine, word), "machine": (machine, ""), "input": ("", word)}[self.by]
+    def of(self, program: str, word: str) -> str:
+        """Return the split; program: its fingerprint, such as `fingerprint`."""
+        parts = {"run": (program, word), "input": ("", word)}.get(self.by, (program, ""))
         digest = hashlib.sha256("\n".join([str(self.seed), *parts]).encode("utf-8", "surrogatepass")).digest()
         place, total = int.from_bytes(digest[:8]) / SEEDED, 0.0
         for name, share in self.splits:

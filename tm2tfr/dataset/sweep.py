@@ -1,20 +1,18 @@
-"""Checks every run of a spec, up to the first, in the order of the spec, that differs from the simulator's."""
+"""Checks every run of a spec, up to the first, in the order of the spec, that differs from the reference's."""
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
+from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import groups, jobs
+from tm2tfr.dataset.kinds import AnySpec, again, how_for, sweeper
 from tm2tfr.dataset.make import ShardProgress, refuse_other_versions
 from tm2tfr.dataset.pool import pool
-from tm2tfr.dataset.runs import Failure, How, versions
-from tm2tfr.dataset.shard import swept
-from tm2tfr.dataset.spec import Spec
+from tm2tfr.dataset.runs import Failure, versions
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.runs.choose import for_many_runs
-from tm2tfr.sources.turing.formats import native
-from tm2tfr.sources.turing.formats.bbchallenge import is_argument
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.registry import whose
 
 JOB = 1_000
 """The most runs in a job: few enough for progress to be shown soon."""
@@ -28,16 +26,18 @@ class Sweep:
         tally: the runs that agree: all, or those before the failure.
         failure: the first run that does not agree.
         again: a command that reproduces it.
+        noun: what a program is called.
     """
 
     name: str
     tally: Tally
     failure: Failure | None = None
     again: str = ""
+    noun: str = "machine"
 
 
 def sweep(
-    spec: Spec,
+    spec: AnySpec,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -51,29 +51,26 @@ def sweep(
     Raises:
         DatasetError, EngineError, CompileError: as documented there.
     """
-    how = How(for_many_runs(engine), spec.max_steps if max_steps is None else max_steps, left_boundary)
+    _refuse(spec, max_steps, left_boundary)
+    how = how_for(spec, engine, max_steps, left_boundary)
     size = min(spec.shard_size, JOB)
     number = sum(1 for _ in jobs(spec, size))
     tally, own = Tally(), versions()
     with pool(workers, scheduler, number) as crew:
-        for place, done in enumerate(crew.map(swept, jobs(spec, size), how), start=1):
+        for place, done in enumerate(crew.map(sweeper(spec), jobs(spec, size), how), start=1):
             refuse_other_versions(done.versions, own)
             tally.add(done.tally)
             if progress:
                 progress(place, number, tally.rows)
             if done.failure is not None:
-                return Sweep(spec.name, tally, done.failure, again(spec, done.failure, how))
-    tally.machines = sum(len(piece.machines) for piece in groups(spec))
-    return Sweep(spec.name, tally)
+                return Sweep(spec.name, tally, done.failure, again(spec, done.failure, how), spec.noun)
+    tally.machines = sum(len(piece.programs) for piece in groups(spec))
+    return Sweep(spec.name, tally, noun=spec.noun)
 
 
-def again(spec: Spec, failure: Failure, how: How) -> str:
-    """Return a command that reproduces a failure."""
-    named = {machine.name: argument for argument, machine in spec.named}
-    name = failure.machine.name
-    argument = named.get(name, name if is_argument(name) else "-")
-    options = ["--input", failure.word, "--max-steps", str(how.max_steps), "--engine", how.engine]
-    if how.left_boundary is not None:
-        options += ["--left-boundary", how.left_boundary]
-    command = shlex.join(["tm2tfr", "trace", argument, *options])
-    return command if argument != "-" else f"{command} <<'END'\n{native.write(failure.machine)}END"
+def _refuse(spec: AnySpec, max_steps: int | None, left_boundary: str | None) -> None:
+    """Raise CompileError for options that make no sense for circuits."""
+    if isinstance(spec, CircuitSpec) and left_boundary is not None:
+        raise CompileError(f"{spec.name} is about circuits, and {whose('left_boundary')}: omit the left-boundary option")
+    if isinstance(spec, CircuitSpec) and max_steps is not None:
+        raise CompileError(f"{spec.name} is about circuits, whose runs end with their last gate: omit the limit of steps")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from tm2tfr.errors import ExportError, did_you_mean
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.directory import document
 from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.verdict import Verdict
@@ -22,7 +21,7 @@ class Exporter(Protocol):
     def export(
         self,
         decoder: Decoder,
-        machine: Machine | None,
+        machine: Any,
         folder: str | Path,
         *,
         positions: int | None,
@@ -31,9 +30,13 @@ class Exporter(Protocol):
         verify: bool,
         **own: Any,
     ) -> Exported:
-        """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given."""
+        """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given.
 
-    def verified(self, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
+        Args:
+            machine: the program that it was compiled from: a machine, or one of another construction; None: none is known.
+        """
+
+    def verified(self, folder: Path, decoder: Decoder | None, machine: Any, word: str | None) -> Verdict:
         """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
 
 

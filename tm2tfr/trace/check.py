@@ -97,8 +97,8 @@ class Trace:
     soft: bool = False
     temperature: float | None = None
     blank: str = "_"
-    noun: str = "machine"
-    reference: str = "simulator"
+    noun: str = field(default="machine", repr=False)
+    reference: str = field(default="simulator", repr=False)
     columns: tuple[Column, ...] = field(default=TURING, repr=False)
     rows: tuple[Any, ...] = field(default=(), repr=False)
     expected: tuple[Any, ...] = field(default=(), repr=False)

@@ -132,13 +132,13 @@ def test_model_py_runs_without_this_package(folders: dict[str, Path], tmp_path: 
 
 def test_model_py_needs_nothing_of_this_package() -> None:
     roots = set()
-    for node in ast.walk(ast.parse(code())):
+    for node in ast.walk(ast.parse(code(CHAPTER)["model.py"])):
         if isinstance(node, ast.Import):
             roots |= {alias.name.partition(".")[0] for alias in node.names}
         if isinstance(node, ast.ImportFrom):
             roots.add((node.module or "").partition(".")[0])
     assert roots - sys.stdlib_module_names == {"torch", "safetensors"}
-    assert len(code().splitlines()) < 260
+    assert len(code(CHAPTER)["model.py"].splitlines()) < 260
 
 
 @needs_torch
@@ -424,7 +424,7 @@ def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str
 @needs_torch
 def test_another_model_py_is_seen_and_never_run(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = copied(folders["torch"], tmp_path / "x")
-    (folder / "model.py").write_text("raise SystemExit('this was run')\n" + code(), encoding="utf-8")
+    (folder / "model.py").write_text("raise SystemExit('this was run')\n" + code(CHAPTER)["model.py"], encoding="utf-8")
     verdict = verify_export(folder, word="11")
     said = "model.py: line 1 is not as this version writes it (the weights are run by its own model.py)"
     assert (verdict.same, verdict.weights) == (False, (said,))

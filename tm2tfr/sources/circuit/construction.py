@@ -19,7 +19,7 @@ def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
     from tm2tfr.sources.circuit.formats import native
 
-    variant, epsilon = options.get("variant", "lookup"), options.get("epsilon", 0.0)
+    variant, epsilon = options.get("variant", "lookup"), float(options.get("epsilon", 0.0))
     return compile_circuit(circuit, variant, epsilon=epsilon, source=native.write(circuit))
 
 
@@ -82,5 +82,8 @@ CONSTRUCTION = Construction(
     graph=later("tm2tfr.sources.circuit.graph", "to_graph"),
     part=later("tm2tfr.sources.circuit.graph", "cone"),
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
+    cases=later("tm2tfr.sources.circuit.exported", "cases"),
+    exported=later("tm2tfr.sources.circuit.exported", "described"),
+    card=later("tm2tfr.sources.circuit.exported", "paragraph"),
     prepare=_prepare,
 )

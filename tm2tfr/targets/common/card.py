@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.comparison import Right, words
+from tm2tfr.targets.common.comparison import Evaluated, Right, words
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -14,12 +15,34 @@ from tm2tfr.transformer.weights import Decoder
 
 def name_of(truth: Right, otherwise: str = "the decoder") -> str:
     """Return the name of a machine, or of weights without one, which may have none."""
+    if isinstance(truth, Evaluated):
+        return str(truth.program.name)
     return truth.name if isinstance(truth, Machine) else provenance.name(truth.provenance, otherwise)
 
 
-def introduction(decoder: Decoder, machine: Machine | None, given: str) -> str:
+def right(program: Any, decoder: Decoder) -> Right:
+    """Return what says which tokens are right: `program`; if there is none, the weights themselves."""
+    if program is None:
+        return decoder
+    return program if isinstance(program, Machine) else Evaluated(program, decoder)
+
+
+def tag(truth: Right) -> str:
+    """Return the first tag of a model card, with a comma; nothing for weights without a program."""
+    if isinstance(truth, Evaluated):
+        return f"{truth.construction.name}, "
+    return "turing-machine, " if isinstance(truth, Machine) else ""
+
+
+def introduction(decoder: Decoder, truth: Right, given: str) -> str:
     """Return the paragraphs that say what the model is; `given`: what it is given."""
-    if machine is None:
+    if isinstance(truth, Evaluated):
+        noun, card = truth.construction.noun, truth.construction.card
+        said = "" if card is None else f"\n{card(truth.program)}"
+        return f"""A {noun} as a transformer decoder.
+
+This model was not trained: its weights were compiled from a {noun} by tm2tfr {__version__}.{said}"""
+    if isinstance(truth, Decoder):
         end = (
             f"until it answers with {' or '.join(map(code, decoder.stop))}" if decoder.stop else "and never ends by itself"
         )
@@ -27,7 +50,7 @@ def introduction(decoder: Decoder, machine: Machine | None, given: str) -> str:
 
 Its weights were exported by tm2tfr {__version__}. No machine is stored with them. Given {given}
 it generates one token after the other, {end}."""
-    return f"""{escaped(machine.description) or "A Turing machine."}
+    return f"""{escaped(truth.description) or "A Turing machine."}
 
 This model was not trained: its weights were compiled from a Turing machine by tm2tfr {__version__}. Given {given}
 it generates the machine's run, one token `(state,symbol written,move)` per step, and then the verdict
@@ -37,7 +60,10 @@ it generates the machine's run, one token `(state,symbol written,move)` per step
 def checking(truth: Right) -> str:
     """Return the paragraph that says how to check the model."""
     command = f"tm2tfr verify-export . --input {quoted(example(truth))}"
-    if not isinstance(truth, Machine):
+    if isinstance(truth, Evaluated):
+        return f"""**How to check it.** {code(command)} compares the weights with those compiled
+anew from the {truth.construction.noun}, runs them, and compares every token with that of tm2tfr's reference."""
+    if isinstance(truth, Decoder):
         return f"""**How to check it.** {code(command)} compares the weights with the digest that was written
 with them, runs them, and compares every token with that of tm2tfr's dense engine. With `--machine FILE.safetensors` they
 are compared with the weights in that file."""
@@ -47,7 +73,9 @@ runs them, and compares every token with the simulator's."""
 
 def example(truth: Right) -> str:
     """Return the word that a model card shows: the machine's own, its first example's, or the empty word; or a prompt."""
-    if not isinstance(truth, Machine):
+    if isinstance(truth, Evaluated):
+        return truth.construction.own_input(truth.program)
+    if isinstance(truth, Decoder):
         return words(truth, len(truth.vocabulary) + 1)[0]
     if truth.input is not None:
         return truth.input

@@ -1,6 +1,7 @@
 """A model in another program, compared with the simulator: given the simulator's tokens, and on its own.
 
-Where no machine is stored with weights, the dense engine's run of the same weights takes the place of the simulator's.
+Other programs than machines have a reference of their own, a circuit its evaluator. Where no program is stored with
+weights, the dense engine's run of the same weights takes the place of the simulator's.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract import ANSWER, Column, Construction, Truth
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, counted
+from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import reference_rows
@@ -26,8 +29,49 @@ WITHOUT = "export without running it: --no-verify"
 """What to do if the program that `export` is for is missing; an export cannot be verified without it."""
 
 
-Right = Machine | Decoder
-"""What says which tokens are right: a machine, by its simulator; or weights without one, by the dense engine."""
+@dataclass(frozen=True)
+class Evaluated:
+    """A program of another construction than that of machines, and the weights that were compiled from it."""
+
+    program: Any
+    decoder: Decoder
+
+    @property
+    def construction(self) -> Construction[Any]:
+        """The program's.
+
+        Raises:
+            ExportError: if there is none.
+        """
+        found = of_program(self.program)
+        if found is None:
+            raise ExportError(f"{self.program!r} is no program: give a machine or a circuit")
+        return found
+
+    def truth(self, word: str) -> Truth:
+        """Return the reference's run on `word`. Raises InputError."""
+        return self.construction.truth(self.program, word, self.decoder, None)
+
+    def pairs(self, word: str) -> list[tuple[str, str]]:
+        """Return the token at each position and the right answer; the latter equals anything where it does not matter."""
+        return list(self.truth(word).rows((_FED, ANSWER)))
+
+    def words(self) -> tuple[list[str], bool]:
+        """Return the inputs that an export is tried on, and whether there are no others."""
+        own, cases = self.construction.own_input(self.program), self.construction.cases
+        if cases is None:
+            return [own], False
+        most = max(LEAST_CASES, min(MOST_CASES, TRIED_TOKENS // max(1, self.decoder.positions or 1)))
+        found, every = cases(self.program, most)
+        return list(dict.fromkeys([own, *found])), every
+
+
+Right = Machine | Decoder | Evaluated
+"""What says which tokens are right: a machine, by its simulator; another program, by its reference; or weights without
+one, by the dense engine."""
+LEAST_CASES, MOST_CASES, TRIED_TOKENS = 4, 256, 20_000
+"""At how many inputs a program is tried at least and at most: as many as make so many tokens."""
+_FED = Column(name="x", kind="fed", meaning="the token at this position")
 SIMULATOR, DENSE = "the simulator's", "the dense engine's"
 LONGEST = 1_024
 """Without a machine, a run is compared up to this position: nothing says whether it ever ends."""
@@ -46,7 +90,7 @@ class Model(Protocol):
         """What runs the model: ``torch 2.13.0``."""
 
     def prompt(self, word: str) -> list[int]:
-        """Return the tokens of `word` and BOS, as the program's own tokenizer has them."""
+        """Return the tokens of `word` and BOS, if there is one, as the program's own tokenizer has them."""
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""
@@ -109,9 +153,10 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, p
     """
     if isinstance(truth, Machine):
         truth.check_input(word)
-    else:
+    elif isinstance(truth, Decoder):
         positions = min(positions, max(LONGEST, len(word) + 1))
-    if len(word) >= positions:
+    bos = 0 if isinstance(truth, Evaluated) and truth.decoder.bos is None else 1
+    if len(word) + bos > positions:
         what = f"the word has {len(word):,} symbols, which with BOS is more than {positions:,} positions"
         raise ExportError(f"{what}: use a shorter one, or export with --positions {len(word) + 1} or more")
     pairs = _right(truth, word, positions + 1)
@@ -120,15 +165,18 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, p
     number = {token: n for n, token in enumerate(vocabulary)}
     difference = first_difference(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
     prompt = model.prompt(word)
-    if prompt != [number[t] for t in tokens[: len(word) + 1]]:
-        difference = Difference(0, " ".join(tokens[: len(word) + 1]), repr(prompt), "as the tokenizer has the prompt")
-    generated, start = 0, len(word)
+    given = tokens[: len(word) + bos]
+    if prompt != [number[t] for t in given]:
+        difference = Difference(0, " ".join(given), repr(prompt), "as the tokenizer has the prompt")
+    generated, start = 0, len(given) - 1
     if difference is None and start + 1 < model.longest_generated:
         generated = min(len(tokens), model.longest_generated)
         ended = generated == len(tokens) < positions
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
     whose = SIMULATOR if isinstance(truth, Machine) else DENSE
+    if isinstance(truth, Evaluated):
+        whose = f"the {truth.truth(word).reference}'s"
     return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
 
 
@@ -137,6 +185,8 @@ def _right(truth: Right, word: str, most: int) -> list[tuple[str, str]]:
     if isinstance(truth, Machine):
         rows = islice(reference_rows(truth, word, Simulation(truth, word, max_steps=most - 1)), most)
         return [(str(row.x), row.y) for row in rows]
+    if isinstance(truth, Evaluated):
+        return truth.pairs(word)[:most]
     return [(step.token, step.output) for step in generate(truth, word, engine=Dense(), max_positions=most)]
 
 
@@ -155,6 +205,8 @@ def words(truth: Right, positions: int) -> list[str]:
     if isinstance(truth, Machine):
         own = [] if truth.input is None else [truth.input]
         found = dict.fromkeys([*own, *(example.input for example in truth.examples)])
+    elif isinstance(truth, Evaluated):
+        return truth.words()[0]
     else:
         found = dict.fromkeys(prompts(truth))
     return [word for word in found if len(word) < positions] or [""]
@@ -190,8 +242,17 @@ def told(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return one line that says how an export was verified, or that it was not."""
     if not runs:
         return "not verified: see tm2tfr verify-export"
+    if runs[0].whose not in (SIMULATOR, DENSE):
+        return _of_cases(runs, versions)
     many, tokens = counted(len(runs), "run"), counted(sum(len(run.tokens) for run in runs), "token")
     cut = sum(run.cut for run in runs)
     rest = f"; {cut:,} cut off at the last position{'' if runs[0].whose == SIMULATOR else ' compared'}" if cut else ""
     made = "" if runs[0].whose == SIMULATOR else ", on prompts made from the vocabulary, since no machine is stored"
     return f"verified: loaded and run in {versions}: {many}, {tokens}, all {runs[0].whose}{made}{rest}"
+
+
+def _of_cases(runs: Sequence[ComparedRun], versions: str) -> str:
+    """Return the same line for a program whose inputs all have the same number of bits."""
+    bits, tokens = len(runs[0].word), sum(len(run.tokens) for run in runs)
+    which = f"all {len(runs):,} inputs" if len(runs) == 2**bits else f"{len(runs):,} of 2^{bits} inputs"
+    return f"verified: loaded and run in {versions}: {which}, {counted(tokens, 'token')}, all {runs[0].whose}"

@@ -12,8 +12,8 @@ from typing import Any
 from tm2tfr import leftovers
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.files import refusal
-from tm2tfr.sources.turing.compiler import compile_machine
-from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.registry import named
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.reading import mapping, texts, why
 from tm2tfr.targets.common.settings import shown
 from tm2tfr.transformer import provenance
@@ -125,7 +125,12 @@ def inherited(file: str, stated: Mapping[str, str], decoder: Decoder) -> Iterato
 
 def _compiles_to(text: str, decoder: Decoder) -> bool:
     try:
-        return digest(compile_machine(native.read(text, file="<provenance>").machine)) == digest(decoder)
+        construction = named(provenance.construction(decoder.provenance))
+        if construction is None:
+            return False
+        program = construction.read(text, "<provenance>")
+        options = {} if isinstance(program, Machine) else provenance.options(decoder.provenance)
+        return digest(construction.compile(program, options)) == digest(decoder)
     except Tm2tfrError:
         return False
 

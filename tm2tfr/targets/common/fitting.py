@@ -48,6 +48,11 @@ class Recipe:
         return True
 
     @property
+    def head(self) -> int | None:
+        """The bound on |h|, if there is one."""
+        return self.max_head
+
+    @property
     def statement(self) -> str:
         """What the bounds on rounding guarantee, in words."""
         head = "" if self.max_head >= self.positions - 1 else f" and |h| ≤ {self.max_head:,}"

@@ -7,20 +7,24 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.errors import CompileError
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.card import checking, introduction, name_of
+from tm2tfr.targets.common.card import checking, introduction, name_of, tag
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
-from tm2tfr.transformer.weights import Decoder, Head, Layer
+from tm2tfr.transformer.weights import Decoder, Head, Layer, norms
 
 VERSION = "2"
 
 
-def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+def names(decoder: Decoder, recipe: Recipe, format: str, truth: Right | None = None) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin.
+
+    What not every export has is only there if this one has it: the epsilons of layer norms by their path, and, of another
+    program than a machine, what there is to say of it.
+    """
     layout = decoder.layout
     return {
         "format": format,
@@ -28,7 +32,7 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
         "tm2tfr": __version__,
         "recipe": {
             "positions": recipe.positions,
-            "max_head": recipe.max_head if recipe.certified else None,
+            "max_head": recipe.head,
             "dtype": recipe.dtype,
         },
         "certified": recipe.statement,
@@ -42,7 +46,14 @@ def names(decoder: Decoder, recipe: Recipe, format: str) -> dict[str, Any]:
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
+        **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
+        **_program(truth),
     }
+
+
+def _program(truth: Right | None) -> dict[str, Any]:
+    exported = truth.construction.exported if isinstance(truth, Evaluated) else None
+    return {} if exported is None or not isinstance(truth, Evaluated) else {"program": dict(exported(truth.program))}
 
 
 def _temperature(decoder: Decoder, positions: int) -> float | None:
@@ -60,11 +71,16 @@ def _layer(layer: Layer, n: int, layout: Residual) -> dict[str, Any]:
         "meaning": layer.meaning,
         "source": layer.source,
         "heads": [
-            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout)}
+            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout), **_soft(head)}
             for k, head in enumerate(layer.heads)
         ],
         "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
     }
+
+
+def _soft(head: Head) -> dict[str, Any]:
+    """Return how a head weighs, if not as machines' do."""
+    return {"weighting": head.weighting} if head.weighting == "softmax" else {}
 
 
 def _components(head: Head, layout: Residual) -> list[dict[str, Any]]:
@@ -78,9 +94,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def card(
-    decoder: Decoder, machine: Machine | None, recipe: Recipe, *, title: str, use: str, assumed: str, table: str
-) -> str:
+def card(decoder: Decoder, truth: Right, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
     """Return the model card.
 
     Args:
@@ -88,16 +102,16 @@ def card(
         table: further rows of the table of sizes.
     """
     return f"""---
-tags: [{"" if machine is None else "turing-machine, "}tm2tfr]
+tags: [{tag(truth)}tm2tfr]
 ---
-# {escaped(name_of(machine or decoder, "A decoder"))} {title}
+# {escaped(name_of(truth, "A decoder"))} {title}
 
-{introduction(decoder, machine, f"an input word and `{decoder.bos}`")} {use}
+{introduction(decoder, truth, f"an input word and `{decoder.bos}`")} {use}
 
-**How far it is right.** {_certified(recipe, assumed) if recipe.certified else _uncertified(assumed)}
+**How far it is right.** {_far(truth, recipe, assumed)}
 More positions are refused.
 
-{checking(machine or decoder)}
+{checking(truth)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
 subspaces, layers, attention heads with the components of their scores, and hidden units.
@@ -107,8 +121,30 @@ subspaces, layers, attention heads with the components of their scores, and hidd
 | layers, heads in all, width | {len(decoder.layers)}, {decoder.heads}, {decoder.layout.width} |
 | positions | {recipe.positions:,} |
 | numbers | {recipe.dtype} |
-| attention | average-hard, future-masked: the best-scored positions share evenly |
+| attention | {_attention(decoder)} |
 {table}"""
+
+
+def _attention(decoder: Decoder) -> str:
+    if decoder.soft:
+        return "softmax, future-masked"
+    return "average-hard, future-masked: the best-scored positions share evenly"
+
+
+def _far(truth: Right, recipe: Recipe, assumed: str) -> str:
+    """Return how far the model is right, and why."""
+    if not isinstance(truth, Evaluated):
+        return _certified(recipe, assumed) if recipe.certified else _uncertified(assumed)
+    told = f"{recipe.statement[0].upper()}{recipe.statement[1:]}."
+    if not recipe.certified:
+        return f"""{told}
+The weights are certified for tm2tfr's own engine, with bounds on its rounding (`tm2tfr certify`). Unless it is given
+`--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs if they are few and otherwise on random
+ones, and compares every token with that of the reference. {assumed}"""
+    return f"""{told}
+This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights for all inputs. It holds here,
+since with these weights all numbers at the positions that matter are whole numbers, or halves, which no sum rounds, in
+whatever order it is added up. {assumed}"""
 
 
 def _certified(recipe: Recipe, assumed: str) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, counted
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.card import name_of
+from tm2tfr.targets.common.card import name_of, right
 from tm2tfr.targets.common.comparison import WITHOUT, Model, Right, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
@@ -35,9 +35,9 @@ class Program:
     Args:
         title: the program's name; `format`: the ``format`` in `NAMES`.
         required: raises ExportError unless the program that runs an export is installed; takes the alternative to it.
-        files: all files but `NAMES`, by name, for a decoder, its machine if there is one, a recipe and the names.
+        files: all files but `NAMES`, by name, for a decoder, what says what is right, a recipe and the names.
         load: returns a model from a directory.
-        names: the names of all files of an export.
+        names: the names of all files of an export of a decoder.
         read: returns the matrices of an export by name, and what is wrong in their file's metadata; raises
             ExportError if it is damaged.
         strange: returns what in an export, besides its matrices and `NAMES`, is not as it was written.
@@ -47,9 +47,9 @@ class Program:
     title: str
     format: str
     required: Callable[[str], object]
-    files: Callable[[Decoder, Machine | None, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
+    files: Callable[[Decoder, Right, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
     load: Callable[[Path], Model]
-    names: tuple[str, ...]
+    names: Callable[[Decoder], tuple[str, ...]]
     read: Callable[[Path], tuple[dict[str, NDArray[Any]], Iterable[str]]]
     strange: Callable[[Path, Decoder, Recipe, Mapping[str, Any]], Iterable[str]]
     unlike: Callable[[Any, Mapping[str, NDArray[Any]]], Iterable[str]] = lambda _model, _found: ()
@@ -76,7 +76,7 @@ class MatricesExported(Exported):
 def export(
     program: Program,
     decoder: Decoder,
-    machine: Machine | None,
+    machine: Any,
     folder: str | Path,
     *,
     positions: int | None = None,
@@ -84,35 +84,39 @@ def export(
     dtype: str = "float64",
     verify: bool = True,
 ) -> MatricesExported:
-    """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a machine, the dense engine says what is right.
+    """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a program, the dense engine says what is right.
+
+    Args:
+        machine: the program.
 
     Raises:
         ExportError, OutputError: see there.
     """
     if verify:
         program.required(WITHOUT)
-    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
-    named = names(decoder, recipe, program.format)
-    if not recipe.certified:
+    truth = right(machine, decoder)
+    recipe = fitted(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
+    named = names(decoder, recipe, program.format, truth)
+    if machine is None:
         named = sealed(named, tensors(decoder, dtype))
-    files = {**program.files(decoder, machine, recipe, named), NAMES: as_json(named)}
-    look = Rehearsal(program.load, decoder.vocabulary, machine or decoder, recipe.positions)
+    files = {**program.files(decoder, truth, recipe, named), NAMES: as_json(named)}
+    look = Rehearsal(program.load, decoder.vocabulary, truth, recipe.positions)
     place = written(folder, files, look=look if verify else None)
     ran: dict[str, Any] = {"folder": place, "runs": look.runs, "versions": look.versions}
     return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
 
 
-def verified(program: Program, folder: Path, decoder: Decoder | None, machine: Machine | None, word: str | None) -> Verdict:
+def verified(program: Program, folder: Path, decoder: Decoder | None, machine: Any, word: str | None) -> Verdict:
     """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
-    Without a machine, it is compared with `decoder`, and its run with the dense engine's, on one of `prompts` if there is
+    Without a program, it is compared with `decoder`, and its run with the dense engine's, on one of `prompts` if there is
     no word; without a decoder, with its own digest, and its run with the dense engine's of the same weights.
 
     Raises:
         ExportError: if `folder` is not an export of this kind, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    if machine is not None:
+    if isinstance(machine, Machine):
         machine.check_input(word or "")
     said = document(folder)
     recipe = recipe_of(folder, said)
@@ -121,16 +125,17 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: M
     if whole is None:
         whole = rebuilt(folder, said, found)
         sealing = _unsealed(said, found)
-    name = name_of(machine or whole) + ("" if decoder is not None else " as it was exported")
+    truth = right(machine, whole)
+    name = name_of(truth) + ("" if decoder is not None else " as it was exported")
     try:
-        fitted(whole, machine, **(asdict(recipe) | ({} if recipe.certified else {"max_head": None})))
+        recipe = fitted(whole, truth, **(asdict(recipe) | {"max_head": recipe.head}))
     except ExportError as error:
         return refused(name, NAMES, error)
-    told = _told(whole, recipe, program.format, said)
+    told = _told(whole, truth, recipe, program.format, said)
     if decoder is None:
         told[DIGEST] = said.get(DIGEST)  # `sealing` says more clearly that it is wrong
     known = [*sealing, *metadata]
-    verdict = _compared(program, folder, name, whole, machine or whole, word, recipe, told, found, known)
+    verdict = _compared(program, folder, name, whole, truth, word, recipe, told, found, known)
     return verdict if machine is not None else replace(verdict, note=_note(decoder))
 
 
@@ -149,7 +154,7 @@ def _compared(
     """Return the verdict on an export; `told`: the right names; `known`: what is already known to differ."""
     given = words(truth, recipe.positions)[0] if word is None else word
     beside = [
-        *strangers(folder, program.names),
+        *strangers(folder, program.names(decoder)),
         *inherited(NAMES, told["provenance"], decoder),
         *differences(folder, {NAMES: told}),
         *known,
@@ -162,8 +167,7 @@ def _compared(
         why = cause(model, decoder, run, lambda x: x)
         return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
 
-    right = tensors(decoder, recipe.dtype)
-    return judged(name, beside, found, right, partial(described, decoder), tried)
+    return judged(name, beside, found, tensors(decoder, recipe.dtype), partial(described, decoder), tried)
 
 
 def _unsealed(said: Mapping[str, Any], found: Mapping[str, NDArray[Any]]) -> list[str]:
@@ -178,12 +182,12 @@ def _note(decoder: Decoder | None) -> str:
     return f"compared with {weights}, and with the dense engine: no machine is stored with it"
 
 
-def _told(decoder: Decoder, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def _told(decoder: Decoder, truth: Right, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the right names of an export with its stated origin, as JSON has them."""
-    right = names(replace(decoder, provenance=said["provenance"]), recipe, format)
+    wanted = names(replace(decoder, provenance=said["provenance"]), recipe, format, truth)
     version = said.get("tm2tfr")
-    told: dict[str, Any] = json.loads(as_json(right | ({"tm2tfr": version} if isinstance(version, str) else {})))
-    return told if recipe.certified else sealed(told, tensors(decoder, recipe.dtype))
+    told: dict[str, Any] = json.loads(as_json(wanted | ({"tm2tfr": version} if isinstance(version, str) else {})))
+    return told if not isinstance(truth, Decoder) else sealed(told, tensors(decoder, recipe.dtype))
 
 
 def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.certificate import checked
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
+from tm2tfr.targets.common.tabled import fitted_to_table
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
@@ -28,13 +29,17 @@ class Uncertified(Recipe):
         return False
 
     @property
+    def head(self) -> int | None:
+        return None
+
+    @property
     def statement(self) -> str:
         return "not certified: no machine is stored with these weights"
 
 
 def fitted(
     decoder: Decoder,
-    machine: Machine | None,
+    truth: Right | None,
     *,
     positions: int | None = None,
     max_head: int | None = None,
@@ -42,26 +47,29 @@ def fitted(
 ) -> Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
-    Without a machine nothing is proved, and any number of positions fits.
+    Without a program nothing is proved, and any number of positions fits.
 
     Raises:
-        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
+        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be the program.
     """
-    refuse_export(decoder, "matrices")
+    if not isinstance(truth, Evaluated):
+        refuse_export(decoder, "matrices without the program that they were compiled from")
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
-        what = f"{visible(name_of(machine or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
+        what = f"{visible(name_of(truth or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
         raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
     check_dtype(dtype)
-    if machine is None:
+    if isinstance(truth, Evaluated):
+        return fitted_to_table(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
+    if truth is None or isinstance(truth, Decoder):
         if max_head is not None:
             what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
             raise ExportError(f"{what}: omit it")
         if decoder.soft:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
         return Uncertified(positions=USUAL if positions is None else positions, dtype=dtype)
-    proof = prove(decoder, machine)
+    proof = prove(decoder, truth)
     proved(proof)
     found = proof.conditions("dense", checked("dense", dtype))
-    wanted, head = fitting(found, machine.name, positions, max_head, dtype)
+    wanted, head = fitting(found, truth.name, positions, max_head, dtype)
     return Recipe(positions=wanted, max_head=head, dtype=dtype)

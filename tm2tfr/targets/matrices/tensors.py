@@ -26,9 +26,11 @@ def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
         return {
             "token_embedding": lambda: f"embedding of {vocabulary[column]}: {directions[row]}",
             "position_embedding": lambda: f"embedding of the position's {decoder.features[column]}: {directions[row]}",
+            "position_table": lambda: f"embedding of position {column}: {directions[row]}",
+            "norm": lambda: f"last layer norm, {parts[-1]} of {directions[row]}",
             "unembedding": lambda: f"logit of {vocabulary[row]}, reads {directions[column]}",
             "unembedding_bias": lambda: f"logit of {vocabulary[row]}, bias",
-        }[path]()
+        }[parts[0]]()
     layer, part = decoder.layers[int(parts[1]) - 1], parts[-1]
     where = f"layer {parts[1]} ({layer.name})"
     if parts[2] == "heads":
@@ -36,6 +38,8 @@ def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
         if part == "output":
             return f"{head}, value {column}, writes {directions[row]}"
         return f"{head}, {part} {row}, reads {directions[column]}"
+    if parts[2].endswith("_norm"):
+        return f"{where}, {parts[2].replace('_', ' ')}, {part} of {directions[row]}"
     units = layer.feed_forward.units if layer.feed_forward is not None else ()
     return {
         "input": lambda: f"{where}, unit {units[row]!r}, reads {directions[column]}",

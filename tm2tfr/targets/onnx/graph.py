@@ -22,7 +22,7 @@ from tm2tfr._version import __version__
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.tensors import features, tensors
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.transformer.weights import Decoder, Head, Norm
 
 OPSET, IR_VERSION = 18, 9
 """Old enough for ONNX Runtime since 1.16."""
@@ -110,19 +110,43 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[Any]) -> None:
     graph.add("LessOrEqual", i, rows, name="past")  # (n, n): whether j ≤ i
     tokens = graph.add("Gather", graph.add("Transpose", "token_embedding", name="token_embedding.T"), IDS, name="tokens")
     numbers = graph.add("Gather", FEATURES, i, name="features")  # (n, features)
-    x = graph.add("Add", tokens, graph.applied("position_embedding", numbers, "places"), name=stream(0))
+    places = graph.applied("position_embedding", numbers, "places")
+    if decoder.position_table is None:
+        x = graph.add("Add", tokens, places, name=stream(0))
+    else:
+        table = graph.add("Transpose", "position_table", name="position_table.T")
+        rows = graph.add("Add", places, graph.add("Gather", table, i, name="rows"), name="places and rows")
+        x = graph.add("Add", tokens, rows, name=stream(0))
     for n, layer in enumerate(decoder.layers, start=1):
         path = f"layers.{n}"
-        added = [_head(graph, head, f"{path}.heads.{k}", x, dtype) for k, head in enumerate(layer.heads)]
+        read = _read(graph, layer.attention_norm, f"{path}.attention_norm", x, dtype)
+        added = [_head(graph, head, f"{path}.heads.{k}", read, dtype) for k, head in enumerate(layer.heads)]
         if layer.feed_forward is None and not added:
             x = graph.add("Identity", x, name=stream(n))
         for k, each in enumerate(added):
             done = layer.feed_forward is None and k == len(added) - 1
             x = graph.add("Add", x, each, name=stream(n) if done else f"{path}.heads.{k}.stream")
         if layer.feed_forward is not None:
-            x = graph.add("Add", x, _feed_forward(graph, f"{path}.feed_forward", x), name=stream(n))
-    logits = graph.applied("unembedding", x, "logits without bias")
+            read = _read(graph, layer.feed_forward_norm, f"{path}.feed_forward_norm", x, dtype)
+            x = graph.add("Add", x, _feed_forward(graph, f"{path}.feed_forward", read), name=stream(n))
+    logits = graph.applied("unembedding", _read(graph, decoder.norm, "norm", x, dtype), "logits without bias")
     graph.add("Add", logits, graph.add("Transpose", "unembedding_bias", name="unembedding_bias.T"), name=LOGITS)
+
+
+def _read(graph: Graph, norm: Norm | None, path: str, x: str, dtype: np.dtype[Any]) -> str:
+    """Add a layer norm, if there is one, and return the name of what is read of `x`: (batch, n, width)."""
+    if norm is None:
+        return x
+    epsilon = required().numpy_helper.from_array(np.array(norm.epsilon, dtype), f"{path}.epsilon")
+    gain, bias = (graph.add("Transpose", f"{path}.{part}", name=f"{path}.{part}.T") for part in ("gain", "bias"))
+    mean = graph.add("ReduceMean", x, "axis -1", name=f"{path}.mean", keepdims=1)
+    centred = graph.add("Sub", x, mean, name=f"{path}.centred")
+    squares = graph.add("Mul", centred, centred, name=f"{path}.squares")
+    variance = graph.add("ReduceMean", squares, "axis -1", name=f"{path}.variance", keepdims=1)
+    more = graph.add("Constant", name=f"{path}.epsilon", value=epsilon)
+    root = graph.add("Sqrt", graph.add("Add", variance, more, name=f"{path}.shifted"), name=f"{path}.root")
+    scaled = graph.add("Mul", graph.add("Div", centred, root, name=f"{path}.divided"), gain, name=f"{path}.scaled")
+    return graph.add("Add", scaled, bias, name=f"{path}.read")
 
 
 def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[Any]) -> str:
@@ -131,14 +155,22 @@ def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[Any]) -> 
         graph.applied(f"{path}.{part}", x, f"{path}.{plural}")
         for part, plural in (("query", "queries"), ("key", "keys"), ("value", "values"))
     )
-    past = "past"
+    past, named = "past", {"name": f"{path}.shares"}
     if parts := head.query.shape[0]:
         scores = _scores(graph, path, queries, keys, parts)  # (batch, n, n)
         scores = graph.add("Where", past, scores, "hidden", name=f"{path}.scores")
         best = graph.add("ReduceMax", scores, "axis -1", name=f"{path}.best", keepdims=1)
+        if head.weighting == "softmax":  # a hidden score is -∞, whose power is 0
+            return _carried(
+                graph, path, graph.add("Exp", graph.add("Sub", scores, best, name=f"{path}.behind"), **named), values
+            )
         past = graph.add("Equal", scores, best, name=f"{path}.attended")
     kind = required().helper.np_dtype_to_tensor_dtype(dtype)
-    shares = graph.add("Cast", past, name=f"{path}.shares", to=kind)
+    return _carried(graph, path, graph.add("Cast", past, **named, to=kind), values)
+
+
+def _carried(graph: Graph, path: str, shares: str, values: str) -> str:
+    """Add what a head carries, the mean of the values by their shares, and return the name of its output."""
     sums = graph.add("MatMul", shares, values, name=f"{path}.sum")  # (batch, n, d_v)
     number = graph.add("ReduceSum", shares, "axis -1", name=f"{path}.number", keepdims=1)
     return graph.applied(f"{path}.output", graph.add("Div", sums, number, name=f"{path}.mean"), f"{path}.added")

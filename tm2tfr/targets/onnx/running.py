@@ -58,8 +58,8 @@ class OnnxRunning:
         return f"ONNX Runtime {self._runtime.__version__}"
 
     def prompt(self, word: str) -> list[int]:
-        """Return the token numbers of `word` and BOS."""
-        return [self._vocabulary.index(token) for token in (*word, self._bos)]
+        """Return the token numbers of `word`, and BOS if there is one."""
+        return [self._vocabulary.index(token) for token in (*word, *([] if self._bos is None else [self._bos]))]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""

@@ -10,8 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, first_line
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import example
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import MOST_TENSORS, content, parsed_text
@@ -25,13 +25,12 @@ from tm2tfr.transformer.weights import Decoder
 __all__ = ["export", "verified"]
 
 FORMAT = "tm2tfr-onnx"
-FILES = (README, FILE, NAMES)
 
 
-def files(decoder: Decoder, machine: Machine | None, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(decoder: Decoder, truth: Right, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
     model = graph.built(decoder, recipe, named)
-    return {FILE: model.SerializeToString(deterministic=True), README: _card(decoder, machine, recipe)}
+    return {FILE: model.SerializeToString(deterministic=True), README: _card(decoder, truth, recipe)}
 
 
 def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -142,16 +141,19 @@ def _bytes(value: Any) -> Any:
     return value if isinstance(value, (str, bytes, int, float)) else [_bytes(each) for each in value]
 
 
-def _card(decoder: Decoder, machine: Machine | None, recipe: Recipe) -> str:
-    word = example(machine or decoder)
+def _card(decoder: Decoder, truth: Right, recipe: Recipe) -> str:
+    word = example(truth)
+    start, goes_on = f"[*{word!r}]", "<="
+    if not isinstance(truth, Evaluated):
+        start, goes_on = f'[*{word!r}, names["bos"]]', "<"
     use = f"""In ONNX Runtime:
 
 ```python
 import json, onnxruntime
 
 names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
-tokens = [*{word!r}, names["bos"]]
-while len(tokens) < names["recipe"]["positions"] and tokens[-1] not in names["stop"]:
+tokens = {start}
+while len(tokens) {goes_on} names["recipe"]["positions"] and tokens[-1] not in names["stop"]:
     (logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
     tokens.append(names["vocabulary"][int(logits[0, -1].argmax())])
 print(*tokens)
@@ -165,8 +167,8 @@ of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2
 says, and to multiply matrices with all digits of the dtype; ONNX Runtime does so on a CPU. An accelerator may not."""
     table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
     table += f"| opset | {graph.OPSET} |\n"
-    return card(decoder, machine, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
+    return card(decoder, truth, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
 
 
-PROGRAM = plain.Program("ONNX", FORMAT, required, files, OnnxRunning, FILES, read, strange)
+PROGRAM = plain.Program("ONNX", FORMAT, required, files, OnnxRunning, lambda _decoder: (README, FILE, NAMES), read, strange)
 export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)

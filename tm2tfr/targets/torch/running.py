@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
+from tm2tfr.targets.common.directory import NAMES
+from tm2tfr.targets.common.reading import mapping
 
 
 def required(otherwise: str = "") -> Any:
@@ -25,7 +27,9 @@ def required(otherwise: str = "") -> Any:
 
 
 class TorchRunning:
-    """A model loaded from a directory, by this package's own `model.py`: code that came with weights is never run.
+    """A model loaded from a directory, by this package's own `model.py` or `circuit.py`.
+
+    Code that came with weights is never run.
 
     Raises:
         ExportError: if torch is missing, or the directory cannot be loaded.
@@ -36,8 +40,9 @@ class TorchRunning:
     def __init__(self, folder: Path, *, device: str = "cpu", attention: str = "average-hard") -> None:
         self._torch = required()
         self._torch.set_num_threads(1)  # models this small are slower with more
-        self._code = importlib.import_module("tm2tfr.targets.torch.model")
         try:
+            tabled = "program" in mapping(folder / NAMES)
+            self._code = importlib.import_module(f"tm2tfr.targets.torch.{'circuit' if tabled else 'model'}")
             self.model = self._code.load(folder, attention).to(device)
         except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: model.py cannot load it ({first_line(error)}): export it again") from error
@@ -52,7 +57,7 @@ class TorchRunning:
         return {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
 
     def prompt(self, word: str) -> list[int]:
-        """Return the token numbers of `word` and BOS."""
+        """Return the token numbers of `word`, and BOS if there is one."""
         return [int(n) for n in self.model.encode(word)]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
@@ -81,6 +86,7 @@ class TorchRunning:
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
-        word = [self.model.vocabulary[n] for n in prompt[:-1]]
+        given = prompt if self.model.bos is None else prompt[:-1]
+        word = "".join(self.model.vocabulary[n] for n in given)
         made = islice(self.model.generate(word), most - len(prompt))
         return [*prompt, *map(self.model.vocabulary.index, made)]

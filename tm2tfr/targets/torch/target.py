@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import argument, example
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import METADATA, content
@@ -23,23 +23,31 @@ from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
 from tm2tfr.targets.matrices.tensors import tensors
 from tm2tfr.targets.torch.running import TorchRunning, required
+from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.weights import Decoder
 
 __all__ = ["export", "verified"]
 
-CODE, TENSORS = "model.py", "weights.safetensors"
-FILES = (README, CODE, NAMES, TENSORS)
+CODE, MORE, TENSORS = "model.py", "circuit.py", "weights.safetensors"
 
 
-def files(decoder: Decoder, machine: Machine | None, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(decoder: Decoder, truth: Right, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
     weights = safetensors.save(tensors(decoder, recipe.dtype), METADATA)
-    return {CODE: code(), TENSORS: weights, README: _card(decoder, machine, recipe, names["temperature"])}
+    return {**code(decoder), TENSORS: weights, README: _card(decoder, truth, recipe, names["temperature"])}
 
 
-def code() -> str:
-    """Return `model.py`, the same in every export."""
-    return Path(__file__).with_name(CODE).read_text(encoding="utf-8")
+def code(decoder: Decoder) -> dict[str, str]:
+    """Return `model.py`, the same in every export, and `circuit.py` for weights that have more than it knows."""
+    found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, MORE)}
+    if not parts(decoder):
+        return {CODE: found[CODE]}
+    return {**found, MORE: found[MORE].replace("from tm2tfr.targets.torch.model import", "from model import")}
+
+
+def names(decoder: Decoder) -> tuple[str, ...]:
+    """Return the names of all files of an export."""
+    return (README, *code(decoder), NAMES, TENSORS)
 
 
 def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
@@ -57,18 +65,19 @@ def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
     return found, configured(f"{TENSORS}, metadata", metadata, METADATA)
 
 
-def strange(folder: Path, _decoder: Decoder, _recipe: Recipe, _named: Mapping[str, Any]) -> Iterable[str]:
-    """Yield where `model.py` is not the one that was exported; only line endings may differ."""
-    try:
-        have = content(folder / CODE).replace(b"\r\n", b"\n")
-    except (OSError, ValueError):
-        yield f"{CODE}: cannot be read"
-        return
-    want = code().encode()
-    if have != want:
-        pairs = enumerate(zip([*have.split(b"\n"), None], [*want.split(b"\n"), None], strict=False), 1)
-        line = next(n for n, (a, b) in pairs if a != b)
-        yield f"{CODE}: line {line} is not as this version writes it (the weights are run by its own {CODE})"
+def strange(folder: Path, decoder: Decoder, _recipe: Recipe, _named: Mapping[str, Any]) -> Iterable[str]:
+    """Yield where the code is not the one that was exported; only line endings may differ."""
+    for name, text in code(decoder).items():
+        try:
+            have = content(folder / name).replace(b"\r\n", b"\n")
+        except (OSError, ValueError):
+            yield f"{name}: cannot be read"
+            continue
+        want = text.encode()
+        if have != want:
+            pairs = enumerate(zip([*have.split(b"\n"), None], [*want.split(b"\n"), None], strict=False), 1)
+            line = next(n for n, (a, b) in pairs if a != b)
+            yield f"{name}: line {line} is not as this version writes it (the weights are run by its own {name})"
 
 
 def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[str]:
@@ -76,9 +85,11 @@ def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[s
     return unloaded(model.tensors(), found, TENSORS)
 
 
-def _card(decoder: Decoder, machine: Machine | None, recipe: Recipe, temperature: float | None) -> str:
-    word = example(machine or decoder)
+def _card(decoder: Decoder, truth: Right, recipe: Recipe, temperature: float | None) -> str:
+    word = example(truth)
     shown = f" {argument(word)}" if word else ""
+    if isinstance(truth, Evaluated):
+        return _circuit_card(decoder, truth, recipe, word, temperature)
     soft = f"python {CODE} --attention softmax{shown}"
     if temperature is None:
         soft = f"python {CODE} --attention softmax --temperature 0.001{shown}  # or another: none is known to be low enough"
@@ -101,12 +112,38 @@ from model import load
 decoder = load(".")
 print(*decoder.generate({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
 ```"""
-    assumed = """PyTorch is assumed to round operations on single numbers as IEEE 754 says, and to compute float32
+    return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
+
+
+ASSUMED = """PyTorch is assumed to round operations on single numbers as IEEE 754 says, and to compute float32
 products with all digits (TF32 is off unless it is switched on; `torch.compile` may change both). Softmax is not
 certified: its theorem is about exact arithmetic."""
-    table = f"| numbers in `{TENSORS}` | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
-    return card(decoder, machine, recipe, title="in plain PyTorch", use=use, assumed=assumed, table=table)
 
 
-PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, TorchRunning, FILES, read, strange, unlike)
+def _sizes(decoder: Decoder) -> str:
+    return f"| numbers in `{TENSORS}` | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
+
+
+def _circuit_card(decoder: Decoder, truth: Right, recipe: Recipe, word: str, temperature: float | None) -> str:
+    soft = f"\npython {MORE} --attention softmax {argument(word)}  # at temperature {temperature:g}" if temperature else ""
+    use = f"""`{CODE}` and `{MORE}` are the whole
+model, to be read; they need torch and safetensors:
+
+```sh
+python {MORE} {argument(word)}{soft if not decoder.soft else ""}
+```
+
+```python
+import sys
+
+sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
+from circuit import load
+
+decoder = load(".")
+print(decoder.outputs({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
+```"""
+    return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
+
+
+PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, TorchRunning, names, read, strange, unlike)
 export, verified = partial(plain.export, PROGRAM), partial(plain.verified, PROGRAM)

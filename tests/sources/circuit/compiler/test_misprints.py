@@ -1,6 +1,6 @@
 """Misprints of Appendix A that change a bit: each printed form fails on a witness on which the repaired one is right.
 
-Rows 4 and 6 to 13 of the list in docs/construction are not here: their printed forms compute the same bits, or are text.
+The other rows of the list in docs/circuits/repairs.md are not here: their printed forms compute the same bits, or are text.
 """
 
 from __future__ import annotations

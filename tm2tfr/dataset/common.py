@@ -1,0 +1,84 @@
+"""What specs of all kinds of programs say in the same words, read from YAML."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.dataset.spec import FORMATS, FORMS
+from tm2tfr.dataset.words import MOST_WORDS
+from tm2tfr.text.nodes import Map, Node, Scalar
+from tm2tfr.text.reading import Reading
+from tm2tfr.text.section import Section
+
+_SPLIT = re.compile(r"\w{1,60}", re.ASCII)
+_SHARE = re.compile(r"[01]|[01]?\.[0-9]{1,15}")
+
+
+@dataclass
+class CommonReader:
+    """Reads a spec key by key.
+
+    Args:
+        top: the whole document.
+        folder: where files of programs are looked for; None: in the current one.
+    """
+
+    reading: Reading
+    top: Section
+    folder: Path | None
+    listed: dict[str, Scalar] = field(default_factory=dict)
+    """The listed words, each with its first place in the text."""
+
+    @property
+    def seed(self) -> int:
+        """The seed for everything without one of its own."""
+        return self.top.number("seed", 0, least=0)
+
+    def common(self, text: str, name: str, split_by: tuple[str, ...]) -> dict[str, Any]:
+        """Return the fields of a `CommonSpec`."""
+        top = self.top
+        top.text("description", "")
+        values: dict[str, Any] = {
+            "text": text,
+            "name": top.text("name", name),
+            "seed": self.seed,
+            "forms": top.choices("supervision", FORMS),
+            "split_by": top.choice("split by", split_by),
+            "shard_size": top.number("shard size", 10_000, least=1, most=MOST_WORDS),
+            "formats": top.choices("formats", FORMATS),
+        }
+        return values | {"splits": self.splits()} if "splits" in top else values
+
+    def words(self, node: Node) -> tuple[str, ...]:
+        """Return listed words."""
+        items = self.reading.scalars(node, "a word") or []
+        for item in items:
+            self.listed.setdefault(item.text, item)
+            if item.empty:
+                self.reading.error(item, "the word is missing", "write '' for the empty word")
+        return tuple(item.text for item in items)
+
+    def splits(self) -> tuple[tuple[str, float], ...]:
+        """Return the splits and their shares."""
+        value, found = self.top.found["splits"][1], dict[str, float]()
+        example = "{train: 0.9, test: 0.1}"
+        if not isinstance(value, Map) or not value.pairs:
+            self.reading.error(self.top.place("splits"), "there are no splits", f"write for example {example}")
+            return ()
+        for name, share in self.reading.entries(value, "split"):
+            if not _SPLIT.fullmatch(name.text):
+                self.reading.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
+            if not isinstance(share, Scalar) or not _SHARE.fullmatch(share.text):
+                self.reading.error(
+                    share, f"the share of {name.text!r} is not a number from 0 to 1", f"write for example {example}"
+                )
+            else:
+                found[name.text] = float(share.text)
+        if len(found) == len(value.pairs) and not isclose(sum(found.values()), 1.0, abs_tol=1e-9):
+            what = f"the shares add up to {sum(found.values()):g}"
+            self.reading.error(value, what, f"they must add up to 1, as in {example}")
+        return tuple(found.items())

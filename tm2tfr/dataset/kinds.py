@@ -1,0 +1,88 @@
+"""What is different for machines and for circuits: who carries out a job, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+
+from tm2tfr.choices import AUTO
+from tm2tfr.dataset.circuits.shard import circuits_listed, made_circuits, swept_circuits
+from tm2tfr.dataset.circuits.spec import CircuitSpec
+from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.runs import Failure, How
+from tm2tfr.dataset.shard import Done, Making, made, swept
+from tm2tfr.dataset.spec import Spec
+from tm2tfr.runs.choose import for_many_runs
+from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.registry import is_circuit
+from tm2tfr.sources.turing.compiler.vocabulary import vocabulary
+from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.formats.bbchallenge import is_argument
+from tm2tfr.sources.turing.spec import Machine
+
+AnySpec = Spec | CircuitSpec
+
+
+def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_boundary: str | None = None) -> How:
+    """Return how the runs of a spec are made.
+
+    Raises:
+        EngineError: if fast is requested and Numba is not installed.
+    """
+    chosen = for_many_runs(engine)
+    if isinstance(spec, CircuitSpec):  # which engine runs the weights depends on the variant
+        return How(engine if engine == AUTO else chosen, 0)
+    return How(chosen, spec.max_steps if max_steps is None else max_steps, left_boundary)
+
+
+def maker(spec: AnySpec) -> Callable[[Job, Making], Done]:
+    """Return what makes the files of a job."""
+    return made_circuits if isinstance(spec, CircuitSpec) else made
+
+
+def sweeper(spec: AnySpec) -> Callable[[Job, How], Done]:
+    """Return what checks the runs of a job."""
+    return swept_circuits if isinstance(spec, CircuitSpec) else swept
+
+
+def listing(spec: AnySpec) -> str:
+    """Return a line of JSON for each program: of a machine its name, its YAML, the vocabulary of its decoder."""
+    if isinstance(spec, CircuitSpec):
+        return circuits_listed(spec)
+    lines = []
+    for machine in (machine for machines in spec.machines for machine in machines):
+        tokens = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
+        told = {"machine": machine.name, "yaml": machine.yaml or native.write(machine), "vocabulary": tokens}
+        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def listed_in(noun: str) -> str:
+    """Return the name of the file with `listing`."""
+    return f"{noun}s.jsonl"
+
+
+def again(spec: AnySpec, failure: Failure, how: How) -> str:
+    """Return a command that reproduces a failure."""
+    if isinstance(spec, CircuitSpec):
+        return _circuit_again(spec, failure, how)
+    named = {machine.name: argument for argument, machine in spec.named}
+    name = failure.program.name
+    argument = named.get(name, name if is_argument(name) else "-")
+    options = ["--input", failure.word, "--max-steps", str(how.max_steps), "--engine", how.engine]
+    if how.left_boundary is not None:
+        options += ["--left-boundary", how.left_boundary]
+    command = shlex.join(["tm2tfr", "trace", argument, *options])
+    text = native.write(failure.program) if isinstance(failure.program, Machine) else ""
+    return command if argument != "-" else f"{command} <<'END'\n{text}END"
+
+
+def _circuit_again(spec: CircuitSpec, failure: Failure, how: How) -> str:
+    chosen = next(chosen for chosen in spec.circuits if chosen.circuit.name == failure.program.name)
+    parameters = dict(chosen.parameters)
+    if not parameters and chosen.argument in GENERATORS and not is_circuit(chosen.argument):  # a machine has that name
+        parameters = {parameter.name: str(parameter.default) for parameter in GENERATORS[chosen.argument].parameters}
+    options = {**parameters, **chosen.options, "input": failure.word, "engine": how.engine}
+    given = [part for name, value in options.items() for part in (f"--{name}", value)]
+    return shlex.join(["tm2tfr", "trace", chosen.argument, *given])

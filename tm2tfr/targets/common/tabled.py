@@ -1,0 +1,77 @@
+"""The choices for an export of a program with a position table, such as a circuit: all of its positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tm2tfr.errors import ExportError, counted, visible
+from tm2tfr.targets.common.comparison import Evaluated
+from tm2tfr.targets.common.fitting import Recipe, check_dtype
+from tm2tfr.transformer.weights import Decoder
+
+MOST_POSITIONS = 4_096
+"""The most positions of such an export: programs that run one make a score for every two positions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabled(Recipe):
+    """The choices.
+
+    Args:
+        max_head: nothing: there is no head that moves.
+        exact: whether the reference's bits are proved for every input, and no operation rounds anything.
+        noun: what the program is called.
+    """
+
+    max_head: int = 0
+    exact: bool = False
+    noun: str = "program"
+
+    @property
+    def certified(self) -> bool:
+        return self.exact
+
+    @property
+    def head(self) -> int | None:
+        return None
+
+    @property
+    def statement(self) -> str:
+        if self.exact:
+            return f"for every input of the {self.noun}, greedy generation in {self.dtype} gives exactly the right tokens"
+        return f"not certified in {self.dtype}, since softmax and layer norms round in every program in its own way"
+
+
+def fitted_to_table(
+    decoder: Decoder, truth: Evaluated, *, positions: int | None, max_head: int | None, dtype: str
+) -> Tabled:
+    """Return the recipe, if the program's own certificate allows the dtype.
+
+    What is certified for the dense engine is certified here where no operation rounds: with average-hard heads whose
+    numbers are all whole, in whatever order a program adds. Softmax and layer norms are right as far as they were run.
+
+    Raises:
+        ExportError: for options that do not apply, too many positions, or weights that are not certified.
+    """
+    check_dtype(dtype)
+    name, noun, there = visible(truth.program.name), truth.construction.noun, decoder.positions
+    if there is None:
+        raise ExportError(f"{name}: these weights have no position table: compile the {noun} again")
+    if max_head is not None:
+        raise ExportError(f"{name}: a bound on |h| is about Turing machines, and this is a {noun}: omit it")
+    if positions not in (None, there):
+        what = f"{name}: a {noun} is exported with all its positions, {there:,}, and not with {positions:,}"
+        raise ExportError(f"{what}: omit the number of positions")
+    if there > MOST_POSITIONS:
+        what = f"{name}: it has {counted(there, 'position')}, and exports have at most {MOST_POSITIONS:,}"
+        raise ExportError(f"{what}: run it with tm2tfr, or export a smaller {noun}")
+    prove = truth.construction.prove
+    if prove is None:
+        raise ExportError(f"{name}: there are no certificates of {noun}s: run it with tm2tfr")
+    found = prove(decoder, truth.program).certificate("dense", dtype)
+    if not found.granted:
+        more = " --dtype float64, or" if dtype == "float32" else ""
+        raise ExportError(
+            f"{name}: these weights are not certified in {dtype} ({found.refusals[0]}): use{more} another {noun}"
+        )
+    return Tabled(positions=there, dtype=dtype, exact=not (decoder.soft or decoder.normed), noun=noun)
