@@ -77,7 +77,8 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         (
             "soften full-adder --variant paper",
-            "these weights already have softmax attention: measure the weights they were made from",
+            "these weights have softmax attention by their construction, and no temperature: use them as they are, or "
+            "measure a variant with average-hard attention",
         ),
         ("check full-adder --all --random 3", "tm2tfr check: --all and --random cannot be combined: omit one of them"),
         ("check full-adder --all -i 110", "tm2tfr check: --all and --input cannot be combined: omit one of them"),
@@ -272,7 +273,7 @@ def test_the_vectors_of_a_circuit_at_a_position(variant: str, words: str, capsys
 
 def test_a_circuit_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = tm2tfr_here(capsys, "trace", "full-adder", "-i", "110", "-q", "--attention", "softmax")
-    assert (code, lines[2]) == (0, "engine: dense, float64, 4 positions; softmax at temperature 0.0078125")
+    assert (code, lines[2]) == (0, "engine: dense, float64, 4 positions; softmax at temperature 0.015625")
     code, lines = tm2tfr_here(capsys, "trace", "full-adder", "-i", "110", "-q", "--variant", "paper")
     assert (code, lines[2]) == (0, "engine: dense, float64, 7 positions; softmax")  # its weights have no temperature
 

@@ -1,0 +1,62 @@
+"""Runs of circuits: the engine of a recorded one, and many inputs up to the first that differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tm2tfr
+from tm2tfr.engines import engine
+from tm2tfr.runs.cases import checked_cases
+from tm2tfr.runs.choose import engines
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.sources.circuit.inputs import all_cases
+from tm2tfr.transformer.weights import matrices, replaced
+
+CIRCUIT = tm2tfr.load("full-adder")
+DECODER = tm2tfr.compile(CIRCUIT)
+
+
+def test_a_short_run_of_a_circuit_is_dense_whether_it_is_recorded_or_not() -> None:
+    """Its rows are read one by one in any case, and nothing has to be compiled for that."""
+    for options in (RunOptions(), RunOptions(out=Path("rows.csv"))):
+        assert [found.name for found, _ in engines(DECODER, 3, options)] == ["dense"]
+
+
+@pytest.mark.parametrize("name", ["dense", "exact"])
+def test_all_inputs_agree_bit_by_bit(name: str) -> None:
+    found = checked_cases(DECODER, CIRCUIT, all_cases(CIRCUIT), engine=engine(name))
+    assert (found.runs, found.bits, found.agrees, found.failure) == (8, 16, True, None)
+    assert found.as_dict()["engine"] == name
+
+
+def test_the_first_run_that_differs_is_the_last_and_says_why() -> None:
+    path = "layers.1.feed_forward.output"
+    wrong = replaced(DECODER, {path: matrices(DECODER)[path].with_entry(18, 7, -1.0)})  # the case 111
+    found = checked_cases(wrong, CIRCUIT, all_cases(CIRCUIT), engine=engine("dense"))
+    assert (found.runs, found.agrees) == (8, False)
+    assert found.failure is not None
+    assert found.failure.input == "111"
+    assert found.failure.divergence is not None
+    assert found.failure.divergence.cause is not None
+    assert found.failure.divergence.cause.about == "position 2 answers net sum: XOR(a, b, c)"
+    cause = found.as_dict()["failure"]["divergence"]["cause"]
+    assert cause["about"] == found.failure.divergence.cause.about
+
+
+def test_no_inputs_agree_with_nothing() -> None:
+    found = checked_cases(DECODER, CIRCUIT, np.zeros((0, 3), dtype=np.uint8), engine=engine("dense"))
+    assert (found.runs, found.agrees) == (0, False)
+
+
+def test_the_cause_in_a_machine_has_no_gate() -> None:
+    decoder = tm2tfr.compile("chapter")
+    path = "layers.1.feed_forward.output"
+    first = next(iter(matrices(decoder)[path].entries()))
+    wrong = replaced(decoder, {path: matrices(decoder)[path].with_entry(first[0], first[1], 3.0)})
+    found = tm2tfr.check(wrong, "1111").divergence
+    assert found is not None
+    assert found.cause is not None
+    assert "about" not in found.cause.as_dict()
