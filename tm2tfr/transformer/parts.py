@@ -27,12 +27,12 @@ def refuse_parts(decoder: Decoder, who: str, remedy: str, *, known: Collection[s
         raise EngineError(f"these weights have {' and '.join(unknown)}, which {who} cannot run: {remedy}")
 
 
-def refuse_export(decoder: Decoder, target: str) -> None:
-    """Raise ExportError if `decoder` has a part that no export knows.
+def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ()) -> None:
+    """Raise ExportError if `decoder` has a part that is not among those `known` to the export.
 
     Args:
         target: the format, such as ``GPT-2``.
     """
-    if found := parts(decoder):
+    if found := [part for part in parts(decoder) if part not in known]:
         what = f"these weights have {' and '.join(found)}, which an export to {target} does not have"
         raise ExportError(f"{what}: run them with tm2tfr, or save them as a weight file")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.targets.common.comparison import Right
 from tm2tfr.targets.common.directory import KEY, Look, written
 from tm2tfr.targets.common.reading import METADATA, mapping, texts, whole, why
 from tm2tfr.targets.common.reading import tensors as stored
@@ -21,13 +21,13 @@ from tm2tfr.targets.gpt2.tensors import Gpt2
 TENSORS = "model.safetensors"
 
 
-def exported(gpt2: Gpt2, machine: Machine, folder: str | Path, *, look: Look | None = None) -> Path:
+def exported(gpt2: Gpt2, truth: Right, folder: str | Path, *, look: Look | None = None) -> Path:
     """Write `gpt2` to `folder`, whole or not at all, and return it; see `written`.
 
     Raises:
         OutputError: see there.
     """
-    files = documents(gpt2, machine, gpt2.recipe.statement)
+    files = documents(gpt2, truth, gpt2.recipe.statement)
     return written(folder, {**files, TENSORS: safetensors.save(gpt2.tensors(), METADATA)}, look=look)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import card
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.text.markdown import escaped
@@ -16,7 +16,7 @@ from tm2tfr.text.markdown import escaped
 FORMAT, VERSION = "tm2tfr-gpt2", "3"
 
 
-def documents(gpt2: Gpt2, machine: Machine, statement: str) -> dict[str, str]:
+def documents(gpt2: Gpt2, machine: Right, statement: str) -> dict[str, str]:
     """Return the text of each file by its name."""
     found: dict[str, Any] = {
         "config.json": config(gpt2),
@@ -54,8 +54,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "attn_pdrop": 0.0,
         "embd_pdrop": 0.0,
         "resid_pdrop": 0.0,
-        "bos_token_id": special[gpt2.bos],
-        "eos_token_id": [special[token] for token in gpt2.decoder.stop],
+        **_ends(gpt2),
         "pad_token_id": special[PAD],
         "dtype": gpt2.recipe.dtype,
         "torch_dtype": gpt2.recipe.dtype,
@@ -77,19 +76,23 @@ def generation(gpt2: Gpt2) -> dict[str, Any]:
     return {
         "do_sample": False,
         "max_length": gpt2.recipe.positions + 1,  # the answer at the last position is not fed again
-        "bos_token_id": special[gpt2.bos],
-        "eos_token_id": [special[token] for token in gpt2.decoder.stop],
+        **_ends(gpt2),
         "pad_token_id": special[PAD],
     }
 
 
+def _ends(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the numbers of BOS and of the stop tokens; None where there are none."""
+    bos, stop = gpt2.decoder.bos, [gpt2.numbers[token] for token in gpt2.decoder.stop]
+    return {"bos_token_id": None if bos is None else gpt2.numbers[bos], "eos_token_id": stop or None}
+
+
 def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
     """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text."""
-    number, bos = gpt2.numbers, gpt2.bos
+    number, bos = gpt2.numbers, gpt2.decoder.bos
     hidden = (bos, PAD, UNK)
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]
-    end = {"SpecialToken": {"id": bos, "type_id": 0}}
     return {
         "version": "1.0",
         "truncation": None,
@@ -97,14 +100,19 @@ def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
         "added_tokens": added,
         "normalizer": None,
         "pre_tokenizer": {"type": "WhitespaceSplit"},
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
-            "pair": [{"Sequence": {"id": s, "type_id": 0}} for s in "AB"] + [end],
-            "special_tokens": {bos: {"id": bos, "ids": [number[bos]], "tokens": [bos]}},
-        },
+        "post_processor": None if bos is None else _followed_by(bos, number[bos]),
         "decoder": None,
         "model": {"type": "WordLevel", "vocab": number, "unk_token": UNK},
+    }
+
+
+def _followed_by(bos: str, number: int) -> dict[str, Any]:
+    end = {"SpecialToken": {"id": bos, "type_id": 0}}
+    return {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+        "pair": [{"Sequence": {"id": s, "type_id": 0}} for s in "AB"] + [end],
+        "special_tokens": {bos: {"id": bos, "ids": [number], "tokens": [bos]}},
     }
 
 
@@ -112,7 +120,7 @@ def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
     """Return the tokenizer's settings for `transformers`."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": gpt2.decoder.bos,
+        **({} if gpt2.decoder.bos is None else {"bos_token": gpt2.decoder.bos}),
         "pad_token": PAD,
         "unk_token": UNK,
         "padding_side": "left",
@@ -165,15 +173,15 @@ def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
     return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
 
 
-def model_card(gpt2: Gpt2, machine: Machine, statement: str) -> str:
+def model_card(gpt2: Gpt2, machine: Right, statement: str) -> str:
     """Return the model card."""
     word = card.typed(card.example(machine), gpt2.vocabulary)
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
-tags: [turing-machine, tm2tfr]
+tags: [{card.tag(machine)}tm2tfr]
 ---
-# {escaped(machine.name)} as a GPT-2
+# {escaped(card.name_of(machine))} as a GPT-2
 
 {introduction(gpt2, machine)}
 
@@ -199,8 +207,10 @@ stream holds every value twice, as x and -x: the value of a direction is scale Â
 """
 
 
-def introduction(gpt2: Gpt2, machine: Machine) -> str:
+def introduction(gpt2: Gpt2, machine: Right) -> str:
     """Return the paragraphs of a model card that say what the model is, and how to give it a word."""
+    if isinstance(machine, Evaluated):
+        return f"{card.introduction(gpt2.decoder, machine, '')} The tokenizer takes the bits with or without spaces."
     symbols = {token for token in gpt2.vocabulary if len(token) == 1}
     between = ", with or without\nspaces between its symbols."
     if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
@@ -209,8 +219,15 @@ def introduction(gpt2: Gpt2, machine: Machine) -> str:
     return f"{card.introduction(gpt2.decoder, machine, 'an input word')} {told}{'.' if ' ' in symbols else between}"
 
 
-def assurance(gpt2: Gpt2, machine: Machine, statement: str, beyond: str) -> str:
+def assurance(gpt2: Gpt2, machine: Right, statement: str, beyond: str) -> str:
     """Return the paragraphs of a model card that say how far the model is right, what lies `beyond`, and how to check."""
+    if isinstance(machine, Evaluated):
+        return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
+The weights themselves are certified for tm2tfr's own engine (`tm2tfr certify`). Unless it is given `--no-verify`,
+`tm2tfr export` runs a model before it is written, on all inputs if they are few and otherwise on random ones, and compares
+every token with that of the reference. There is no position beyond: {beyond}.
+
+{card.checking(machine)}"""
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
 That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
 `tm2tfr/targets/gpt2/limits.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;

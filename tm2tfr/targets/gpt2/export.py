@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.targets.common.card import right
 from tm2tfr.targets.common.comparison import WITHOUT
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.gpt2.directory import exported
-from tm2tfr.targets.gpt2.limits import fitted
+from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.running import Gpt2Running, required
 from tm2tfr.targets.gpt2.tensors import Gpt2, translated
 from tm2tfr.transformer.weights import Decoder
@@ -27,12 +28,15 @@ class Gpt2Exported(Exported):
         gpt2, recipe = self.gpt2, self.gpt2.recipe
         size = f"{len(gpt2.decoder.layers)} layers, {gpt2.heads} heads, width {gpt2.width}, {recipe.dtype}"
         parameters = gpt2.bytes // int(recipe.dtype[-2:]) * 8
-        return f"GPT-2: {size}, {parameters / 1e6:,.2f} million parameters", f"by bounds on rounding: {recipe.statement}"
+        return (
+            f"GPT-2: {size}, {parameters / 1e6:,.2f} million parameters",
+            f"{'by bounds on rounding: ' if recipe.certified else ''}{recipe.statement}",
+        )
 
 
 def export(
     decoder: Decoder,
-    machine: Machine,
+    machine: Any,
     folder: str | Path,
     *,
     positions: int | None = None,
@@ -48,8 +52,9 @@ def export(
     """
     if verify:
         required(WITHOUT)
-    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
+    truth = right(machine, decoder)
+    recipe = chosen(decoder, truth, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
     gpt2 = translated(decoder, recipe)
-    look = Rehearsal(Gpt2Running, gpt2.vocabulary, machine, recipe.positions)
-    place = exported(gpt2, machine, folder, look=look if verify else None)
+    look = Rehearsal(Gpt2Running, gpt2.vocabulary, truth, recipe.positions)
+    place = exported(gpt2, truth, folder, look=look if verify else None)
     return Gpt2Exported(folder=place, runs=look.runs, versions=look.versions, gpt2=gpt2)

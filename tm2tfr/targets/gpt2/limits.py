@@ -62,15 +62,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof import Proof, prove
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import check_dtype, fitting, proved
 from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
+from tm2tfr.targets.gpt2.tabled import fitted_circuit
 from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
@@ -193,6 +196,15 @@ def _sum(sums: Sums, top: int) -> tuple[str, Callable[[int, int], Fraction]]:
     """Return the formula and the use of what is available for a layer's sums of integers."""
     a, b = sums.constant, sums.slope
     return f"4·({a:,} + {b:,}·H) < {top:,}", lambda _, h: Fraction(4 * (a + b * h), top)
+
+
+def chosen(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
+    """Return the recipe for a machine or a circuit; see `fitted` and `fitted_circuit`, for options and errors too."""
+    if isinstance(truth, Evaluated):
+        return fitted_circuit(decoder, truth, **options)
+    if isinstance(truth, Decoder):
+        raise ExportError("an export to GPT-2 has bounds for programs alone: name the program of these weights")
+    return fitted(decoder, truth, **options)
 
 
 def fitted(

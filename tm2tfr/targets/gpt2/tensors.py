@@ -38,7 +38,8 @@ from tm2tfr.targets.gpt2.sharpen import (
     forms,
     sharpened,
 )
-from tm2tfr.transformer.parts import refuse_export
+from tm2tfr.targets.gpt2.tabled import without_bias
+from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
@@ -61,7 +62,7 @@ class Gpt2:
     recipe: Gpt2Recipe
 
     def __post_init__(self) -> None:
-        refuse_export(self.decoder, "GPT-2")
+        refuse_export(self.decoder, "GPT-2", known=(TABLE, NO_BOS))
         if self.decoder.unembedding_bias.nonzero:
             raise ExportError("the weights have an unembedding bias, which GPT-2 does not have: remove it")
         for name in (PAD, UNK):
@@ -116,6 +117,7 @@ class Gpt2:
     def head_size(self) -> int:
         """The dimensions of a head, a power of four, so that its root is exact."""
         most = max((len(carried) for layer in self.carried for carried in layer), default=1)
+        most = max([most, *(len(scores.components) for layer in self.scores for scores in layer)])
         size = 64
         while size < most:
             size *= 4
@@ -161,6 +163,8 @@ class Gpt2:
         size = {"i": span, "i^2": span * span}
         for row, column, _ in self.decoder.position_embedding.entries():
             found[names[row]] = max(found[names[row]], size.get(self.decoder.features[column], 1.0))
+        for row, _, value in self._table:
+            found[names[row]] = max(found[names[row]], span if abs(value) > 1 else 1.0)
         digits = {name: float(self.recipe.digit) for name in self._points}
         found |= digits | {name: float(self.recipe.digit_square) for name in self._squares}
         for layer in self.carried:
@@ -169,6 +173,12 @@ class Gpt2:
                     for name in written:
                         found[name] = max([found[name], *(found[source] for source in read)])
         return found
+
+    @cached_property
+    def _table(self) -> tuple[tuple[int, int, float], ...]:
+        """The entries of the position table."""
+        table = self.decoder.position_table
+        return () if table is None else tuple(table.entries())
 
     @property
     def _points(self) -> tuple[str, ...]:
@@ -238,13 +248,17 @@ class Gpt2:
     def _places(self) -> Array:
         """Return the position table: (positions, d), each entry rounded once."""
         table, c = self._zeros(self.recipe.positions, self.width), self.recipe.centre
-        rows = self.decoder.position_embedding.by_row()
+        rows, names = self.decoder.position_embedding.by_row(), self.decoder.layout.directions
+        own: list[Form] = [{} for _ in range(self.recipe.positions)]
+        for row, column, value in self._table:
+            own[column][names[row]] = value
         for i in range(self.recipe.positions):
             values: Form = {CENTRED: i - c, CENTRED_SQUARE: (i - c) ** 2}
             u, v = self.recipe.winding.point(i)
             values |= dict(zip((*self._points, *self._squares), (u, v, u * u + v * v), strict=False))
-            for name, entries in zip(self.decoder.layout.directions, rows, strict=True):
+            for name, entries in zip(names, rows, strict=True):
                 terms = [w * _feature(self.decoder.features[k], i) for k, w in entries.items()]
+                terms += [own[i][name]] if name in own[i] else []
                 if terms:
                     values[name] = sum(terms)
             table[i] = self._writes(values)
@@ -299,7 +313,7 @@ def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:
     Raises:
         ExportError: if it cannot be a GPT-2.
     """
-    return Gpt2(decoder, recipe)
+    return Gpt2(without_bias(decoder) if decoder.position_table is not None else decoder, recipe)
 
 
 def _feature(name: str, i: int) -> float:

@@ -14,45 +14,49 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.comparison import Model, compared
+from tm2tfr.targets.common.card import name_of, right
+from tm2tfr.targets.common.comparison import Model, Right, compared
 from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
 from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
 from tm2tfr.targets.gpt2.directory import TENSORS, StoredGpt2, load
 from tm2tfr.targets.gpt2.documents import documents
-from tm2tfr.targets.gpt2.limits import fitted
+from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.tensors import Gpt2, translated
 from tm2tfr.transformer.weights import Decoder
 
 
-def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> Verdict:
     """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    machine.check_input(word)
+    if isinstance(machine, Machine):
+        machine.check_input(word)
+    truth = right(machine, decoder)
+    name = name_of(truth)
     stored = load(folder)
     try:
-        fitted(decoder, machine, **asdict(stored.recipe))
+        recipe = chosen(decoder, truth, **asdict(stored.recipe))
     except ExportError as error:
-        return refused(machine.name, "config.json", error)
-    gpt2 = translated(replace(decoder, provenance=stored.provenance), stored.recipe)
-    right = written_by(stored, documents(gpt2, machine, gpt2.recipe.statement), "config.json")
-    strange = list(strangers(stored.folder, {*right, README, TENSORS}))
-    reference = Reference({name: json.dumps(value) for name, value in right.items() if name != NAMES})
+        return refused(name, "config.json", error)
+    gpt2 = translated(replace(decoder, provenance=stored.provenance), recipe)
+    files = written_by(stored, documents(gpt2, truth, gpt2.recipe.statement), "config.json")
+    strange = list(strangers(stored.folder, {*files, README, TENSORS}))
+    reference = Reference({name: json.dumps(value) for name, value in files.items() if name != NAMES})
 
     def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return reference.saved.get(file, right[file]), reference.neutral.get(file, {})
+        return reference.saved.get(file, files[file]), reference.neutral.get(file, {})
 
     beside = [
         *strange,
         *inherited("config.json", stored.provenance, decoder),
-        *differences(stored.folder, right, optional=NAMES, again=None if strange else again),
+        *differences(stored.folder, files, optional=NAMES, again=None if strange else again),
         *metadata(stored),
     ]
 
@@ -63,9 +67,9 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
             "generation_config.json": running.model.generation_config,
             "tokenizer_config.json": running.tokenizer,
         }
-        return trial(running, stored, reference.unlike(loaded), gpt2, machine, word, _read(gpt2))
+        return trial(running, stored, reference.unlike(loaded), gpt2, truth, word, _read(gpt2))
 
-    return judged(machine.name, beside, stored.tensors, gpt2.tensors(), partial(described, gpt2), tried)
+    return judged(name, beside, stored.tensors, gpt2.tensors(), partial(described, gpt2), tried)
 
 
 def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
@@ -96,7 +100,7 @@ def trial(
     stored: StoredGpt2,
     unlike: Iterable[str],
     gpt2: Gpt2,
-    machine: Machine,
+    machine: Right,
     word: str,
     read: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> Trial:

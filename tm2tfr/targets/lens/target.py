@@ -27,6 +27,7 @@ from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
 from tm2tfr.targets.lens.documents import CONFIGURATION, FORMAT, documents
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.targets.lens.running import LensRunning, required
+from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 MASKS = 2**31
@@ -68,6 +69,7 @@ def export(
     """
     if verify:
         required(WITHOUT)
+    refuse_export(decoder, "TransformerLens")
     recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
     _refuse_masks(decoder, machine, recipe.positions)
     native = Native(translated(decoder, recipe))
@@ -91,6 +93,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) 
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
+    refuse_export(decoder, "TransformerLens")
     machine.check_input(word)
     stored = load(folder, format=FORMAT, configuration=CONFIGURATION)
     try:

@@ -1,0 +1,75 @@
+"""Circuits as GPT-2s: the position table is a term of GPT-2's own, and average-hard heads are sharpened as for machines.
+
+Scores of a lookup, 2pj - j², differ by 1 at least, scores of one-hot positions too; both are made of whole numbers. What
+`tm2tfr.targets.gpt2.limits` proves of rounding is about machines, so that here nothing is claimed but what was run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tm2tfr.errors import ExportError, visible
+from tm2tfr.targets.common.comparison import Evaluated
+from tm2tfr.targets.common.tabled import fitted_to_table
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, replaced
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpt2Tabled(Gpt2Recipe):
+    """How the decoder of a circuit becomes a GPT-2; max_head: the largest address that a position can have."""
+
+    @property
+    def certified(self) -> bool:
+        return False
+
+    @property
+    def statement(self) -> str:
+        return f"no bounds on GPT-2's rounding are proved for circuits: in {self.dtype} it is right where it was run"
+
+
+def fitted_circuit(
+    decoder: Decoder,
+    truth: Evaluated,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    stock: bool = False,
+) -> Gpt2Tabled:
+    """Return the recipe, if the program's own certificate allows the dtype.
+
+    Raises:
+        ExportError: for weights with softmax or layer norms, for options that do not apply; see `fitted_to_table`.
+    """
+    name = visible(truth.program.name)
+    if decoder.soft or decoder.normed:
+        what = f"{name}: these weights have softmax and layer norms of their own, and an export to GPT-2 makes its own"
+        raise ExportError(f"{what}: use the variant lookup or paper-hard, or --to torch or onnx")
+    if stock:
+        raise ExportError(f"{name}: --stock is about the bounds for Turing machines: omit it")
+    last = (decoder.positions or 1) - 1
+    bound = None if max_head == last else max_head
+    found = fitted_to_table(decoder, truth, positions=positions, max_head=bound, dtype=dtype)
+    return Gpt2Tabled(positions=found.positions, max_head=last, dtype=dtype)
+
+
+def without_bias(decoder: Decoder) -> Decoder:
+    """Return the same function without a bias of the logits, if a direction of the stream is 1 at every position."""
+    bias = decoder.unembedding_bias
+    one = next((row for row, entries in enumerate(decoder.position_embedding.by_row()) if _one(decoder, entries)), None)
+    if not bias.nonzero or one is None:
+        return decoder
+    entries = {(row, column): value for row, column, value in decoder.unembedding.entries()}
+    for row, _, value in bias.entries():
+        entries[row, one] = entries.get((row, one), 0.0) + value
+    changed = {
+        "unembedding": Matrix.from_entries(decoder.unembedding.shape, entries),
+        "unembedding_bias": Matrix.from_entries(bias.shape, {}),
+    }
+    return replaced(decoder, changed)
+
+
+def _one(decoder: Decoder, entries: dict[int, float]) -> bool:
+    return {decoder.features[column]: value for column, value in entries.items()} == {"1": 1.0}
