@@ -22,7 +22,11 @@ from tm2tfr.cli.subject import subject
 @subject_asked()
 @options.file("--output", "-o", metavar="DIR", required=True, help="The directory to create.")
 @options.choice("--to", of=TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
-@options.count("--positions", least=1, help="The longest run. Default: 1,024, or fewer if the dtype requires it.")
+@options.count(
+    "--positions",
+    least=1,
+    help="The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.",
+)
 @options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
 @options.choice("--dtype", of=DTYPES, default="float64", help="The type of the model's numbers. Default: float64.")
 @options.flag("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
@@ -41,7 +45,7 @@ def export(
     stock: bool,
     verify: bool,
 ) -> None:
-    """Export a machine as a model for another program, run it there, and compare it with the simulator."""
+    """Export a machine or a circuit as a model for another program, run it there, and compare it with the reference."""
     from tm2tfr.places import check_folder
     from tm2tfr.targets.common.directory import NAMES
 

@@ -69,7 +69,7 @@ class Evaluated:
 Right = Machine | Decoder | Evaluated
 """What says which tokens are right: a machine, by its simulator; another program, by its reference; or weights without
 one, by the dense engine."""
-LEAST_CASES, MOST_CASES, TRIED_TOKENS = 4, 256, 20_000
+LEAST_CASES, MOST_CASES, TRIED_TOKENS = 4, 256, 5_000
 """At how many inputs a program is tried at least and at most: as many as make so many tokens."""
 _FED = Column(name="x", kind="fed", meaning="the token at this position")
 SIMULATOR, DENSE = "the simulator's", "the dense engine's"
