@@ -42,7 +42,11 @@ class Report:
             return json.dumps({**trace.as_dict(), **extra}, ensure_ascii=False)
         truth = trace.as_dict()
         good = "ok  " if trace.agrees and not unmet else "FAIL"
-        done = counted(truth["steps"], "step") if trace.noun == "machine" else counted(trace.T or 0, "gate")
+        done = (
+            counted(truth["steps"], "step")
+            if trace.noun == "machine"
+            else counted(max(0, trace.tokens - len(trace.input) + 1), "gate")
+        )
         counts = f"{done}, {counted(trace.tokens, 'token')}"
         text = f"{good}  {shortened(trace.input):<14} {_outcome(trace):<6}  {counts}, {trace.compared:,} cells "
         text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"

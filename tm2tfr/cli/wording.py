@@ -50,7 +50,8 @@ def verdict(trace: Trace, subject: Subject) -> str:
         lines = [f"{counted(trace.T, 'gate')}: {_outputs(trace)}"]
     else:
         said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
-        said = "the run ends where the position table does" if trace.answer == "end" else said
+        if (decoder := subject.decoder).positions is not None and not decoder.stop:
+            said = "the run ends where the position table does"
         lines = [f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
     if trace.result is not None and trace.noun == "machine":
         truth = trace.result

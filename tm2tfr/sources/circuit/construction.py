@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
+from tm2tfr.choices import BASES, CIRCUIT_FORMATS, CIRCUIT_VARIANTS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Construction, Truth, later
-from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -19,8 +20,15 @@ def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
     from tm2tfr.sources.circuit.formats import native
 
-    variant, epsilon = options.get("variant", "lookup"), float(options.get("epsilon", 0.0))
+    variant, epsilon = options.get("variant", "lookup"), _number(options.get("epsilon", 0.0))
     return compile_circuit(circuit, variant, epsilon=epsilon, source=native.write(circuit))
+
+
+def _number(epsilon: Any) -> Any:
+    """Return an epsilon that provenance states as text as a number; whatever is none stays, for those who refuse it."""
+    with suppress(ValueError):
+        return float(epsilon) if isinstance(epsilon, str) else epsilon
+    return epsilon
 
 
 def _prepare(circuit: Circuit, options: Mapping[str, Any]) -> Circuit:
@@ -45,7 +53,11 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
     from tm2tfr.sources.circuit.truth import CircuitTruth
 
     said = decoder.provenance
-    return CircuitTruth(circuit, bits, option(said, "variant") or "lookup", float(option(said, "epsilon") or 0), max_steps)
+    variant, epsilon = option(said, "variant") or "lookup", _number(option(said, "epsilon") or "0")
+    if variant not in CIRCUIT_VARIANTS or isinstance(epsilon, str):
+        what = f"these weights state the variant {variant!r} and the epsilon {epsilon!r}, of which one does not exist"
+        raise CompileError(f"{visible(circuit.name)}: {what}: compile the circuit again")
+    return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
 
 
 def _read(text: str, file: str) -> Circuit:
