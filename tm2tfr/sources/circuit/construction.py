@@ -8,6 +8,7 @@ from typing import Any
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.errors import CompileError
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -41,8 +42,21 @@ def _has_paper_gates(circuit: Circuit) -> bool:
 def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:
     from tm2tfr.sources.circuit.truth import CircuitTruth
 
-    said = decoder.provenance
-    return CircuitTruth(circuit, bits, option(said, "variant") or "lookup", float(option(said, "epsilon") or 0), max_steps)
+    variant, epsilon = option(decoder.provenance, "variant") or "lookup", _epsilon(decoder)
+    return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
+
+
+def _epsilon(decoder: Decoder) -> float:
+    """Return the epsilon that weights say they were compiled with."""
+    said = option(decoder.provenance, "epsilon") or "0"
+    try:
+        epsilon = float(said)
+    except ValueError:
+        epsilon = -1.0
+    if not 0 <= epsilon < float("inf"):
+        what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
+        raise CompileError(f"{what}: compile the circuit again")
+    return epsilon
 
 
 def _read(text: str, file: str) -> Circuit:
