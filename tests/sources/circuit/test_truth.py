@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.sources.circuit.running import DENSE, PAPER, all_inputs, random_of
 from tm2tfr.contract import ANY, Column
 from tm2tfr.engines import generate
-from tm2tfr.errors import InputError, ShapeError
+from tm2tfr.errors import CompileError, InputError, ShapeError
 from tm2tfr.sources.circuit.columns import GATE_NAMES, LOOKUP_COLUMNS, PAPER_COLUMNS, columns
 from tm2tfr.sources.circuit.compiler import compile_circuit
+from tm2tfr.sources.circuit.construction import CONSTRUCTION
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
@@ -125,3 +128,17 @@ def test_a_claimed_gap_may_be_the_same_at_every_position() -> None:
 def test_claims_survive_a_weight_file() -> None:
     decoder = softened(compile_circuit(FULL), 0.25)
     assert loads(dumps(decoder)) == decoder
+
+
+@pytest.mark.parametrize(("variant", "said"), [("lookup", "paper"), ("lookup", "junk"), ("paper", "lookup")])
+def test_weights_that_name_another_variant_are_refused(variant: str, said: str) -> None:
+    with pytest.raises(CompileError, match=f"they say that their variant is {said}, and .* compile the circuit again"):
+        CircuitTruth(FULL, "011", said).refuse(compile_circuit(load("half-adder"), variant).layout)
+
+
+@pytest.mark.parametrize("said", ["abc", "nan", "inf", "-1", "1e400"])
+def test_weights_that_state_no_epsilon_are_refused(said: str) -> None:
+    decoder = compile_circuit(load("half-adder"), "paper", epsilon=1e-5)
+    decoder = replace(decoder, provenance={**decoder.provenance, "option.epsilon": said})
+    with pytest.raises(CompileError, match=f"their epsilon is '{said}', which is no number from 0 on"):
+        CONSTRUCTION.truth(load("half-adder"), "01", decoder, None)

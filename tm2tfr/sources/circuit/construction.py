@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from tm2tfr.choices import BASES, CIRCUIT_FORMATS, CIRCUIT_VARIANTS, DRAWN, HARDWARE, PICTURES
+from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Construction, Truth, later
-from tm2tfr.errors import CompileError, did_you_mean, visible
+from tm2tfr.errors import CompileError, did_you_mean
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -52,12 +52,21 @@ def _has_paper_gates(circuit: Circuit) -> bool:
 def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:
     from tm2tfr.sources.circuit.truth import CircuitTruth
 
-    said = decoder.provenance
-    variant, epsilon = option(said, "variant") or "lookup", _number(option(said, "epsilon") or "0")
-    if variant not in CIRCUIT_VARIANTS or isinstance(epsilon, str):
-        what = f"these weights state the variant {variant!r} and the epsilon {epsilon!r}, of which one does not exist"
-        raise CompileError(f"{visible(circuit.name)}: {what}: compile the circuit again")
+    variant, epsilon = option(decoder.provenance, "variant") or "lookup", _epsilon(decoder)
     return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
+
+
+def _epsilon(decoder: Decoder) -> float:
+    """Return the epsilon that weights say they were compiled with."""
+    said = option(decoder.provenance, "epsilon") or "0"
+    try:
+        epsilon = float(said)
+    except ValueError:
+        epsilon = -1.0
+    if not 0 <= epsilon < float("inf"):
+        what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
+        raise CompileError(f"{what}: compile the circuit again")
+    return epsilon
 
 
 def _read(text: str, file: str) -> Circuit:

@@ -130,11 +130,15 @@ class CircuitTruth:
         return ""
 
     def refuse(self, layout: Residual) -> None:
-        """Raise CompileError if a decoder with this stream has none of the tables of a circuit's run."""
-        if not any(readable(columns, layout) for columns in (LOOKUP_COLUMNS, PAPER_COLUMNS)):
-            what = f"{visible(self.name)}: these weights cannot be compared with a circuit"
+        """Raise CompileError if a decoder with this stream has no table of a circuit's run, or another variant's."""
+        what = f"{visible(self.name)}: these weights cannot be compared with a circuit"
+        tables = [columns for columns in (LOOKUP_COLUMNS, PAPER_COLUMNS) if readable(columns, layout)]
+        if not tables:
             why = "their residual stream holds neither the operands of a gate nor the mean of their signs"
             raise CompileError(f"{what}, since {why}: run them without a check")
+        if (tables[0] == LOOKUP_COLUMNS) != (self.variant == "lookup"):
+            why = f"they say that their variant is {visible(self.variant)}, and their residual stream is that of another"
+            raise CompileError(f"{what}, since {why}: compile the circuit again")
 
     def specification(self, upto: int) -> CircuitSpecification:
         """Return what every subspace holds at every position, and where each head looks."""

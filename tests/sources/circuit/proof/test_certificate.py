@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 from tests.sources.circuit.random_circuits import circuits
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
+from tm2tfr.engines import engine
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
-from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.proof import CircuitRefusal, prove
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.soft import softened
-from tm2tfr.transformer.weights import Decoder, Norm, matrices, replaced
+from tm2tfr.transformer.weights import Decoder, FeedForward, Norm, matrices, replaced
 
 ADDER = load("binary-adder", bits=2)
 FULL = load("full-adder")
@@ -176,3 +180,134 @@ def test_weights_of_another_shape_are_refused() -> None:
     assert str(prove(shorter, FULL).certificate().refusals[0]) == "shape: the position table must have 4 positions: 3"
     named = replace(decoder, vocabulary=("0", "2"))
     assert prove(named, FULL).certificate().refusals[0].witness == "('0', '2')"
+
+
+# ── what only rounding breaks: right in rational numbers, wrong as engines compute it ───────────────────────
+def with_two_more(decoder: Decoder) -> Decoder:
+    """Return the same weights with two more directions, the last ones, that nothing reads or writes."""
+    layout = Residual((*decoder.layout.subspaces, Subspace("u", holds="u"), Subspace("v", holds="v")))
+    upright = ("token_embedding", "position_embedding", "position_table", "output_bias")
+
+    def wider(path: str, m: Matrix) -> Matrix:
+        name = path.rpartition(".")[2]
+        tall = name in upright or name == "output"
+        shape = (layout.width, m.shape[1]) if tall else (m.shape[0], layout.width)
+        return m if name in ("input_bias", "unembedding_bias") else Matrix(shape, m.rows, m.columns, m.values)
+
+    def part(owner: Any, prefix: str, names: Sequence[str]) -> Any:
+        return replace(owner, **{name: wider(prefix + name, getattr(owner, name)) for name in names})
+
+    layer = decoder.layers[0]
+    layer = replace(
+        layer,
+        heads=tuple(part(head, "", ("query", "key", "value", "output")) for head in layer.heads),
+        feed_forward=part(layer.feed_forward, "", ("input", "output", "output_bias")),
+    )
+    names = ("token_embedding", "position_embedding", "position_table", "unembedding")
+    outer = {name: wider(name, getattr(decoder, name)) for name in names}
+    return replace(decoder, layout=layout, layers=(layer,), **outer)
+
+
+def with_entries(decoder: Decoder, path: str, entries: dict[tuple[int, int], float]) -> Decoder:
+    for (row, column), value in entries.items():
+        decoder = changed(decoder, path, row, column, value)
+    return decoder
+
+
+def value_that_cancels(large: float) -> Decoder:
+    decoder = with_two_more(compile_circuit(FULL))
+    u, v = decoder.layout.width - 2, decoder.layout.width - 1
+    table = {(row, i): large for row in (u, v) for i in range(decoder.positions or 0)}
+    decoder = with_entries(decoder, "position_table", table)
+    return with_entries(decoder, "layers.1.heads.0.value", {(0, u): 1.0, (0, v): -1.0})
+
+
+def scores_that_cancel(large: float, part: str) -> Decoder:
+    decoder = with_two_more(compile_circuit(FULL))
+    u, v = decoder.layout.width - 2, decoder.layout.width - 1
+    decoder = with_entries(decoder, "token_embedding", {(u, 1): large, (v, 1): large})
+    return with_entries(decoder, f"layers.1.heads.2.{part}", {(0, u): 1.0, (0, v): -1.0})
+
+
+def biases_that_cancel(large: float) -> Decoder:
+    decoder = compile_circuit(FULL)
+    decoder = changed(decoder, "unembedding", 0, decoder.layout.index("1"), 1.0)
+    return with_entries(decoder, "unembedding_bias", {(0, 0): large, (1, 0): large})
+
+
+def logits_that_vanish(size: float) -> Decoder:
+    decoder = compile_circuit(FULL)
+    decoder = changed(decoder, "unembedding", 1, decoder.layout.index("y"), 2 * size)
+    return changed(decoder, "unembedding_bias", 0, 0, size)
+
+
+@pytest.mark.parametrize(
+    ("decoder", "dtype"),
+    [
+        (value_that_cancels(2.0**60), "float64"),
+        (value_that_cancels(2.0**30), "float32"),
+        (scores_that_cancel(2.0**60, "query"), "float64"),
+        (scores_that_cancel(2.0**60, "key"), "float64"),
+        (scores_that_cancel(2.0**30, "query"), "float32"),
+        (biases_that_cancel(2.0**60), "float64"),
+        (biases_that_cancel(2.0**30), "float32"),
+        (logits_that_vanish(1e-46), "float32"),
+    ],
+)
+def test_weights_that_rounding_makes_wrong_are_refused(decoder: Decoder, dtype: str) -> None:
+    assert wrong_bits(decoder, FULL, all_inputs(FULL), engine("dense", dtype)) > 0
+    assert wrong_bits(decoder, FULL, all_inputs(FULL), engine("exact")) == 0
+    assert not prove(decoder, FULL).certificate("dense", dtype).granted
+
+
+def test_the_mean_of_two_values_may_be_half_a_weight() -> None:
+    """2^23 + ½ is 2^23 in float32, so that the mean 2½ is taken for 2."""
+    circuit = Circuit(name="or", inputs=("a", "b"), gates=(Gate("y", "0111", ("a", "b")),), outputs=(("y", "y"),))
+    plain = replace(circuit, gates=(Gate("y", "0001", ("a", "b")),))
+    decoder, large = compile_circuit(plain, "paper-hard"), 2.0**23 - 2
+    width, layout = decoder.layout.width, decoder.layout
+    sign, mean, one, zero = (layout.index(name) for name in ("s", "mean", "one", "zero"))
+    units = FeedForward(
+        input=Matrix.from_entries((1, width), {(0, mean): 1.0, (0, zero): 1.0}),
+        input_bias=Matrix.from_entries((1, 1), {(0, 0): -large}),
+        output=Matrix.from_entries((width, 1), {(one, 0): 1.0}),
+        output_bias=Matrix.from_entries((width, 1), {}),
+        units=("mean",),
+    )
+    decoder = replace(
+        with_entries(decoder, "position_table", {(zero, i): large for i in range(decoder.positions or 0)}),
+        token_embedding=Matrix.from_entries((width, 2), {(sign, 0): 2.0, (sign, 1): 3.0}),
+        layers=(replace(decoder.layers[0], feed_forward=units),),
+        unembedding=Matrix.from_entries((2, width), {(1, one): 4.0}),
+        unembedding_bias=Matrix.from_entries((2, 1), {(0, 0): 9.0}),
+    )
+    wrong = [wrong_bits(decoder, circuit, all_inputs(circuit), engine("dense", dtype)) for dtype in ("float32", "float64")]
+    assert wrong == [2, 0]
+    proof = prove(decoder, circuit)
+    assert [proof.certificate("dense", dtype).granted for dtype in ("float32", "float64")] == [False, True]
+
+
+def test_keys_that_are_integers_only_in_float64_are_refused() -> None:
+    """A fifteenth of 15j² is j², but in float32 the rounded fifteenth of 15j² is not, for many j above 2,896."""
+    decoder = compile_circuit(FULL)
+    square, feature = decoder.layout.index("i^2"), decoder.features.index("i^2")
+    decoder = changed(decoder, "position_embedding", square, feature, 15.0)
+    for k, head in enumerate(decoder.layers[0].heads):
+        row, value = next((r, v) for r, c, v in head.key.entries() if c == square)
+        decoder = changed(decoder, f"layers.1.heads.{k}.key", row, square, value / 15)
+    assert prove(decoder, FULL).certificate("dense", "float32").refusals[0].part == "attention"
+
+
+def test_weights_that_the_engine_refuses_are_not_certified() -> None:
+    decoder = changed(compile_circuit(FULL), "unembedding", 1, 18, 1e39)
+    proof = prove(changed(decoder, "layers.1.feed_forward.output", 18, 0, 2.0**-60), FULL)
+    assert proof.certificate("dense", "float32").refusals[0].what == "numbers may get too large for float32"
+
+
+def test_more_operands_than_six_are_refused_at_once() -> None:
+    decoder = compile_circuit(FULL)
+    layer = decoder.layers[0]
+    certificate = prove(replace(decoder, layers=(replace(layer, heads=layer.heads * 14),)), FULL).certificate()
+    assert [str(refusal) for refusal in certificate.refusals] == [
+        "attention: the proof knows heads that look at 6 operands: 42 at a time"
+    ]

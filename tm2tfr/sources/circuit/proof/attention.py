@@ -2,9 +2,9 @@
 
 **By position** (``lookup``). The key of position j is (j, j²), the query at i is c·(2p, -1), so the score is
 c(2pj - j²) = c(p² - (p - j)²): highest at j = p alone, by at least c. With c a power of two and p, j < b, all of pj and j²
-and the scores are integers (times c) of at most (b - 1)²: exact as long as (b - 1)² ≤ 2^p in binary digits. Under softmax
-the other positions get at most 2·Σ_{d≥1} e^{-cd²} times the weight of p. No terms of keys and queries may cancel: so
-they are integers that are exact themselves.
+and the scores are integers (times c) of at most (b - 1)²: exact as long as (b - 1)² ≤ 2^p in binary digits. For this the
+keys and queries themselves must be exact: no terms cancel, and all are multiples of one power of two. Under softmax the
+other positions get at most 2·Σ_{d≥1} e^{-cd²} times the weight of p.
 
 **One-hot** (``paper``). The key of position j has component j alone, κ, the query at i the components of the operands:
 equal, and above all others by some gap g. Average-hard attention shares the weight between the operands evenly; under
@@ -22,7 +22,7 @@ from math import exp, isqrt
 import numpy as np
 
 from tm2tfr.sources.circuit.proof.refused import Refused
-from tm2tfr.sources.circuit.proof.spans import Interval, Rounding
+from tm2tfr.sources.circuit.proof.spans import Interval, Rounding, quantum_of
 from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, gained
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Head
@@ -63,14 +63,32 @@ def looks(stream: Embedded, head: Head, normed: Normed | None, first: int, nets:
             raise Refused("attention", f"the {name} of head {head.name!r} depends on the bit that is fed", "0 and 1 differ")
         if read.lo.shape[0] == 0:
             raise Refused("attention", f"head {head.name!r} has no scores: it looks everywhere", f"no {name}")
-    queries, keys = queries[:, :, 0], keys[:, :, 0]
-    if normed is None:
+    grains = [0.0 if normed is not None else _grain(stream, matrix) for matrix in (query, key)]
+    if all(grains):
         plain = [stream.forms(matrix)[:, :, 0] for matrix in (query, key)]
-        sizes = [stream.forms(matrix, sizes=True)[:, :, 0] for matrix in (query, key)]
-        exact = all(np.array_equal(np.abs(read), size) for read, size in zip(plain, sizes, strict=True))
-        if exact and (found := _by_position(head, plain[0], plain[1], first, nets, rounding)) is not None:
+        limits = [float("inf") if rounding.digits is None else grain * 2.0**rounding.digits for grain in grains]
+        small = bool((np.abs(plain[0]) <= limits[0]).all())
+        if small and (found := _by_position(head, plain[0], plain[1], first, nets, limits[1])) is not None:
             return found
-    return _one_hot(head, queries, keys, first, nets, rounding)
+    return _one_hot(head, _either(queries), _either(keys), first, nets, rounding)
+
+
+def _grain(stream: Embedded, matrix: Matrix) -> float:
+    """Return a power of two of which all terms of what a matrix reads are multiples.
+
+    It is 0 if there is none, if terms cancel, or if what is read depends on the bit that is fed.
+    """
+    forms, sizes = stream.forms(matrix), stream.forms(matrix, sizes=True)
+    if not np.array_equal(np.abs(forms), sizes) or (forms[:, :, 0] != forms[:, :, 1]).any():
+        return 0.0
+    least = float(2.0 ** np.floor(np.log2(np.abs(matrix.values).min())))
+    read = [m.values[np.isin(m.rows, matrix.columns)] for m in stream.embeddings]
+    return least * quantum_of(matrix.values / least) * quantum_of(*read)
+
+
+def _either(read: Interval) -> Interval:
+    """Return what holds for both bits that can be fed."""
+    return Interval(read.lo.min(axis=2), read.hi.max(axis=2))
 
 
 def _only(matrix: Matrix, rows: Ints) -> Matrix:
@@ -95,10 +113,8 @@ def _read(stream: Embedded, normed: Normed | None, matrix: Matrix, rounding: Rou
     return normed.read(Interval.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
 
 
-def _by_position(
-    head: Head, queries: Floats, keys: Floats, first: int, nets: list[str], rounding: Rounding
-) -> Looks | None:
-    """Return where a head with the keys (j, j²) looks; None if it has others."""
+def _by_position(head: Head, queries: Floats, keys: Floats, first: int, nets: list[str], largest: float) -> Looks | None:
+    """Return where a head with the keys (j, j²) looks; None if it has others; they are exact up to `largest`."""
     places = np.arange(keys.shape[1], dtype=np.float64)
     if len(keys) == 2 and queries[0, -1] < 0:
         queries, keys = queries[::-1], keys[::-1]
@@ -118,7 +134,7 @@ def _by_position(
         witness = f"position {first + at} looks for position {found[at]:g}"
         raise Refused("attention", f"head {head.name!r} looks for no position from 0 to its own", witness, nets[at])
     astray = 2 * sum(exp(-factor * d * d) for d in range(1, 200)) * (1 + 2**-30) if head.weighting == "softmax" else 0.0
-    limit = None if rounding.digits is None else isqrt(2**rounding.digits) + 1
+    limit = None if largest == float("inf") else isqrt(int(largest)) + 1
     return Looks(head, found.astype(np.int64)[:, None], astray / (1 + astray), 0.0, limit)
 
 

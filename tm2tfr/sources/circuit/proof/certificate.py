@@ -29,6 +29,8 @@ from tm2tfr.transformer.weights import Decoder, digest, matrices
 
 RUNS: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
 """Engine -> the dtypes for which there are certificates."""
+SMALLEST: Mapping[str, float] = {"float32": 2.0**-12, "float64": 2.0**-100}
+"""dtype -> the least absolute value that a weight may have, other than 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +116,8 @@ class CircuitProof:
         table = _shape(decoder, circuit)
         if plain.engine != "dense" and (decoder.soft or decoder.normed):
             raise Refused("shape", f"the {plain.engine} engine runs no softmax and no norms", "use the dense engine")
-        if plain.dtype != "rational" and not reach(decoder, plain.dtype).everything:
-            raise Refused("rounding", f"numbers may get too large for {plain.dtype}", f"a weight is {decoder.largest:.3g}")
+        if plain.dtype != "rational":
+            _refuse_sizes(decoder, plain.dtype)
         stream, digits, quantum = Embedded(decoder, table), DIGITS[plain.dtype], _quantum(decoder)
         rounding = Rounding(digits, 0.0 if decoder.soft or decoder.normed else quantum)
         exact = rounding if decoder.normed else Rounding(digits, quantum)  # scores come before any softmax
@@ -157,8 +159,24 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
 
 
 def _quantum(decoder: Decoder) -> float:
-    """Return a power of two of which every product of up to six weights is a multiple; 0 if there is none."""
-    return quantum_of(*(matrix.values for matrix in matrices(decoder).values())) ** 6
+    """Return a power of two of which half of every product of up to six weights is a multiple; 0 if there is none.
+
+    Half, since a head may take the mean of two values.
+    """
+    return quantum_of(*(matrix.values for matrix in matrices(decoder).values())) ** 6 / 2
+
+
+def _refuse_sizes(decoder: Decoder, dtype: str) -> None:
+    """Refuse numbers that may get too large or too small for `dtype`.
+
+    Six weights of at least `SMALLEST`, divided by three norms, are a normal number, and so is the rounding of it.
+    """
+    if decoder.largest > np.finfo(dtype).max or not reach(decoder, dtype).everything:
+        raise Refused("rounding", f"numbers may get too large for {dtype}", f"a weight is {decoder.largest:.3g}")
+    values = np.abs(np.concatenate([matrix.values for matrix in matrices(decoder).values()]))
+    smallest = float(values.min(initial=np.inf))
+    if smallest < SMALLEST[dtype]:
+        raise Refused("rounding", f"numbers may get too small for {dtype}", f"a weight is {smallest:.3g}")
 
 
 def _attention_norm(decoder: Decoder, stream: Embedded, rounding: Rounding) -> Normed | None:

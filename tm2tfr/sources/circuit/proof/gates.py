@@ -18,6 +18,8 @@ from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, Layer
 
 MOST_REFUSALS = 20
+_MOST_SLOTS = 6
+"""The most operands at which the heads may look together: there are 2^6 cases of them."""
 _Bools = NDArray[np.bool_]
 
 
@@ -40,9 +42,12 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
     """Return what the gates of `circuit` must answer, given where the heads look.
 
     Raises:
-        Refused: if no head looks at an operand.
+        Refused: if no head looks at an operand, or heads look at more than six.
     """
     places = np.concatenate([looks.places for looks in found], axis=1)
+    if places.shape[1] > _MOST_SLOTS:
+        witness = f"{places.shape[1]} at a time"
+        raise Refused("attention", f"the proof knows heads that look at {_MOST_SLOTS} operands", witness)
     cases = np.array(list(product((0, 1), repeat=places.shape[1])), dtype=np.int64)
     same = places[:, :, None] == places[:, None, :]  # (gates, slots, slots)
     differ = cases[:, :, None] != cases[:, None, :]
@@ -90,7 +95,8 @@ class Brought:
             raise Refused(
                 "attention", f"the value of head {head.name!r} depends on the position", "another than position 0"
             )
-        span = Interval.exactly(values[:, 0])
+        off = rounding.error(stream.width, stream.forms(head.value, sizes=True).max(axis=1))
+        span = Interval.exactly(values[:, 0]).widened(off)
         if normed is not None:
             scaled, sums, weights, constants = gained(head.value, normed.norm)
             forms, sizes = stream.forms(scaled), stream.forms(scaled, sizes=True)
@@ -125,7 +131,8 @@ def answers(
     added = Brought(stream, found, normed, want.cases, rounding)
     total, squares = _moments(stream, added, first) if layer.feed_forward_norm or decoder.norm else (None, None)
     hidden, output = _hidden(stream, layer, added, first, (total, squares), rounding)
-    change, weights, bias = _logits(decoder)
+    change, weights, biases = _logits(decoder)
+    bias = float(biases[1] - biases[0])
     fixed = _bias(layer, stream.width)
     forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
     dense, sized = change.dense(), weights.dense()
@@ -133,7 +140,7 @@ def answers(
     whole = base + applied(dense @ output, hidden)[0] + Interval.exactly(float((dense @ fixed)[0]) + bias)
     size = sizes[:, :, None] + (sized[:, added.rows] @ added.span.size)[0][None, None, :]
     size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1)
-    size = size + float((sized @ np.abs(fixed))[0]) + abs(bias)
+    size = size + float((sized @ np.abs(fixed))[0]) + float(np.abs(biases).sum())
     if decoder.norm is None or total is None:
         return whole.widened(rounding.error(output.shape[1] + stream.width, size))
     moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
@@ -144,18 +151,18 @@ def answers(
     return (whole - Interval.exactly(dense.sum()) * mean).widened(off)
 
 
-def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, float]:
-    """Return the difference of the two rows of the unembedding, the sum of their absolute values, and that of the biases.
+def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
+    """Return the difference of the two rows of the unembedding, the sum of their absolute values, and the two biases.
 
     A last norm is part of them but for the positive factor by which it multiplies.
     """
-    bias = float(np.diff(decoder.unembedding_bias.dense()[:, 0])[0])
+    biases: Floats = decoder.unembedding_bias.dense()[:, 0]
     change = Matrix.from_dense(np.diff(decoder.unembedding.dense(), axis=0))
     if decoder.norm is None:
-        return change, _sum_of_sizes(decoder.unembedding), bias
+        return change, _sum_of_sizes(decoder.unembedding), biases
     if decoder.unembedding_bias.nonzero or decoder.norm.bias.nonzero:
         raise Refused("gate", "the proof knows a last norm without biases", "a bias of the norm or the unembedding")
-    return gained(change, decoder.norm)[0], _sum_of_sizes(gained(decoder.unembedding, decoder.norm)[0]), 0.0
+    return gained(change, decoder.norm)[0], _sum_of_sizes(gained(decoder.unembedding, decoder.norm)[0]), biases
 
 
 def _bias(layer: Layer, width: int) -> Floats:

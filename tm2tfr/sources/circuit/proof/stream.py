@@ -34,6 +34,11 @@ class Embedded:
         """The number of positions, b."""
         return self.table.shape[1]
 
+    @property
+    def embeddings(self) -> tuple[Matrix, ...]:
+        """The matrices whose columns are added up."""
+        return self.decoder.token_embedding, self.decoder.position_embedding, self.table
+
     @cached_property
     def features(self) -> Floats:
         """(features, positions): the value of each position feature."""
@@ -106,7 +111,7 @@ class Normed:
         mean = Interval(total.lo / width, total.hi / width)
         off = rounding.gamma(width) * size / width
         centred = Interval(squares.lo - width * mean.size**2, squares.hi)
-        variance = centred.widened(width * off**2 + rounding.gamma(2 * width) * squares.hi)
+        variance = centred.widened(width * off**2 + rounding.gamma(2 * width) * size**2)  # size² ≥ Σ of all terms squared
         whole = Interval(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
         if not (whole.lo > 0).all():
             raise Refused("embedding", "a layer norm divides by a number that is not shown to be positive", "variance 0")
