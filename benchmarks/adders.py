@@ -25,7 +25,7 @@ def looks_right(subject: Subject, inputs: int) -> int:
     circuit, decoder = subject.right, subject.decoder
     numbers, rows = circuit.numbers, 0
     for k, head in enumerate(decoder.layers[0].heads):
-        found = attention_of(subject, "0" * inputs, head=k).weights
+        found = attention_of(subject, "0" * inputs, head=k + 1).weights
         for n, gate in enumerate(circuit.gates):
             operands = [numbers[net] for net in gate.operands]
             if len(decoder.layers[0].heads) > 1:

@@ -43,7 +43,7 @@ from tm2tfr.transformer.weights import matrices, replaced
         ("convert -e a --from blif", "tm2tfr: --from is the format of a text, and a is none: omit it"),
         ("convert parity --bits 3 --from blif", "tm2tfr: --from is the format of a text, and parity is none: omit it"),
         (
-            "graph full-adder --head 0 --cone sum",
+            "graph full-adder --head 1 --cone sum",
             "tm2tfr graph: --cone is a part of a drawing, and --head draws a run: omit one of them",
         ),
         (

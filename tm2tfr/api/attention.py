@@ -17,7 +17,7 @@ MOST_MAPPED = 2_000
 """The most positions of a map: its rows are as many, and nobody sees more."""
 
 
-def attention_of(subject: Given, word: str | None = None, *, head: str | int = 0, dtype: str | None = None) -> AttentionMap:
+def attention_of(subject: Given, word: str | None = None, *, head: str | int = 1, dtype: str | None = None) -> AttentionMap:
     """Return where a head looks in a run, from the weights' own attention in the dense engine.
 
     >>> import tm2tfr
@@ -30,7 +30,7 @@ def attention_of(subject: Given, word: str | None = None, *, head: str | int = 0
     Args:
         subject: see `Subject.of`.
         word: the input; by default the program's own.
-        head: its number in the first layer with heads, its name, or ``LAYER.HEAD`` with layers from 1 and heads from 0.
+        head: its number in the first layer with heads, its name, or ``LAYER.HEAD``, counted from 1 as in the explorer.
         dtype: ``float64`` (the default) or ``float32``.
 
     Raises:
@@ -76,9 +76,9 @@ def _place(decoder: Decoder, head: str) -> tuple[int, int]:
     with_heads = [n for n, layer in enumerate(decoder.layers, start=1) if layer.heads]
     before, point, after = head.partition(".")
     if head.isdecimal() and with_heads:
-        return with_heads[0], int(head)
+        return with_heads[0], int(head) - 1
     if point and before.isdecimal() and after.isdecimal():
-        return int(before), int(after)
+        return int(before), int(after) - 1
     named = {h.name: (n, k) for n, layer in enumerate(decoder.layers, start=1) for k, h in enumerate(layer.heads)}
     if head not in named:
         known = ", ".join(named) or "none: these weights have no heads"

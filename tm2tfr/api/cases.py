@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tm2tfr.runs.cases import Cases, CasesProgress
 
 
+MOST_RANDOM = 1 << 22
+"""The most random inputs at once: their bits are drawn before the first run."""
+
+
 def check_many(
     subject: Given,
     count: int | None = None,
@@ -52,6 +56,10 @@ def check_many(
     check_engine(engine, dtype)
     if count is not None and not is_count(count, 1):
         raise InputError(f"count must be a number of inputs, not {count!r}: use 1 or more, or None for all inputs")
+    if count is not None and count > MOST_RANDOM:
+        raise InputError(
+            f"{count:,} random inputs are too many: use at most {MOST_RANDOM:,}, or certify the circuit for all"
+        )
     if not is_count(seed):
         raise InputError(f"the seed must be a whole number, not {seed!r}: use for example 0")
     found = Subject.of(subject)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tm2tfr.contract import Construction
 
 
-def load(subject: Given, *, format: str | None = None) -> Any:
+def load(subject: Given, *, format: str | None = None, **parameters: object) -> Any:
     """Load a machine or a circuit from a path, from standard input (``-``), or a shipped one by its name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
@@ -30,6 +30,8 @@ def load(subject: Given, *, format: str | None = None) -> Any:
 
     Args:
         subject: see `Subject.of`.
+        format: that of the text, if it is not to be guessed.
+        parameters: those of a shipped circuit, such as ``bits=8``.
 
     Returns:
         A `tm2tfr.sources.turing.spec.Machine`, or a `tm2tfr.sources.circuit.netlist.Circuit`.
@@ -40,7 +42,12 @@ def load(subject: Given, *, format: str | None = None) -> Any:
         ConversionError: if no such format is read, or what is given is not a text.
         SpecError: with every error of the document.
         CompileError: if no program is stored with weights.
+        UsageError: for parameters of anything but a shipped circuit, or that it does not have.
     """
+    if parameters:
+        from tm2tfr.sources.registry import built
+
+        return built(str(subject), parameters).program
     if format is not None and (not isinstance(format, str) or not format):
         raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
     found = Subject.read(subject, format=format)

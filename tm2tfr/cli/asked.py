@@ -18,6 +18,7 @@ PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "
 SHOWN = {
     "bits": ("N", "Of a shipped circuit, such as binary-adder: the number of bits."),
     "order": ("ORDER", "Of binary-adder: the order of its gates, paper-1 or paper-2."),
+    "seed": ("N", "Of the circuit 'random', and of the inputs of check --random. Default: 0."),
 }
 """Those that every help tells of; 'tm2tfr list NAME' tells of all."""
 

@@ -72,9 +72,13 @@ class Many:
             InputError: if there are too many inputs.
         """
         from tm2tfr.api.cases import check_many
+        from tm2tfr.sources.registry import parameters_of
 
         if subject.construction is None or subject.construction.noun != "circuit":
             what = "--all" if self.everything else "--random"
+            if parameters_of(subject.name):
+                how = f"the circuit of this name takes --{parameters_of(subject.name)[0]}: add it"
+                raise CompileError(f"{subject.name} is a machine, and {what} goes through the inputs of a circuit: {how}")
             raise CompileError(
                 f"{subject.name} is not a circuit, and {what} goes through the inputs of one: see tm2tfr sweep"
             )

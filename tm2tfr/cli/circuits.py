@@ -47,6 +47,8 @@ def described(argument: str, circuit: Circuit, *, as_json: bool) -> Iterator[str
         about = {"name": circuit.name, "kind": "circuit", "description": circuit.description, "source": circuit.source}
         yield json.dumps({**about, **sizes, "outputs": outputs}, ensure_ascii=False)
         return
+    from tm2tfr.sources.circuit.drawing import MOST_GATES_DRAWN
+
     yield str(circuit).strip("<>")
     yield from (visible(text) for text in (circuit.description, circuit.source and f"Source: {circuit.source}") if text)
     yield ""
@@ -56,9 +58,11 @@ def described(argument: str, circuit: Circuit, *, as_json: bool) -> Iterator[str
     yield from _parameters(argument)
     yield ""
     yield styled("Try", "bold")
-    example = "+".join("1" for _ in circuit.buses) if len(circuit.buses) <= _MOST_NAMED else "0" * len(circuit.inputs)
+    numbers = "+".join("0x1" if len(bus.nets) > 1 else "1" for bus in circuit.buses)
+    example = numbers if len(circuit.buses) <= _MOST_NAMED else "0" * len(circuit.inputs)
     example = "abc" if circuit.encoding else example
-    for words in (["trace", argument, "--input", example], ["check", argument], ["graph", argument, "-o", "circuit.svg"]):
+    drawn = [["graph", argument, "-o", "circuit.svg"]] if len(circuit.gates) <= MOST_GATES_DRAWN else []
+    for words in (["trace", argument, "--input", example], ["check", argument], *drawn):
         yield "  " + " ".join(["tm2tfr", *map(quoted, words)])
 
 

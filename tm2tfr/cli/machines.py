@@ -32,7 +32,8 @@ _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part o
 @option(
     "--head",
     metavar="[LAYER.]HEAD",
-    help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot).",
+    help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By name, or by "
+    "number from 1, as in the explorer.",
 )
 @option("--input", "-i", "word", metavar="WORD", help="The input of that run. Default: the program's own.")
 def graph(asked: Asked, output: Path | None, cone: str | None, head: str | None, word: str | None) -> None:
@@ -127,7 +128,7 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
     return construction.part(program, cone), construction
 
 
-@command("list", summary="List what is shipped, or describe one of it", example="tm2tfr list binary-adder")
+@command("list", summary="List what is shipped, or describe one entry", example="tm2tfr list binary-adder")
 @argument(
     "what",
     type=LISTED,

@@ -47,7 +47,7 @@ class Report:
             if trace.noun == "machine"
             else counted(max(0, trace.tokens - len(trace.input) + 1), "gate")
         )
-        counts = f"{done}, {counted(trace.tokens, 'token')}"
+        counts = f"{done}, {counted(trace.tokens, 'token' if trace.noun == 'machine' else 'position')}"
         text = f"{good}  {shortened(trace.input):<14} {_outcome(trace):<6}  {counts}, {trace.compared:,} cells "
         text += "agree" if trace.agrees else f"compared\n      {str(trace.divergence).replace(chr(10), chr(10) + '      ')}"
         notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]

@@ -18,7 +18,7 @@ from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
 from tm2tfr.cli.subject import runs as runs_of
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, counted
 
 if TYPE_CHECKING:
     from tm2tfr.runs.options import RunOptions
@@ -197,6 +197,9 @@ def check(
     else:
         many = by_default(found, words, run)
     if many is not None:
+        if found.examples:
+            what = f"this compares the decoder with the circuit; {counted(len(found.examples), 'example')} of the file"
+            click.echo(f"note: {what} tell whether the circuit is right: run them with tm2tfr check {found.name}", err=True)
         softened = softness.for_run(found, attention, temperature, None, None)
         report_of_cases(many, softened, as_json=as_json)
     report = Report(found, as_json=as_json)

@@ -75,7 +75,7 @@ def verdict(trace: Trace, subject: Subject) -> str:
 def _outputs(trace: Trace) -> str:
     """Return the outputs of a circuit's run in words: where every bit agrees, those of the reference are the decoder's."""
     if trace.divergence is not None:
-        return f"the bits are wrong from position {trace.divergence.position:,} on"
+        return f"the run differs from the evaluator's at position {trace.divergence.position:,}"
     return visible(trace.result.shown) if trace.result.shown else "it has no outputs"
 
 

@@ -15,10 +15,12 @@ import graphviz
 
 from tm2tfr.errors import OutputError, counted, visible
 from tm2tfr.sources.circuit.building import symmetric
+from tm2tfr.sources.circuit.graph import cone
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 
 MOST_GATES_DRAWN = 400
+_MOST_CONES = 64
 
 _DOT_NODES = {
     "input": {"shape": "box", "fillcolor": "#e3edf9"},
@@ -95,11 +97,21 @@ def refuse_large(circuit: Circuit) -> None:
     """Raise OutputError if there are more than `MOST_GATES_DRAWN` gates; it says how to draw a part."""
     if len(circuit.gates) <= MOST_GATES_DRAWN:
         return
-    example = f", for example --cone {visible(circuit.outputs[0][0])}" if circuit.outputs else ""
-    raise OutputError(
-        f"drawing {visible(circuit.name)}: it has {counted(len(circuit.gates), 'gate')}, and at most {MOST_GATES_DRAWN} "
-        f"can be drawn legibly: draw what one output depends on with --cone OUTPUT{example}"
-    )
+    what = f"drawing {visible(circuit.name)}: it has {counted(len(circuit.gates), 'gate')}, and at most {MOST_GATES_DRAWN}"
+    part = _drawable(circuit)
+    how = "draw what one output depends on with --cone OUTPUT"
+    if part is not None:
+        how += f", for example --cone {visible(part)}"
+    elif circuit.outputs:
+        how = "no output depends on so few: watch it in the explorer instead"
+    raise OutputError(f"{what} can be drawn legibly: {how}")
+
+
+def _drawable(circuit: Circuit) -> str | None:
+    """Return an output of which the part that it depends on can be drawn; None if there is none among the first ones."""
+    driven = {gate.net for gate in circuit.gates}
+    tried = [name for name, net in circuit.outputs if net in driven][:_MOST_CONES]
+    return next((name for name in tried if len(cone(circuit, name).gates) <= MOST_GATES_DRAWN), None)
 
 
 def function_of(gate: Gate) -> str:

@@ -13,6 +13,8 @@ from tm2tfr.transformer.provenance import stated
 from tm2tfr.transformer.weights import Decoder
 
 _MOST_EPSILON = 1e6
+_MOST_ONE_HOT = 10_000
+"""The most positions as one-hot vectors: the dense engine keeps their square, and takes minutes for a run."""
 
 
 def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float = 0.0, source: str = "") -> Decoder:
@@ -37,6 +39,9 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
         raise CompileError(
             f"{name}: epsilon must be a number from 0 to {_MOST_EPSILON:g}, not {epsilon!r}: use for example 1e-5"
         )
+    if variant != "lookup" and positions > _MOST_ONE_HOT:
+        what = f"variant {variant} has a direction for each position, and {positions:,} are more than {_MOST_ONE_HOT:,}"
+        raise CompileError(f"{name}: {what}: use the variant lookup")
     if epsilon and variant != "paper":
         raise CompileError(f"{name}: variant {variant} has no layer norms: omit epsilon, or use the variant paper")
     if variant == "lookup":

@@ -11,6 +11,7 @@ from tm2tfr.sources.circuit.proof.certificate import RUNS, CircuitCertificate, C
 from tm2tfr.text.columns import aligned
 
 _MOST_REFUSALS = 5
+_NOT_RUN = "engine runs no softmax and no norms"
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ class CircuitReport:
         first = self.certificates[0]
         what = f"all {counted(first.gates, 'gate')}" if first.gates > 1 else "the gate"
         lines = [f"{visible(first.circuit)}, weights {first.weights[:16]}"]
-        lines += [f"for all 2^{self.inputs} inputs the engine generates the bits of {what}, at every position:", ""]
+        lines += [f"claim: for all 2^{self.inputs} inputs the engine generates the bits of {what}, at every position", ""]
         table = [("engine", "dtype", "certified", "margin", "stray attention")]
         table += [(c.engine, c.dtype, *_cells(c)) for c in self.certificates]
         lines += [line.rstrip() for line in aligned(table, {3, 4})]
         for each in self.certificates:
-            if each.refusals:
+            if each.refusals and _cells(each)[0] == "no":
                 lines += ["", f"{each.engine} in {each.dtype}: NOT certified"]
                 lines += [f"  {refusal}" for refusal in each.refusals[:_MOST_REFUSALS]]
                 more = len(each.refusals) - _MOST_REFUSALS
@@ -78,5 +79,6 @@ def circuit_report(proof: CircuitProof, *, engine: str | None = None, dtype: str
 
 def _cells(found: CircuitCertificate) -> tuple[str, str, str]:
     if not found.granted:
-        return "no", "", ""
+        runs = any(refusal.what.endswith(_NOT_RUN) for refusal in found.refusals)
+        return "cannot run it" if runs else "no", "", ""
     return "yes", f"{found.margin:.3g}", "none" if found.stray == 0 else f"{found.stray:.2g}"
