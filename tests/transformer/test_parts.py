@@ -19,7 +19,7 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.tensors import translated
+from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
 from tm2tfr.transformer.weights import Decoder, Norm
@@ -104,5 +104,11 @@ def test_the_exact_scores_of_a_head_behind_a_norm_are_not_looked_at() -> None:
 
 
 def test_gpt2_refuses_what_it_lacks() -> None:
-    with pytest.raises(ExportError, match="^these weights have layer norms, which an export to GPT-2 does not have"):
-        tokenizer(translated(normed(), Gpt2Recipe(positions=8, max_head=1, dtype="float64")))
+    recipe = Gpt2Recipe(positions=8, max_head=1, dtype="float64")
+    with pytest.raises(ExportError, match="^the weights have an unembedding bias, which GPT-2 does not have"):
+        tokenizer(translated(normed(), recipe))
+    plain = compile_machine(load("parity"))
+    gain = Matrix.from_entries((plain.layout.width, 1), {(0, 0): 1.0})
+    one = dataclasses.replace(plain, norm=Norm(gain=gain, bias=Matrix.from_entries(gain.shape, {})))
+    with pytest.raises(ExportError, match="^GPT-2 has these weights as they are if every layer has one head with softmax"):
+        tokenizer(translated(one, recipe))

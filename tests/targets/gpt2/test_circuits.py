@@ -10,6 +10,7 @@ import pytest
 import tm2tfr
 from tests.sources.circuit.running import all_inputs
 from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.choices import CIRCUIT_VARIANTS
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
@@ -27,7 +28,7 @@ def subject(circuit: Circuit, variant: str = "lookup") -> tm2tfr.Subject:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("variant", HARD)
+@pytest.mark.parametrize("variant", CIRCUIT_VARIANTS)
 @pytest.mark.parametrize("circuit", [ADDER, C17], ids=lambda circuit: circuit.name)
 def test_every_bit_of_every_input(circuit: Circuit, variant: str, dtype: str, tmp_path: Path) -> None:
     from tm2tfr.targets.gpt2.running import Gpt2Running
@@ -57,6 +58,43 @@ def test_what_is_said_of_it(tmp_path: Path) -> None:
     assert "Turing" not in card
 
 
+def test_the_norms_of_the_paper_are_those_of_gpt_2(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    given = tm2tfr.Subject.of(ADDER, options={"variant": "paper", "epsilon": 1e-5})
+    folder = export_to("gpt2", given, tmp_path / "x").folder
+    tensors = load_file(folder / "model.safetensors")
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert (settings["n_embd"], settings["n_head"], settings["layer_norm_epsilon"]) == (23, 1, 1e-5)
+    assert settings["scale_attn_weights"] is True
+    assert {name for name in tensors if "ln_" in name and name.endswith("weight")} == {
+        "transformer.h.0.ln_1.weight",
+        "transformer.h.0.ln_2.weight",
+        "transformer.ln_f.weight",
+    }
+    assert (tensors["transformer.ln_f.weight"] == given.decoder.norm.gain.dense()[:, 0]).all()
+    assert verify_export(folder).same
+
+
+@pytest.mark.parametrize("name", ["transformer.h.0.ln_1.weight", "transformer.h.0.attn.c_attn.weight", "lm_head.weight"])
+def test_a_sabotaged_weight_of_the_paper_is_found(name: str, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    folder = export_to("gpt2", subject(ADDER, "paper"), tmp_path / "x", verify=False).folder
+    tensors = load_file(folder / "model.safetensors")
+    tensors[name][..., 0] += 1.0
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    verdict = verify_export(folder)
+    assert not verdict.same
+    assert name in verdict.weights[0]
+
+
+def test_softmax_without_norms_is_refused(tmp_path: Path) -> None:
+    soft = tm2tfr.soften(subject(ADDER))
+    with pytest.raises(ExportError, match="softmax of their own, .*: export them with average-hard attention, or"):
+        export_to("gpt2", soft, tmp_path / "x")
+
+
 @pytest.mark.parametrize("variant", HARD)
 def test_a_sabotaged_table_is_found(variant: str, tmp_path: Path) -> None:
     from safetensors.numpy import load_file, save_file
@@ -74,7 +112,6 @@ def test_a_sabotaged_table_is_found(variant: str, tmp_path: Path) -> None:
 
 def test_what_is_refused(tmp_path: Path) -> None:
     for variant, options, words in (
-        ("paper", {}, "have softmax and layer norms of their own, .*: use the variant lookup or paper-hard, or --to torch"),
         ("lookup", {"stock": True}, "--stock is about the bounds for Turing machines: omit it"),
         ("lookup", {"positions": 5}, "a circuit is exported with all its positions, 14, and not with 5"),
         ("lookup", {"max_head": 5}, r"a bound on \|h\| is about Turing machines, and this is a circuit: omit it"),

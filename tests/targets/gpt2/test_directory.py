@@ -21,7 +21,7 @@ from tm2tfr.targets.gpt2.directory import exported, load
 from tm2tfr.targets.gpt2.documents import introduction
 from tm2tfr.targets.gpt2.export import export
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.tensors import translated
+from tm2tfr.targets.gpt2.translated import translated
 
 NAMES = [
     "README.md",

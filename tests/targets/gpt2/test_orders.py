@@ -15,7 +15,8 @@ from tests.targets.gpt2.reference import wrong
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.gpt2.limits import fitted
-from tm2tfr.targets.gpt2.tensors import Gpt2, translated
+from tm2tfr.targets.gpt2.tensors import Gpt2
+from tm2tfr.targets.gpt2.translated import translated
 
 EACH = [(order, fused) for order in ORDERS for fused in (False, True) if not (fused and order == "pairwise")]
 

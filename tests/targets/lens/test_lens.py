@@ -23,7 +23,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.tensors import translated
+from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens import running, target
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.targets.lens.running import LensRunning

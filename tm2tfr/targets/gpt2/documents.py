@@ -47,7 +47,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "n_inner": gpt2.inner,
         "activation_function": gpt2.recipe.activation,
         "layer_norm_epsilon": gpt2.recipe.epsilon,
-        "scale_attn_weights": False,  # otherwise PyTorch may use a root that is not a power of two, and round
+        "scale_attn_weights": gpt2.scaled,
         "scale_attn_by_inverse_layer_idx": False,
         "reorder_and_upcast_attn": False,
         "tie_word_embeddings": False,
@@ -132,14 +132,11 @@ def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
 
 def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
-    index = {name: n for n, name in enumerate(gpt2.directions)}
     return {
         **origin(gpt2),
         "rounding_bounds": statement,
-        "read": "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm",
-        "directions": [
-            {"name": name, "index": n, "mirror": n + gpt2.mirror, "scale": gpt2.scales[name]} for name, n in index.items()
-        ],
+        "read": gpt2.reading,
+        "directions": [gpt2.place(n) for n in range(len(gpt2.directions))],
         **parts(gpt2),
     }
 
@@ -175,7 +172,7 @@ def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
 
 def model_card(gpt2: Gpt2, machine: Right, statement: str) -> str:
     """Return the model card."""
-    word = card.typed(card.example(machine), gpt2.vocabulary)
+    word, stream = card.typed(card.example(machine), gpt2.vocabulary), gpt2.about_the_stream
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -195,8 +192,7 @@ print(tokenizer.decode(run[0]))
 
 {assurance(gpt2, machine, statement, "a longer run ends there, and a longer prompt is an error")}
 
-**What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. The
-stream holds every value twice, as x and -x: the value of a direction is scale · (x[index] - x[mirror]) / 2.
+**What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. {stream}
 
 | | |
 |---|---|

@@ -12,7 +12,8 @@ from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.gpt2.directory import exported
 from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.running import Gpt2Running, required
-from tm2tfr.targets.gpt2.tensors import Gpt2, translated
+from tm2tfr.targets.gpt2.tensors import Gpt2
+from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import Decoder
 
 

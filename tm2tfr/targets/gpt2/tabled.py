@@ -13,7 +13,7 @@ from tm2tfr.targets.common.comparison import Evaluated
 from tm2tfr.targets.common.tabled import fitted_to_table
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder, replaced
+from tm2tfr.transformer.weights import Decoder, norms, replaced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,17 @@ class Gpt2Tabled(Gpt2Recipe):
     @property
     def statement(self) -> str:
         return f"no bounds on GPT-2's rounding are proved for circuits: in {self.dtype} it is right where it was run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpt2Normed(Gpt2Tabled):
+    """How weights with layer norms of their own become a GPT-2: as they are; own: the epsilon of their norms."""
+
+    own: float
+
+    @property
+    def epsilon(self) -> float:
+        return self.own
 
 
 def fitted_circuit(
@@ -44,14 +55,16 @@ def fitted_circuit(
         ExportError: for weights with softmax or layer norms, for options that do not apply; see `fitted_to_table`.
     """
     name = visible(truth.program.name)
-    if decoder.soft or decoder.normed:
-        what = f"{name}: these weights have softmax and layer norms of their own, and an export to GPT-2 makes its own"
-        raise ExportError(f"{what}: use the variant lookup or paper-hard, or --to torch or onnx")
+    if decoder.soft and not decoder.normed:
+        what = f"{name}: these weights have softmax of their own, and an export to GPT-2 makes its own"
+        raise ExportError(f"{what}: export them with average-hard attention, or --to torch or onnx")
     if stock:
         raise ExportError(f"{name}: --stock is about the bounds for Turing machines: omit it")
     last = (decoder.positions or 1) - 1
     bound = None if max_head == last else max_head
     found = fitted_to_table(decoder, truth, positions=positions, max_head=bound, dtype=dtype)
+    if decoder.normed:
+        return Gpt2Normed(positions=found.positions, max_head=last, dtype=dtype, own=next(norms(decoder))[1].epsilon)
     return Gpt2Tabled(positions=found.positions, max_head=last, dtype=dtype)
 
 

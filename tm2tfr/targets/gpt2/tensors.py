@@ -15,9 +15,10 @@ Nothing rests on the order in which a kernel adds up the components of a score: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,7 +39,6 @@ from tm2tfr.targets.gpt2.sharpen import (
     forms,
     sharpened,
 )
-from tm2tfr.targets.gpt2.tabled import without_bias
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -61,8 +61,11 @@ class Gpt2:
     decoder: Decoder
     recipe: Gpt2Recipe
 
+    known: ClassVar[tuple[str, ...]] = (TABLE, NO_BOS)
+    """The parts that it can have, beside those of every decoder."""
+
     def __post_init__(self) -> None:
-        refuse_export(self.decoder, "GPT-2", known=(TABLE, NO_BOS))
+        refuse_export(self.decoder, "GPT-2", known=self.known)
         if self.decoder.unembedding_bias.nonzero:
             raise ExportError("the weights have an unembedding bias, which GPT-2 does not have: remove it")
         for name in (PAD, UNK):
@@ -102,6 +105,33 @@ class Gpt2:
                 "these weights have no BOS, which an export to GPT-2 puts after the text: use weights with one"
             )
         return self.decoder.bos
+
+    @property
+    def scaled(self) -> bool:
+        """Whether scores are divided by √d_head in every kernel."""
+        return False  # otherwise PyTorch may use a root that is not a power of two, and round
+
+    @property
+    def reading(self) -> str:
+        """How the value of a direction is read."""
+        return "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm"
+
+    def place(self, number: int) -> dict[str, Any]:
+        """Return where a direction is, both copies, and its scale."""
+        name = self.directions[number]
+        return {"name": name, "index": number, "mirror": number + self.mirror, "scale": self.scales[name]}
+
+    @property
+    def about_the_stream(self) -> str:
+        """Return a sentence for the model card."""
+        value = "scale · (x[index] - x[mirror]) / 2"
+        return f"The\nstream holds every value twice, as x and -x: the value of a direction is {value}."
+
+    def reads(self) -> Callable[[Any], Any]:
+        """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
+        scale = np.array([self.scales[name] for name in self.decoder.layout.directions])
+        width, mirror = len(scale), self.mirror
+        return lambda x: scale * (x[:width] - x[mirror : mirror + width]) / 2
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -305,15 +335,6 @@ class Gpt2:
             "mlp.c_proj.weight": outward,
             "mlp.c_proj.bias": added,
         }
-
-
-def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:
-    """Return `decoder` as a GPT-2 by `recipe`.
-
-    Raises:
-        ExportError: if it cannot be a GPT-2.
-    """
-    return Gpt2(without_bias(decoder) if decoder.position_table is not None else decoder, recipe)
 
 
 def _feature(name: str, i: int) -> float:

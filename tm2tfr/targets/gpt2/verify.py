@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
@@ -25,7 +24,8 @@ from tm2tfr.targets.gpt2.documents import documents
 from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import Gpt2Running
-from tm2tfr.targets.gpt2.tensors import Gpt2, translated
+from tm2tfr.targets.gpt2.tensors import Gpt2
+from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -67,7 +67,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> V
             "generation_config.json": running.model.generation_config,
             "tokenizer_config.json": running.tokenizer,
         }
-        return trial(running, stored, reference.unlike(loaded), gpt2, truth, word, _read(gpt2))
+        return trial(running, stored, reference.unlike(loaded), gpt2, truth, word, gpt2.reads())
 
     return judged(name, beside, stored.tensors, gpt2.tensors(), partial(described, gpt2), tried)
 
@@ -155,10 +155,3 @@ def _unit(gpt2: Gpt2, layer: int, unit: int) -> str:
 def _direction(gpt2: Gpt2, coordinate: int) -> str:
     sign, place = ("-", coordinate - gpt2.mirror) if coordinate >= gpt2.mirror else ("", coordinate)
     return f"{sign}{gpt2.directions[place]}" if place < len(gpt2.directions) else f"dimension {coordinate}, which is unused"
-
-
-def _read(gpt2: Gpt2) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
-    scale = np.array([gpt2.scales[name] for name in gpt2.decoder.layout.directions])
-    width, mirror = len(scale), gpt2.mirror
-    return lambda x: scale * (x[:width] - x[mirror : mirror + width]) / 2

@@ -22,7 +22,7 @@ from tm2tfr.targets.gpt2.directory import TENSORS, load
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import LOCAL
-from tm2tfr.targets.gpt2.tensors import translated
+from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
 from tm2tfr.targets.lens.documents import CONFIGURATION, FORMAT, documents
 from tm2tfr.targets.lens.native import Native
