@@ -18,7 +18,8 @@ from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2, translated
+from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
+from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 
