@@ -222,8 +222,6 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ):
         with pytest.raises(ExportError, match=words):
             exported("onnx", tmp_path / "x", **options)
-    with pytest.raises(ExportError, match="a position table and no BOS, which an export to TransformerLens does not have"):
-        exported("lens", tmp_path / "x")
     monkeypatch.setattr(tabled, "MOST_POSITIONS", 13)
     with pytest.raises(ExportError, match="it has 14 positions, and exports have at most 13: run it with tm2tfr"):
         exported("onnx", tmp_path / "x")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.card import example, typed
+from tm2tfr.targets.common.card import example, name_of, tag, typed
+from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.gpt2.documents import (
     assurance,
@@ -17,7 +17,7 @@ from tm2tfr.targets.gpt2.documents import (
     tokenizer,
     tokenizer_config,
 )
-from tm2tfr.targets.gpt2.tensors import PAD
+from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.provenance import name
@@ -27,7 +27,7 @@ CONFIGURATION = "lens.json"
 """The file from which TransformerLens builds the model."""
 
 
-def documents(native: Native, machine: Machine, statement: str) -> dict[str, str]:
+def documents(native: Native, machine: Right, statement: str) -> dict[str, str]:
     """Return the text of each file by its name."""
     # TransformerLens prepends a tokenizer's bos_token and hides its eos_token; here it must do neither
     told = {**tokenizer_config(native.gpt2), "bos_token": None, "eos_token": PAD}
@@ -72,23 +72,27 @@ def names(native: Native, statement: str) -> dict[str, Any]:
     }
 
 
-def model_card(native: Native, machine: Machine, statement: str) -> str:
+def model_card(native: Native, machine: Right, statement: str) -> str:
     """Return the model card."""
-    gpt2 = native.gpt2
+    gpt2, recipe = native.gpt2, native.gpt2.recipe
+    if isinstance(machine, Evaluated):
+        loads, most, reads = loading(recipe.dtype, "no token ends a run"), 'config["n_ctx"] + 1', reading_answers(gpt2)
+    else:
+        loads, most, reads = loading(recipe.dtype), 'config["n_ctx"]', reading(gpt2.decoder.layout.holder("h").name)
     return f"""---
 library_name: transformer_lens
-tags: [turing-machine, tm2tfr, interpretability]
+tags: [{tag(machine)}tm2tfr, interpretability]
 ---
-# {escaped(machine.name)} in TransformerLens
+# {escaped(name_of(machine))} in TransformerLens
 
 {introduction(gpt2, machine)}
 
 With TransformerLens 4.3 or later:
 
 ```python
-{loading(gpt2.recipe.dtype)}
+{loads}
 word = model.to_tokens({typed(example(machine), gpt2.vocabulary)!r})
-run = model.generate(word, max_new_tokens=config["n_ctx"] - word.shape[1], do_sample=False, verbose=False)
+run = model.generate(word, max_new_tokens={most} - word.shape[1], do_sample=False, verbose=False)
 print(model.to_str_tokens(run[0]))
 ```
 
@@ -96,7 +100,7 @@ print(model.to_str_tokens(run[0]))
 value itself. `{NAMES}` names the directions, the attention heads and the hidden units:
 
 ```python
-{reading(gpt2.decoder.layout.holder("h").name)}
+{reads}
 ```
 
 {assurance(gpt2, machine, statement, "a longer run or prompt is an error")}
@@ -104,13 +108,13 @@ value itself. `{NAMES}` names the directions, the attention heads and the hidden
 | | |
 |---|---|
 | layers, heads per layer, width | {len(gpt2.decoder.layers)}, {native.heads}, {native.width} |
-| positions | {gpt2.recipe.positions:,} |
-| numbers | {gpt2.recipe.dtype} |
+| positions | {recipe.positions:,} |
+| numbers | {recipe.dtype} |
 """
 
 
-def loading(dtype: str) -> str:
-    """Return the Python that loads the directory it is run in; it makes ``model``."""
+def loading(dtype: str, ends: str = "generate stops at the verdict") -> str:
+    """Return the Python that loads the directory it is run in; it makes ``model``; `ends`: what ends a run, in words."""
     return f"""import json, torch
 from pathlib import Path
 from safetensors.torch import load_file
@@ -120,13 +124,25 @@ from transformers import AutoTokenizer
 config = json.loads(Path("{CONFIGURATION}").read_bytes())
 model = TransformerBridge.boot_native(config, AutoTokenizer.from_pretrained("."), dtype=torch.{dtype})
 model.load_state_dict(load_file("model.safetensors"))
-model.cfg.eos_token_id = config["eos_token_id"]  # generate stops at the verdict"""
+model.cfg.eos_token_id = config["eos_token_id"]  # {ends}"""
 
 
 def reading(head: str) -> str:
     """Return the Python that reads the direction `head`, the head position; it uses ``model`` and ``run``."""
-    told = json.dumps(head, ensure_ascii=False)  # which is also how Python writes it
+    return _reading(head, 2, "after layer 3: the head position h at each position")
+
+
+def reading_answers(gpt2: Gpt2) -> str:
+    """Return the Python that reads the direction from which the logit of 1 is made; it uses ``model`` and ``run``."""
+    decoder, one = gpt2.decoder, gpt2.numbers["1"]
+    column = next(column for row, column, _ in decoder.unembedding.entries() if row == one)
+    said = "after the layer: from what the logit of 1 is made, at each position"
+    return _reading(decoder.layout.directions[column], len(decoder.layers) - 1, said, "[:, :-1]")
+
+
+def _reading(direction: str, layer: int, said: str, part: str = "") -> str:
+    told = json.dumps(direction, ensure_ascii=False)  # which is also how Python writes it
     return f"""names = json.loads(Path("{NAMES}").read_bytes())
 where = {{direction["name"]: direction["index"] for direction in names["directions"]}}
-_, cache = model.run_with_cache(run)
-print(cache["resid_post", 2][0, :, where[{told}]])  # after layer 3: the head position h at each position"""
+_, cache = model.run_with_cache(run{part})
+print(cache["resid_post", {layer}][0, :, where[{told}]])  # {said}"""

@@ -1,4 +1,4 @@
-"""To TransformerLens, and back: the whole export, and whether an export is still a machine."""
+"""To TransformerLens, and back: the whole export, and whether an export is still a machine, or a circuit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from safetensors import numpy as safetensors
 
-from tm2tfr.errors import ExportError, visible
+from tm2tfr.errors import ExportError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.targets.common.card import name_of, right
 from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model
 from tm2tfr.targets.common.directory import README, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
@@ -19,7 +21,6 @@ from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.gpt2.directory import TENSORS, load
-from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import LOCAL
 from tm2tfr.targets.gpt2.translated import translated
@@ -27,7 +28,7 @@ from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
 from tm2tfr.targets.lens.documents import CONFIGURATION, FORMAT, documents
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.targets.lens.running import LensRunning, required
-from tm2tfr.transformer.parts import refuse_export
+from tm2tfr.targets.lens.tabled import lens_recipe
 from tm2tfr.transformer.weights import Decoder
 
 MASKS = 2**31
@@ -44,14 +45,15 @@ class LensExported(Exported):
     def facts(self) -> tuple[str, ...]:
         """The size of the model, and what is guaranteed, in words."""
         native, recipe = self.native, self.native.gpt2.recipe
-        size = f"{len(native.gpt2.decoder.layers)} layers, {native.heads} heads, width {native.width}, {recipe.dtype}"
+        layers, heads = counted(len(native.gpt2.decoder.layers), "layer"), counted(native.heads, "head")
+        size = f"{layers}, {heads}, width {native.width}, {recipe.dtype}"
         parameters = f"TransformerLens: {size}, {native.parameters / 1e6:,.2f} million parameters"
-        return parameters, f"by bounds on rounding: {recipe.statement}"
+        return parameters, f"{'by bounds on rounding: ' if recipe.certified else ''}{recipe.statement}"
 
 
 def export(
     decoder: Decoder,
-    machine: Machine,
+    machine: Any,
     folder: str | Path,
     *,
     positions: int | None = None,
@@ -69,9 +71,9 @@ def export(
     """
     if verify:
         required(WITHOUT)
-    refuse_export(decoder, "TransformerLens")
-    recipe = fitted(decoder, machine, positions=positions, max_head=max_head, dtype=dtype)
-    _refuse_masks(decoder, machine, recipe.positions)
+    truth = right(machine, decoder)
+    recipe = lens_recipe(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
+    _refuse_masks(decoder, name_of(truth), recipe.positions)
     native = Native(translated(decoder, recipe))
 
     def closer(model: Model, run: ComparedRun) -> None:
@@ -79,54 +81,56 @@ def export(
         if wrong:
             raise ExportError(f"on {run.word!r} in {model.versions} {wrong}: nothing was written")
 
-    look = Rehearsal(LensRunning, native.gpt2.vocabulary, machine, recipe.positions, closer)
-    texts = documents(native, machine, recipe.statement)
+    look = Rehearsal(LensRunning, native.gpt2.vocabulary, truth, recipe.positions, closer)
+    texts = documents(native, truth, recipe.statement)
     tensors = safetensors.save(native.tensors(), METADATA)
     place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
     return LensExported(folder=place, runs=look.runs, versions=look.versions, native=native)
 
 
-def verified(folder: str | Path, decoder: Decoder, machine: Machine, word: str) -> Verdict:
+def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> Verdict:
     """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    refuse_export(decoder, "TransformerLens")
-    machine.check_input(word)
+    if isinstance(machine, Machine):
+        machine.check_input(word)
+    truth = right(machine, decoder)
+    name = name_of(truth)
     stored = load(folder, format=FORMAT, configuration=CONFIGURATION)
     try:
-        fitted(decoder, machine, **asdict(stored.recipe))
-        _refuse_masks(decoder, machine, stored.recipe.positions)
+        recipe = lens_recipe(decoder, truth, **asdict(stored.recipe))
+        _refuse_masks(decoder, name, recipe.positions)
     except ExportError as error:
-        return refused(machine.name, CONFIGURATION, error)
-    native = Native(translated(replace(decoder, provenance=stored.provenance), stored.recipe))
+        return refused(name, CONFIGURATION, error)
+    native = Native(translated(replace(decoder, provenance=stored.provenance), recipe))
     gpt2 = native.gpt2
-    right = written_by(stored, documents(native, machine, stored.recipe.statement), CONFIGURATION)
+    files = written_by(stored, documents(native, truth, recipe.statement), CONFIGURATION)
     beside = [
-        *strangers(stored.folder, {*right, README, TENSORS}),
+        *strangers(stored.folder, {*files, README, TENSORS}),
         *inherited(CONFIGURATION, stored.provenance, decoder),
-        *differences(stored.folder, right),
+        *differences(stored.folder, files),
         *metadata(stored),
     ]
-    reference = Reference({name: json.dumps(right[name]) for name in ("tokenizer.json", "tokenizer_config.json")})
+    reference = Reference({file: json.dumps(files[file]) for file in ("tokenizer.json", "tokenizer_config.json")})
 
-    def in_words(name: str, at: Sequence[int]) -> str:
-        if name == "unembed.bias":  # which the GPT-2 does not have
+    def in_words(tensor: str, at: Sequence[int]) -> str:
+        if tensor == "unembed.bias":  # which the GPT-2 does not have
             return f"logit of {gpt2.vocabulary[at[0]]}, bias"
-        return described(gpt2, *native.origin(name, at))
+        return described(gpt2, *native.origin(tensor, at))
 
     def tried() -> Trial:
         tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
         unlike = reference.unlike({"tokenizer_config.json": tokenizer})
         running = LensRunning(stored.folder)
-        return trial(running, stored, unlike, gpt2, machine, word, native.read)
+        return trial(running, stored, unlike, gpt2, truth, word, native.read)
 
-    return judged(machine.name, beside, stored.tensors, native.tensors(), in_words, tried)
+    return judged(name, beside, stored.tensors, native.tensors(), in_words, tried)
 
 
-def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:
+def _refuse_masks(decoder: Decoder, name: str, positions: int) -> None:
     """Check that the causal masks for that many positions are small enough.
 
     Raises:
@@ -134,7 +138,5 @@ def _refuse_masks(decoder: Decoder, machine: Machine, positions: int) -> None:
     """
     most = math.isqrt(MASKS // len(decoder.layers))
     if positions > most:
-        what = (
-            f"{visible(machine.name)}: for {positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
-        )
+        what = f"{visible(name)}: for {positions:,} positions TransformerLens makes {len(decoder.layers)} causal masks"
         raise ExportError(f"{what} of more than {MASKS / 2**30:.0f} GiB in all: use --positions {most}, or --to gpt2")
