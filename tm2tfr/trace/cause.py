@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -50,7 +50,7 @@ class Cause:
     found: str
     attention: Attention | None
     why: str
-    about: str | None = None
+    about: str | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """Return the cause in a few lines."""
