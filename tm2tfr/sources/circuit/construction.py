@@ -59,14 +59,11 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
 def _epsilon(decoder: Decoder) -> float:
     """Return the epsilon that weights say they were compiled with."""
     said = option(decoder.provenance, "epsilon") or "0"
-    try:
-        epsilon = float(said)
-    except ValueError:
-        epsilon = -1.0
-    if not 0 <= epsilon < float("inf"):
+    epsilon = _number(said)
+    if isinstance(epsilon, str) or not 0 <= epsilon < float("inf"):
         what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
         raise CompileError(f"{what}: compile the circuit again")
-    return epsilon
+    return float(epsilon)
 
 
 def _read(text: str, file: str) -> Circuit:
