@@ -56,6 +56,8 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         ("graph chapter --cone x", "chapter is a machine, and --cone is a part of a circuit: omit it"),
         ("graph full-adder --head x", "no head is called 'x': use one of operand a, operand b, operand c"),
+        ("graph full-adder --head 4", "there is no head 4: layer 1 has 3 heads: use one from 1 to 3"),
+        ("graph full-adder --head 0", "there is no head 0: layer 1 has 3 heads: use one from 1 to 3"),
         (
             "trace full-adder --checkpoint x.npz",
             "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have: "

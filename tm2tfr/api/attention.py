@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.errors import EngineError, counted, did_you_mean
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -76,11 +76,24 @@ def _place(decoder: Decoder, head: str) -> tuple[int, int]:
     with_heads = [n for n, layer in enumerate(decoder.layers, start=1) if layer.heads]
     before, point, after = head.partition(".")
     if head.isdecimal() and with_heads:
-        return with_heads[0], int(head) - 1
+        return _counted_from_1(decoder, with_heads[0], int(head))
     if point and before.isdecimal() and after.isdecimal():
-        return int(before), int(after) - 1
+        return _counted_from_1(decoder, int(before), int(after))
     named = {h.name: (n, k) for n, layer in enumerate(decoder.layers, start=1) for k, h in enumerate(layer.heads)}
     if head not in named:
         known = ", ".join(named) or "none: these weights have no heads"
         raise EngineError(f"no head is called {head!r}{did_you_mean(head, named)}: use one of {known}")
     return named[head]
+
+
+def _counted_from_1(decoder: Decoder, layer: int, head: int) -> tuple[int, int]:
+    """Return a layer, from 1, and a head, from 0, that are both given from 1; `attention_map` refuses other layers.
+
+    Raises:
+        EngineError: if the layer has no such head.
+    """
+    heads = len(decoder.layers[layer - 1].heads) if 1 <= layer <= len(decoder.layers) else head
+    if not 1 <= head <= heads:
+        there = f"layer {layer} has {counted(heads, 'head')}"
+        raise EngineError(f"there is no head {head}: {there}" + (f": use one from 1 to {heads}" if heads else ""))
+    return layer, head - 1
