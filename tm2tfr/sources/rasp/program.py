@@ -1,0 +1,78 @@
+"""A RASP program: its text, and the s-ops and selectors that its statements have built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.sources.rasp.sops import Atom, Selector, SOp
+
+Word = tuple[Atom, ...]
+"""An input: one token per position."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """An input with what an s-op has to be on it; `error`: whether the program is undefined there."""
+
+    sop: str
+    input: Word
+    output: tuple[Atom, ...] = ()
+    error: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A program.
+
+    Args:
+        name: that of its file without the ending, or what its header says.
+        text: the text it was read from.
+        sops: every top-level variable that is an s-op, by name, in the order in which they were last assigned, those of the
+            language and its library left out.
+        selectors: likewise.
+        chosen: the name of the s-op that is compiled: the one last assigned, if nothing else is asked for.
+        alphabet: the tokens of its inputs, from its header or found in it; empty: not known.
+        examples: from its header.
+        widths: the number of the s-op that a width function of the library returned -> the selector whose row widths it has.
+        title: one line about it, from its header.
+    """
+
+    name: str
+    text: str
+    sops: Mapping[str, SOp]
+    selectors: Mapping[str, Selector] = field(default_factory=dict)
+    chosen: str = ""
+    alphabet: tuple[Atom, ...] = ()
+    examples: tuple[Example, ...] = ()
+    widths: Mapping[int, Selector] = field(default_factory=dict)
+    title: str = ""
+
+    @property
+    def sop(self) -> SOp:
+        """The s-op that is compiled."""
+        return self.sops[self.chosen]
+
+    def choosing(self, name: str) -> Program:
+        """Return the program with another s-op chosen.
+
+        Raises:
+            CompileError: if no s-op has that name.
+        """
+        if name not in self.sops:
+            known = ", ".join(list(self.sops)[:8])
+            raise CompileError(
+                f"{self.name}: no s-op is called {name!r}{did_you_mean(name, self.sops)}: use one of {known}"
+            )
+        return replace(self, chosen=name)
+
+
+def shown_atom(value: Atom) -> str:
+    """Return a value as tables show it: text as it is, T and F, whole numbers, and fractions as a/b."""
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return str(value.numerator)
+    return str(value)

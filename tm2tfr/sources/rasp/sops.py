@@ -1,0 +1,118 @@
+"""The object level of a RASP program: s-ops and selectors as its statements have built them, a frozen graph.
+
+An s-op is a function from an input sequence to a sequence of the same length; a selector is one to a matrix of truth values
+with a row for each query position and a column for each key position. Nodes are compared by identity, as in the authors'
+interpreter: two equal `select` texts are two selectors. Every node is newer than those it is made of, so that the order of
+creation is an order of evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tm2tfr.errors import Span
+
+Atom = str | bool | int | Fraction
+"""A value at one position. RASP's floats are rationals here; a `Fraction` is a float even where it is a whole number."""
+Conversion = Literal["str", "int", "float", "bool", "asis"]
+"""What ``tokens_str``, ``tokens_int``, … make of each token of the input."""
+Relation = Literal["==", "!=", "<", "<=", ">", ">="]
+Operator = Literal[
+    "+", "-", "*", "/", "^", "%", "==", "<=", ">=", "<", ">", "and", "or",
+    "not", "neg", "pos", "round", "indicator",  # of one argument
+    "if",  # (then, condition, else): both branches are evaluated
+    "in", "table",  # of one argument, with `Elementwise.entries`
+]  # fmt: skip
+"""What an elementwise s-op computes at each position."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node:
+    """A node of the graph.
+
+    Args:
+        number: its place in the order of creation, shared by s-ops and selectors.
+        name: the variable that it was last assigned to, empty if there is none.
+        span: the expression that made it, None if no text did.
+    """
+
+    number: int
+    name: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SOp(Node):
+    """An s-op."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tokens(SOp):
+    """The input, each token converted."""
+
+    conversion: Conversion = "str"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Indices(SOp):
+    """The positions 0, 1, …, n - 1."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Constant(SOp):
+    """The same value at every position: an atom where an s-op is wanted."""
+
+    value: Atom
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Elementwise(SOp):
+    """A function of the values at the same position.
+
+    Args:
+        operator: see `Operator`.
+        arguments: its arguments, in the order in which they are written.
+        entries: of ``in``, the values that count as contained, each paired with True; of ``table``, pairs of key and value: an
+            index into a dictionary, a list (its keys are 0, 1, …) or a string.
+    """
+
+    operator: Operator
+    arguments: tuple[SOp, ...]
+    entries: tuple[tuple[Atom, Atom], ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selector(Node):
+    """A selector."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Select(Selector):
+    """``select(key, query, relation)``: at (query position q, key position k) it is ``key[k] relation query[q]``."""
+
+    key: SOp
+    query: SOp
+    relation: Relation
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Combined(Selector):
+    """``and`` and ``or`` of two selectors, ``not`` of one, entry by entry."""
+
+    operator: Literal["and", "or", "not"]
+    parts: tuple[Selector, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Aggregate(SOp):
+    """``aggregate(selector, values, default)``.
+
+    At each query position: the default where nothing is selected, the very value where one position is, and otherwise the
+    mean, which wants numbers in the whole sequence.
+    """
+
+    selector: Selector
+    values: SOp
+    default: Atom = 0
