@@ -22,9 +22,10 @@ from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.softness.measure import LayerError, _Layer, gap_of, measure, slope_of
 from tm2tfr.softness.warmest import Search, exponent, lengths
 from tm2tfr.transformer.attention import softmax
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import claimed, smallest_gap, softened
-from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, matrices, replaced
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices, replaced
 
 DENSE = engine("dense")
 RUNS = [

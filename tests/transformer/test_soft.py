@@ -18,6 +18,7 @@ from tests.handmade import normed, tabled
 from tm2tfr.engines import engine, generate
 from tm2tfr.errors import CompileError
 from tm2tfr.transformer.attention import average_hard, softmax
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import (
     constants,
@@ -32,7 +33,7 @@ from tm2tfr.transformer.soft import (
     temperature_of,
     theorem_26,
 )
-from tm2tfr.transformer.weights import Claim, Decoder, matrices
+from tm2tfr.transformer.weights import Decoder, matrices
 
 ROUNDING = 1e-12
 GAPS = st.one_of(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 30.0, 700.0, 800.0]), st.floats(1e-6, 50))

@@ -25,10 +25,11 @@ from tm2tfr.engines import engine, generate
 from tm2tfr.errors import OutputError, WeightFileError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.storage import DENSE, dumps, load, loads, save
-from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, matrices
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
 
 
 def document(data: bytes) -> dict[str, Any]:

@@ -226,7 +226,7 @@ METADATA: list[tuple[Change, str]] = [
     (_set("layers", 2, "heads", 0, "name", 7), "layers[2].heads[0].name in the metadata should be text, is a whole number"),
     (
         _set("layers", 2, "heads", 0, "mask", "futur"),
-        "layers[2].heads[0].mask in the metadata should be future, is 'futur' (did you mean 'future'?)",
+        "layers[2].heads[0].mask in the metadata should be future or past or none, is 'futur' (did you mean 'future'?)",
     ),
     (
         _set("layers", 2, "heads", 0, "weighting", "sparsemax"),

@@ -23,6 +23,7 @@ from tm2tfr.engines.decode import Engine, Session
 from tm2tfr.engines.norm import Vector
 from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.soft import (
     carried_factor,
     claimed,
@@ -33,7 +34,7 @@ from tm2tfr.transformer.soft import (
     norm,
     softened,
 )
-from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
+from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 
 @dataclass(frozen=True, kw_only=True)

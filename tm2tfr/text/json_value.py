@@ -61,6 +61,10 @@ class JsonValue:
             raise self.error(f"should be a number from 0 to {most}, is {number}")
         return number
 
+    def whole(self) -> int:
+        """Return a whole number of either sign."""
+        return int(self._of(int))
+
     def real(self) -> float:
         """Return a number with a decimal point, as Python writes a float."""
         return float(self._of(float))

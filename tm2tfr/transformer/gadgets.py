@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual
-from tm2tfr.transformer.weights import Claim, FeedForward, Head
+from tm2tfr.transformer.weights import FeedForward, Head, Mask
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,13 @@ def head(
     key: Sequence[Linear],
     carries: Transport,
     claim: Claim | None = None,
+    mask: Mask = "future",
 ) -> Head:
-    """Return the head whose matrices have the given linear forms as rows (for the output: as columns)."""
+    """Return the head whose matrices have the given linear forms as rows (for the output: as columns).
+
+    Args:
+        mask: to which positions it attends, see `tm2tfr.transformer.weights.MASKS`.
+    """
     return Head(
         name=name,
         source=source,
@@ -163,6 +169,7 @@ def head(
         value=stacked(layout, [read for read, _ in carries]),
         output=stacked(layout, [write for _, write in carries]).transposed,
         claim=claim,
+        mask=mask,
     )
 
 

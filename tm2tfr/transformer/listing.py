@@ -13,9 +13,11 @@ from tm2tfr.errors import ShapeError, counted, did_you_mean, visible
 from tm2tfr.text.columns import aligned
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, norms
+from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Mask, Norm, norms
 
+_MASKED: Mapping[Mask, str] = {"future": "future-masked", "past": "past-masked", "none": "unmasked"}
 TABLED = 16
 """A position table of more positions than this is abbreviated."""
 
@@ -69,7 +71,20 @@ def summary(decoder: Decoder) -> str:
     }
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
     table += [("BOS", "none")] if decoder.bos is None else []
+    table += [("masks", ", ".join(_masks(decoder)))] if decoder.looks_ahead else []
+    table += [("outputs", visible(", ".join(map(_output, decoder.outputs))))] if decoder.outputs else []
     return "\n".join([*body, "", *aligned(table, {1})]) + "\n"
+
+
+def _masks(decoder: Decoder) -> list[str]:
+    """Return the masks of its heads, in the order in which they are documented."""
+    found = {head.mask for layer in decoder.layers for head in layer.heads}
+    return [mask for mask in MASKS if mask in found]
+
+
+def _output(output: Output) -> str:
+    """Return an output as ``name (a number)`` or ``name (3 labels)``."""
+    return f"{output.name} ({'a number' if output.labels is None else counted(len(output.labels), 'label')})"
 
 
 def html_summary(decoder: Decoder) -> str:
@@ -83,6 +98,8 @@ def html_summary(decoder: Decoder) -> str:
     name = escape(provenance.name(decoder.provenance, "decoder"))
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
     counts += "" if decoder.positions is None else f", {counted(decoder.positions, 'position')}"
+    counts += f", masks {', '.join(_masks(decoder))}" if decoder.looks_ahead else ""
+    counts += f", outputs {escape(', '.join(map(_output, decoder.outputs)))}" if decoder.outputs else ""
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
     caption = f"<caption>{name}: {counts}, {weights}</caption>"
     return "\n".join(["<table>", caption, f"<thead><tr>{header}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>"])
@@ -138,7 +155,7 @@ def _column(layout: Residual, column: Matrix) -> str:
 
 
 def _head(layout: Residual, head: Head) -> Iterator[str]:
-    yield f"{_sourced(f'head {head.name!r}', head.source)}: {head.mask}-masked, {head.weighting}"
+    yield f"{_sourced(f'head {head.name!r}', head.source)}: {_MASKED[head.mask]}, {head.weighting}"
     if not (head.query.nonzero or head.key.nonzero):
         yield "  query = key = 0 (uniform attention)"
     for name, matrix in (("query", head.query), ("key", head.key)):
@@ -195,7 +212,7 @@ def _sha256(matrix: Matrix) -> str:
 def _unembedding(decoder: Decoder) -> list[str]:
     bias, rows = decoder.unembedding_bias.by_row(), decoder.unembedding.by_row()
     lines = [*_norm(decoder.layout, decoder.norm, "the unembedding"), "unembedding"]
-    for k, name in enumerate(decoder.vocabulary):
+    for k, name in enumerate(decoder.answered):
         lines.append(f"  logit {name} = {form(decoder.layout, rows[k], constant=bias[k].get(0, 0.0))}")
     return lines
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tm2tfr.errors import EngineError, ExportError
 from tm2tfr.transformer.weights import Decoder
 
 TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
+AHEAD, OUTPUTS = "heads that look ahead", "outputs by name"
 
 
 def parts(decoder: Decoder) -> tuple[str, ...]:
-    """Return which of a position table, layer norms, and no BOS `decoder` has."""
-    has = {TABLE: decoder.position_table is not None, NORMS: decoder.normed, NO_BOS: decoder.bos is None}
+    """Return which of a position table, layer norms, no BOS, heads that look ahead, and outputs by name `decoder` has."""
+    has = {
+        TABLE: decoder.position_table is not None,
+        NORMS: decoder.normed,
+        NO_BOS: decoder.bos is None,
+        AHEAD: decoder.looks_ahead,
+        OUTPUTS: decoder.labeller,
+    }
     return tuple(part for part, there in has.items() if there)
 
 
@@ -24,7 +31,7 @@ def refuse_parts(decoder: Decoder, who: str, remedy: str, *, known: Collection[s
         remedy: what to do instead.
     """
     if unknown := [part for part in parts(decoder) if part not in known]:
-        raise EngineError(f"these weights have {' and '.join(unknown)}, which {who} cannot run: {remedy}")
+        raise EngineError(f"these weights have {_joined(unknown)}, which {who} cannot run: {remedy}")
 
 
 def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ()) -> None:
@@ -34,5 +41,10 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
         target: the format, such as ``GPT-2``.
     """
     if found := [part for part in parts(decoder) if part not in known]:
-        what = f"these weights have {' and '.join(found)}, which an export to {target} does not have"
+        what = f"these weights have {_joined(found)}, which an export to {target} does not have"
         raise ExportError(f"{what}: run them with tm2tfr, or save them as a weight file")
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Return ``a``, ``a and b``, or ``a, b and c``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -25,12 +25,25 @@ class Subspace:
     Args:
         holds: what its construction claims that it holds, a key of the construction's specification; empty: no claim.
         share: whether that is a multiple of 1/(i+1), which uniform attention alone carries on.
+        since: (layer, part) after which it holds that, a claim; layers count from 0, the ``embedding`` is of layer -1, and
+            a layer has the parts ``attention`` and ``feed_forward``. None: no claim.
+
+    Raises:
+        ShapeError: for a `since` that is not a layer and one of its parts.
     """
 
     name: str
     labels: tuple[str, ...] | None = None
     holds: str = ""
     share: bool = False
+    since: tuple[int, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.since is not None:
+            object.__setattr__(self, "since", tuple(self.since))
+            if not _is_stage(self.since):
+                what = f"subspace {self.name!r} cannot hold its value since {self.since!r}"
+                raise ShapeError(f"{what}: use (-1, 'embedding'), (n, 'attention') or (n, 'feed_forward') with n from 0 on")
 
     @property
     def width(self) -> int:
@@ -41,6 +54,14 @@ class Subspace:
     def directions(self) -> tuple[str, ...]:
         """The names of its directions, in order."""
         return (self.name,) if self.labels is None else tuple(at(self.name, label) for label in self.labels)
+
+
+def _is_stage(since: tuple[object, ...]) -> bool:
+    """Return whether `since` is a layer, from 0 or -1 for the embedding, and one of its parts."""
+    match since:
+        case (int(layer), str(part)):
+            return part == "embedding" if layer == -1 else layer >= 0 and part in ("attention", "feed_forward")
+    return False
 
 
 def at(subspace: str, label: str) -> str:
@@ -134,3 +155,18 @@ class Residual:
 def total(directions: Iterable[str]) -> dict[str, float]:
     """Return the linear form that adds up `directions`."""
     return dict.fromkeys(directions, 1.0)
+
+
+def by_claims(layout: Residual) -> Residual:
+    """Return `layout` with every subspace called what it is claimed to hold: proofs are about claims, not names.
+
+    Raises:
+        ShapeError: if nothing is claimed about a subspace, or the same about two.
+    """
+    nameless = next((s.name for s in layout.subspaces if not s.holds), None)
+    if nameless is not None:
+        raise ShapeError(f"nothing says what the subspace {nameless!r} holds: compile the machine again")
+    try:
+        return Residual(tuple(replace(s, name=s.holds) for s in layout.subspaces))
+    except ShapeError as error:
+        raise ShapeError(f"by what its subspaces are claimed to hold, {error}: compile the machine again") from error

@@ -38,9 +38,10 @@ import numpy as np
 
 from tm2tfr.errors import CompileError
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 
 def softened(decoder: Decoder, temperature: float) -> Decoder:

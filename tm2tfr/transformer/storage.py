@@ -12,7 +12,9 @@ meant.
 Version 3 is that of decoders with a position table, layer norms or no BOS, so that a program that does not know these
 refuses the file. It is version 2 with an object ``parts``, which says whether there is a ``position_table`` and has the
 epsilons of all ``norms`` by path, ``layers.1.attention_norm``, whose tensors are ``….gain`` and ``….bias``; ``bos`` may be
-null.
+null. It is also that of decoders with heads that look ahead, whose ``mask`` is ``past`` or ``none``, and of those with
+outputs by name: then ``parts`` has ``outputs``, each with its ``name`` and its ``labels``, null for a number. A subspace may
+have ``since``, the layer and the part after which it is claimed to hold its value.
 
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
@@ -24,40 +26,40 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from tm2tfr.choices import Weighting
 from tm2tfr.errors import ShapeError, WeightFileError, listing
 from tm2tfr.files import write_bytes
 from tm2tfr.text.json_value import JsonValue
-from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.parts import parts
-from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Claim, Decoder, FeedForward, Head, Layer, Mask, Norm, matrices, norms
+from tm2tfr.transformer.stored import (
+    FLOAT,
+    FORMAT,
+    INT,
+    LARGEST_SIDE,
+    READ,
+    Store,
+    Tensors,
+    epsilons_of,
+    restored,
+    stored_as,
+)
+from tm2tfr.transformer.weights import Decoder, matrices
 
-FORMAT, VERSION, WITH_PARTS = "tm2tfr-weights", "2", "3"
-READ = ("1", VERSION, WITH_PARTS)
-"""The versions that are read. In the first, nothing says what a subspace, a head or a layer is claimed to be."""
 DENSE = 2**20
 """A matrix with more entries than this, zeros included, is stored by its non-zero entries."""
 
 _KEY = "tm2tfr"
 _LARGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
-_LARGEST_SIDE = 2**24  # rows or columns: engines make a vector of that length, however sparse the matrix
 _EMPTY = 2**21  # components of all heads together, whatever they contain
-_FLOAT, _INT = np.dtype("<f8"), np.dtype("<i8")
-_DTYPES = (_FLOAT, _INT)
+_DTYPES = (FLOAT, INT)
 _AGAIN = "make it again with 'tm2tfr compile'"
-
-Tensors = Mapping[str, NDArray[Any]]
 
 
 def save(decoder: Decoder, path: str | Path) -> None:
@@ -100,20 +102,20 @@ def dumps(decoder: Decoder) -> bytes:
     tensors: dict[str, NDArray[Any]] = {}
     sparse: dict[str, list[int]] = {}
     for path, matrix in matrices(decoder).items():
-        if max(matrix.shape) > _LARGEST_SIDE:
+        if max(matrix.shape) > LARGEST_SIDE:
             raise WeightFileError(f"{path}: shape {matrix.shape}: a weight file can have at most 2^24 rows or columns")
         if matrix.shape[0] * matrix.shape[1] <= DENSE:
-            tensors[path] = matrix.dense(_FLOAT)
+            tensors[path] = matrix.dense(FLOAT)
             continue
         sparse[path] = list(matrix.shape)
         for part in ("rows", "columns", "values"):
-            dtype = _FLOAT if part == "values" else _INT
+            dtype = FLOAT if part == "values" else INT
             tensors[f"{path}.{part}"] = np.ascontiguousarray(getattr(matrix, part), dtype)
     try:
         _refuse_empty_sizes(decoder)
     except ShapeError as error:
         raise WeightFileError(f"{error}: remove components that are 0") from error
-    document = _document(decoder, sparse)
+    document = stored_as(decoder, sparse)
     document["digest"] = _digest(document, tensors)
     return safetensors.save(tensors, {_KEY: json.dumps(document)})
 
@@ -128,8 +130,8 @@ def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
     try:
         if document["digest"].text() != _digest(document.value, tensors):
             raise ShapeError("its contents do not match its digest, so it is damaged or was changed")
-        store = _Store(tensors, document["sparse"], _epsilons(document))
-        decoder = _decoder(document, store)
+        store = Store(tensors, document["sparse"], epsilons_of(document))
+        decoder = restored(document, store)
         if store.unused:
             raise ShapeError(f"nothing uses the tensors {listing(store.unused)}")
         if store.unused_norms:
@@ -211,184 +213,6 @@ def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
     for name, tensor in tensors.items():
         if tensor.dtype not in _DTYPES:
             raise WeightFileError(f"{file}: the tensor {name!r} has the dtype {tensor.dtype}: {_AGAIN}")
-        if tensor.ndim != 1 and not (tensor.ndim == 2 and max(tensor.shape) <= _LARGEST_SIDE):
+        if tensor.ndim != 1 and not (tensor.ndim == 2 and max(tensor.shape) <= LARGEST_SIDE):
             raise WeightFileError(f"{file}: the tensor {name!r} has the shape {tensor.shape}: {_AGAIN}")
     return tensors
-
-
-class _Store:
-    """The tensors of a file, taken out one matrix after the other."""
-
-    def __init__(self, tensors: Tensors, sparse: JsonValue, epsilons: Mapping[str, float]) -> None:
-        self._tensors, self._sparse, self._shapes = dict(tensors), sparse, set(sparse.keys)
-        self._epsilons = dict(epsilons)
-
-    def matrices(self, prefix: str, names: Sequence[str]) -> dict[str, Matrix]:
-        """Take out the matrices called ``prefix + name``, by name."""
-        return {name: self._matrix(prefix + name) for name in names}
-
-    def norm(self, path: str) -> Norm | None:
-        """Take out the norm at `path`; None if there is none."""
-        if path not in self._epsilons:
-            return None
-        found = self.matrices(f"{path}.", ("gain", "bias"))
-        return Norm(gain=found["gain"], bias=found["bias"], epsilon=self._epsilons.pop(path))
-
-    @property
-    def unused(self) -> list[str]:
-        """The names that were not asked for."""
-        return sorted({*self._tensors, *self._shapes})
-
-    @property
-    def unused_norms(self) -> list[str]:
-        """The paths of the norms that were not asked for."""
-        return sorted(self._epsilons)
-
-    def _matrix(self, path: str) -> Matrix:
-        if path not in self._shapes:
-            return Matrix.from_dense(self._tensor(path, _FLOAT, 2))
-        self._shapes.remove(path)
-        shape = [side.number(most=_LARGEST_SIDE) for side in self._sparse[path].items()]
-        if len(shape) != 2:
-            raise self._sparse[path].error("should be two numbers")
-        rows, columns = (self._tensor(f"{path}.{part}", _INT, 1) for part in ("rows", "columns"))
-        return Matrix((shape[0], shape[1]), rows, columns, self._tensor(f"{path}.values", _FLOAT, 1))
-
-    def _tensor(self, name: str, dtype: np.dtype[Any], dimensions: int) -> NDArray[Any]:
-        if name not in self._tensors:
-            raise ShapeError(f"the tensor {name!r} is missing")
-        tensor = self._tensors.pop(name)
-        if tensor.dtype != dtype or tensor.ndim != dimensions:
-            kind = "matrix" if dimensions == 2 else "vector"
-            raise ShapeError(f"the tensor {name!r} should be a {kind} of {dtype}")
-        return tensor
-
-
-# ── the rest of a decoder ───────────────────────────────────────────────────────────────────────────────────
-def _document(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, Any]:
-    """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
-    epsilons = {path: norm.epsilon for path, norm in norms(decoder)}
-    more = {"parts": {"position_table": decoder.position_table is not None, "norms": epsilons}} if parts(decoder) else {}
-    return {
-        "format": FORMAT,
-        "version": WITH_PARTS if more else VERSION,
-        "layout": [_subspace_document(subspace) for subspace in decoder.layout.subspaces],
-        "vocabulary": list(decoder.vocabulary),
-        "bos": decoder.bos,
-        "stop": list(decoder.stop),
-        "features": list(decoder.features),
-        "layers": [_layer_document(layer) for layer in decoder.layers],
-        "provenance": dict(decoder.provenance),
-        "sparse": dict(sparse),
-        **more,
-    }
-
-
-def _subspace_document(subspace: Subspace) -> dict[str, Any]:
-    labels = None if subspace.labels is None else list(subspace.labels)
-    return {"name": subspace.name, "labels": labels, "holds": subspace.holds, "share": subspace.share}
-
-
-def _layer_document(layer: Layer) -> dict[str, Any]:
-    ffn = layer.feed_forward
-    units = None if ffn is None else {"units": list(ffn.units)}
-    plain = {k: getattr(layer, k) for k in ("name", "meaning", "source", "equation")}
-    return {**plain, "heads": [_head_document(head) for head in layer.heads], "feed_forward": units}
-
-
-def _head_document(head: Head) -> dict[str, Any]:
-    plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
-    claim = {} if head.claim is None else asdict(head.claim)
-    if not claim.get("constant"):
-        claim.pop("constant", None)  # as in files from before there was such a claim
-    return {**plain, "claim": claim or None}
-
-
-# ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
-def _decoder(document: JsonValue, store: _Store) -> Decoder:
-    outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
-    own = store.matrices("", outer)
-    provenance, claims, extended = document["provenance"], document["version"].text() != READ[0], _extended(document)
-    tabled = extended and document["parts"]["position_table"].truth()
-    return Decoder(
-        layout=Residual(tuple(_subspace(item, claims=claims) for item in document["layout"].items())),
-        vocabulary=document["vocabulary"].texts(),
-        bos=None if extended and document["bos"].value is None else document["bos"].text(),
-        stop=document["stop"].texts(),
-        features=document["features"].texts(),
-        layers=tuple(
-            _layer(item, f"layers.{n}.", store, claims=claims) for n, item in enumerate(document["layers"].items(), start=1)
-        ),
-        provenance={key: provenance[key].text() for key in provenance.keys},
-        token_embedding=own["token_embedding"],
-        position_embedding=own["position_embedding"],
-        unembedding=own["unembedding"],
-        unembedding_bias=own["unembedding_bias"],
-        position_table=store.matrices("", ("position_table",))["position_table"] if tabled else None,
-        norm=store.norm("norm"),
-    )
-
-
-def _extended(document: JsonValue) -> bool:
-    """Return whether the file says which parts there are that not all decoders have."""
-    return document["version"].text() == WITH_PARTS
-
-
-def _epsilons(document: JsonValue) -> dict[str, float]:
-    """Return the epsilon of each norm by its path, and refuse parts of any other kind."""
-    if not _extended(document):
-        return {}
-    found = document["parts"]
-    if unknown := set(found.keys) - {"position_table", "norms"}:
-        raise ShapeError(f"its parts have {listing(sorted(unknown))}, which this tm2tfr does not know")
-    return {path: found["norms"][path].real() for path in found["norms"].keys}
-
-
-def _subspace(item: JsonValue, *, claims: bool) -> Subspace:
-    labels = item["labels"]
-    plain = Subspace(item["name"].text(), None if labels.value is None else labels.texts())
-    return replace(plain, holds=item["holds"].text(), share=item["share"].truth()) if claims else plain
-
-
-def _layer(item: JsonValue, prefix: str, store: _Store, *, claims: bool) -> Layer:
-    ffn = item["feed_forward"]
-    return Layer(
-        name=item["name"].text(),
-        meaning=item["meaning"].text(),
-        source=item["source"].text(),
-        heads=tuple(
-            _head(head, f"{prefix}heads.{k}.", store, claims=claims) for k, head in enumerate(item["heads"].items())
-        ),
-        feed_forward=None if ffn.value is None else _feed_forward(ffn, f"{prefix}feed_forward.", store),
-        attention_norm=store.norm(f"{prefix}attention_norm"),
-        feed_forward_norm=store.norm(f"{prefix}feed_forward_norm"),
-        equation=item["equation"].text() if claims else "",
-    )
-
-
-def _head(item: JsonValue, prefix: str, store: _Store, *, claims: bool) -> Head:
-    parts = store.matrices(prefix, ("query", "key", "value", "output"))
-    return Head(
-        name=item["name"].text(),
-        source=item["source"].text(),
-        mask=item["mask"].choice(get_args(Mask)),
-        weighting=item["weighting"].choice(get_args(Weighting)),
-        query=parts["query"],
-        key=parts["key"],
-        value=parts["value"],
-        output=parts["output"],
-        claim=_claim(item["claim"]) if claims else None,
-    )
-
-
-def _claim(item: JsonValue) -> Claim | None:
-    if item.value is None:
-        return None
-    gap = None if item["gap"].value is None else item["gap"].real()
-    constant = "constant" in item.keys and item["constant"].truth()
-    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth(), constant=constant)
-
-
-def _feed_forward(item: JsonValue, prefix: str, store: _Store) -> FeedForward:
-    parts = ("input", "input_bias", "output", "output_bias")
-    return FeedForward(units=item["units"].texts(), **store.matrices(prefix, parts))

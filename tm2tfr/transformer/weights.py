@@ -13,54 +13,22 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.choices import Weighting
-from tm2tfr.errors import ShapeError, counted
+from tm2tfr.choices import WEIGHTINGS, Weighting
+from tm2tfr.errors import ShapeError, counted, did_you_mean
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.outputs import Output, check_outputs
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.residual import Residual
 
-Mask = Literal["future"]
-"""``future``: position i attends to the positions j ≤ i."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """What a construction claims about one of its heads under average-hard attention; nobody computes with it.
-
-    Claims take part in equality, since checks and proofs rely on them, but not in `digest`, which is that of the weights.
-
-    Args:
-        attends: the positions that the head attends to, a key of the construction's specification.
-        gap: γ, where the best score at position i is ahead of the next one by at least γ/(i+1); None: all scores are 0.
-        lookup: whether the scores are γ(2cj - j²), as in Lemma 7.
-        constant: whether the best score is ahead by at least γ itself, at every position.
-
-    Raises:
-        ShapeError: for a gap that is not a positive number, or a lookup or a constant gap without one.
-    """
-
-    attends: str
-    gap: float | None
-    lookup: bool = False
-    constant: bool = False
-
-    def __post_init__(self) -> None:
-        if self.gap is not None:
-            object.__setattr__(self, "gap", float(self.gap))
-        if self.gap is None and (self.lookup or self.constant):
-            what = "lookup" if self.lookup else "constant gap"
-            raise ShapeError(f"a {what} has a gap: claim it, or claim no {what}")
-        if self.gap is not None and not 0 < self.gap < math.inf:
-            raise ShapeError(f"a claimed gap must be a positive number, not {self.gap:g}: claim none for uniform attention")
-
-    def gap_at(self, position: int) -> float | None:
-        """Return by how much the best score at `position` is ahead at least; None: all scores are 0."""
-        return self.gap if self.gap is None or self.constant else self.gap / (position + 1)
+Mask = Literal["future", "past", "none"]
+MASKS: tuple[Mask, ...] = get_args(Mask)
+"""To which positions a head attends from position i. ``future``: j ≤ i; ``past``: j ≥ i; ``none``: all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +40,12 @@ class Head:
         query, key: (d_k, width). Both without entries: every score is 0, attention is uniform.
         value: (d_v, width).
         output: (width, d_v).
+        mask: to which positions it attends, see `MASKS`.
+        weighting: how its scores become weights, see `tm2tfr.choices.WEIGHTINGS`.
         claim: what its construction claims about it, None if nothing.
+
+    Raises:
+        ShapeError: for an unknown mask or weighting.
     """
 
     name: str
@@ -84,6 +57,14 @@ class Head:
     mask: Mask = "future"
     weighting: Weighting = "average-hard"
     claim: Claim | None = None
+
+    def __post_init__(self) -> None:
+        known: tuple[tuple[str, str, tuple[str, ...]], ...]
+        known = (("mask", self.mask, MASKS), ("weighting", self.weighting, WEIGHTINGS))
+        for what, given, words in known:
+            if given not in words:
+                told = f"{did_you_mean(given, words) if isinstance(given, str) else ''}: use {', '.join(words)}"
+                raise ShapeError(f"head {self.name!r} has the unknown {what} {given!r}{told}")
 
     @property
     def components(self) -> NDArray[np.int64]:
@@ -173,9 +154,11 @@ class Decoder:
         position_table: (width, positions), of which column i is added at position i; there is no position beyond its end.
             None: any position goes.
         layers: in the order they are run.
-        unembedding: (vocabulary, width), with unembedding_bias: (vocabulary, 1). The next token is the first
-            one of maximal logit.
+        unembedding: (answers, width), with unembedding_bias: (answers, 1). There is an answer for each token of the
+            vocabulary, and the next token is the first one of maximal logit; with outputs, see there.
         norm: that of what the unembedding reads.
+        outputs: what it answers at every position, in the order of the rows of the unembedding, which they partition. Such
+            a decoder labels the sequence it is given and generates nothing: it has neither BOS nor stop tokens.
         provenance: where the weights come from, see `tm2tfr.transformer.provenance`; no engine reads it.
 
     Raises:
@@ -194,11 +177,12 @@ class Decoder:
     unembedding_bias: Matrix
     position_table: Matrix | None = None
     norm: Norm | None = None
+    outputs: tuple[Output, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
-        for name in ("vocabulary", "stop", "features", "layers"):
+        for name in ("vocabulary", "stop", "features", "layers", "outputs"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         special = (*(() if self.bos is None else (self.bos,)), *self.stop)
         words = (*special, *self.vocabulary, *self.features, *self.provenance, *self.provenance.values())
@@ -213,6 +197,7 @@ class Decoder:
         for name in self.features:
             if name not in POSITION_FEATURES:
                 raise ShapeError(f"unknown position feature {name!r}: use one of {', '.join(POSITION_FEATURES)}")
+        check_outputs(self.outputs, self.bos, self.stop)
         for path, matrix, shape in _shapes(self):
             if matrix.shape != shape:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
@@ -233,6 +218,26 @@ class Decoder:
     def positions(self) -> int | None:
         """The number of positions that there are, those of the position table; None: any number."""
         return None if self.position_table is None else self.position_table.shape[1]
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The name of each row of the unembedding: the tokens of the vocabulary, or those of the outputs."""
+        return tuple(name for output in self.outputs for name in output.answers) if self.outputs else self.vocabulary
+
+    @property
+    def answers(self) -> int:
+        """The number of rows of the unembedding."""
+        return len(self.answered)
+
+    @property
+    def labeller(self) -> bool:
+        """Whether it labels the sequence it is given by its outputs, and generates nothing."""
+        return bool(self.outputs)
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether any head attends to later positions, so that only a whole sequence can be run."""
+        return any(head.mask != "future" for layer in self.layers for head in layer.heads)
 
     @property
     def normed(self) -> bool:
@@ -324,7 +329,8 @@ def matrices(decoder: Decoder) -> dict[str, Matrix]:
 def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
 
-    With soft heads, of the weightings too; with layer norms, of their epsilons; without BOS or stop tokens, of that.
+    With soft heads, of the weightings too; with layer norms, of their epsilons; without BOS or stop tokens, of that; with
+    heads that look ahead, of the masks; with outputs, of these.
 
     Args:
         without: paths of matrices that are left out, such as ``position_table``.
@@ -336,6 +342,10 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
         total.update(repr([(path, norm.epsilon) for path, norm in norms(decoder)]).encode())
     if decoder.bos is None or not decoder.stop:
         total.update(repr((decoder.bos, decoder.stop)).encode())
+    if decoder.looks_ahead:
+        total.update(repr([[head.mask for head in layer.heads] for layer in decoder.layers]).encode())
+    if decoder.outputs:
+        total.update(repr([(output.name, output.labels) for output in decoder.outputs]).encode())
     for path, matrix in matrices(decoder).items():
         if path in without:
             continue
@@ -375,31 +385,15 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
     return whole
 
 
-def by_claims(decoder: Decoder) -> Decoder:
-    """Return the same weights with every subspace called what it is claimed to hold: proofs are about claims, not names.
-
-    Raises:
-        ShapeError: if nothing is claimed about a subspace, or the same about two.
-    """
-    nameless = next((s.name for s in decoder.layout.subspaces if not s.holds), None)
-    if nameless is not None:
-        raise ShapeError(f"nothing says what the subspace {nameless!r} holds: compile the machine again")
-    try:
-        meant = Residual(tuple(dataclasses.replace(s, name=s.holds) for s in decoder.layout.subspaces))
-    except ShapeError as error:
-        raise ShapeError(f"by what its subspaces are claimed to hold, {error}: compile the machine again") from error
-    return dataclasses.replace(decoder, layout=meant)
-
-
 def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
     """Yield each matrix with its required shape."""
-    width, vocabulary = decoder.layout.width, len(decoder.vocabulary)
+    width = decoder.layout.width
     outer = {
-        "token_embedding": (width, vocabulary),
+        "token_embedding": (width, len(decoder.vocabulary)),
         "position_embedding": (width, len(decoder.features)),
         "position_table": (width, decoder.positions or 0),
-        "unembedding": (vocabulary, width),
-        "unembedding_bias": (vocabulary, 1),
+        "unembedding": (decoder.answers, width),
+        "unembedding_bias": (decoder.answers, 1),
     }
     for path, owner, name in _parts(decoder):
         if isinstance(owner, Head):

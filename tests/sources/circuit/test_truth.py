@@ -17,9 +17,9 @@ from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.trace.rows import Readout
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.soft import smallest_gap, softened
 from tm2tfr.transformer.storage import dumps, loads
-from tm2tfr.transformer.weights import Claim
 
 FULL = load("full-adder")
 

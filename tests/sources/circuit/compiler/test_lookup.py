@@ -13,7 +13,8 @@ from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
-from tm2tfr.transformer.weights import Claim, digest, matrices
+from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.weights import digest, matrices
 
 ADDER = load("full-adder")
 MIXED = Circuit(

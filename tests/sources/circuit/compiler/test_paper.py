@@ -12,7 +12,7 @@ from tm2tfr.sources.circuit.compiler.paper import paper_constants
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.attention import softmax
-from tm2tfr.transformer.weights import Claim
+from tm2tfr.transformer.claims import Claim
 
 VARIANTS = ("lookup", "paper-hard", "paper")
 ORDERS = ("paper-1", "paper-2")

@@ -13,10 +13,11 @@ from math import ceil, floor, log, sqrt
 from tm2tfr.sources.circuit.compiler.layout import hard_layout, paper_layout
 from tm2tfr.sources.circuit.compiler.units import Flag, gate_units, refuse_others
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Transport, feed_forward, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual, at
-from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer, Norm
+from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm
 
 DOUBT = 1e-3
 """ε*: every answer after the input has a probability above 1 - ε*."""

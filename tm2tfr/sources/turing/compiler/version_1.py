@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tm2tfr.choices import TURING
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Claim, Decoder, Head, Layer
+from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 OPTIONS = ("left_boundary",)
 

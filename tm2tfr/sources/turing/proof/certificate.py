@@ -10,6 +10,7 @@ steps on n symbols has at most n + T + 2 positions.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -35,7 +36,8 @@ from tm2tfr.sources.turing.proof.overflow import overflow
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.transformer.weights import Decoder, by_claims, digest, matrices
+from tm2tfr.transformer.residual import by_claims
+from tm2tfr.transformer.weights import Decoder, digest, matrices
 
 ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
 """Engine -> the dtypes for which there are certificates."""
@@ -241,7 +243,7 @@ def prove(decoder: Decoder, machine: Machine) -> Proof:
     The proof is about what subspaces are claimed to hold; a refusal shows the names that the weights have.
     """
     try:
-        meant = by_claims(decoder)
+        meant = dataclasses.replace(decoder, layout=by_claims(decoder.layout))
     except ShapeError as error:
         return Proof(decoder, machine, (unclaimed(str(error)),), (), None, None)
     names = zip(meant.layout.directions, decoder.layout.directions, strict=True)

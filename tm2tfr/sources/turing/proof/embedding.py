@@ -17,7 +17,7 @@ from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
-from tm2tfr.transformer.parts import NO_BOS, parts
+from tm2tfr.transformer.parts import AHEAD, NO_BOS, parts
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -66,7 +66,7 @@ def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
 def _foreign_parts(decoder: Decoder) -> Iterator[Refusal]:
     """Yield what the decoder has, or lacks, beside its layers."""
     for part in parts(decoder):
-        if part != NO_BOS:
+        if part not in (NO_BOS, AHEAD):  # masks are refused head by head
             yield _refuse(0, "layout", "the construction has no such part", f"these weights have {part}")
     if decoder.bos != BOS:
         yield _refuse(0, "layout", "the prompt must end with BOS", f"bos is {decoder.bos!r}")
