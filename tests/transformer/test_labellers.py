@@ -235,10 +235,11 @@ def test_the_listing_names_masks_and_answers() -> None:
 
 
 def test_the_summary_has_masks_and_outputs() -> None:
-    assert [line.split(maxsplit=1) for line in summary(labeller()).splitlines()[-3:]] == [
-        ["BOS", "none"],
-        ["masks", "future, past, none"],
-        ["outputs", "next (3 labels), share (a number), same (2 labels)"],
+    assert summary(labeller()).splitlines()[-4:] == [
+        "BOS                       none",
+        "",
+        "masks: future, past, none",
+        "outputs: next (3 labels), share (a number), same (2 labels)",
     ]
     assert "outputs" not in summary(tabled())
     assert "masks" not in summary(causal())

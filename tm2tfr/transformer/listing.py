@@ -71,9 +71,9 @@ def summary(decoder: Decoder) -> str:
     }
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
     table += [("BOS", "none")] if decoder.bos is None else []
-    table += [("masks", ", ".join(_masks(decoder)))] if decoder.looks_ahead else []
-    table += [("outputs", visible(", ".join(map(_output, decoder.outputs))))] if decoder.outputs else []
-    return "\n".join([*body, "", *aligned(table, {1})]) + "\n"
+    more = [f"masks: {', '.join(_masks(decoder))}"] if decoder.looks_ahead else []
+    more += [visible(f"outputs: {', '.join(map(_output, decoder.outputs))}")] if decoder.outputs else []
+    return "\n".join([*body, "", *aligned(table, {1}), *([""] if more else []), *more]) + "\n"
 
 
 def _masks(decoder: Decoder) -> list[str]:
