@@ -1,0 +1,66 @@
+"""The shipped programs: enough of them, and each with a header that says what it is for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.sources.rasp.headers import header, names
+from tests.sources.rasp.plain import PLAIN
+from tm2tfr.shelf import PROGRAMS, shipped, shipped_text
+
+RESERVED = {
+    *(
+        "full_s",
+        "length",
+        "selector_width",
+        "has_focus",
+        "count",
+        "contains",
+        "max",
+        "min",
+        "average",
+        "load_from_location",
+        "shift",
+    ),
+    *(
+        "mark_last_instance",
+        "mark_first_instance",
+        "select_from_last",
+        "select_from_first",
+        "sort",
+        "select_next_identical",
+    ),
+}
+"""The names of the library, which no program may assign to."""
+
+
+def test_they_are_on_the_shelf() -> None:
+    assert shipped(PROGRAMS) == names()
+    assert len(names()) >= 32
+    assert set(PLAIN) == set(names())
+    assert shipped_text(PROGRAMS, "reverse") == header("reverse").text
+
+
+@pytest.mark.parametrize("name", names())
+def test_its_header(name: str) -> None:
+    """It has a title, an alphabet of different tokens, two examples at least, and its inputs are made of these tokens."""
+    about = header(name)
+    assert re.fullmatch(r"[A-Z].{20,110}[^.]", about.title)
+    assert len(set(about.alphabet)) == len(about.alphabet) >= 2
+    assert len(about.examples) >= 2
+    for _, word, wanted in about.examples:
+        assert set(word) <= set(about.alphabet)
+        assert wanted is None or len(wanted) == len(word)
+
+
+@pytest.mark.parametrize("name", names())
+def test_it_reads_like_a_slide(name: str) -> None:
+    """It has few lines, none of them wide, a comment that explains, and no name that the library has taken."""
+    lines = header(name).text.splitlines()
+    assert len(lines) <= 32
+    assert max(map(len, lines)) <= 124
+    assert sum(line.startswith(("# ", "\t# ")) for line in lines) > 3
+    assigned = re.findall(r"^(?:def )?(\w+)(?: = |\()", header(name).text, re.MULTILINE)
+    assert RESERVED.isdisjoint(set(assigned))
