@@ -27,9 +27,10 @@ class Subspace:
         share: whether that is a multiple of 1/(i+1), which uniform attention alone carries on.
         since: (layer, part) after which it holds that, a claim; layers count from 0, the ``embedding`` is of layer -1, and
             a layer has the parts ``attention`` and ``feed_forward``. None: no claim.
+        groups: where several values share a label: pairs of such a value, as text, and the label that it has; a claim.
 
     Raises:
-        ShapeError: for a `since` that is not a layer and one of its parts.
+        ShapeError: for a `since` that is not a layer and one of its parts, or a group that has none of the labels.
     """
 
     name: str
@@ -37,8 +38,13 @@ class Subspace:
     holds: str = ""
     share: bool = False
     since: tuple[int, str] | None = None
+    groups: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple((value, label) for value, label in self.groups))
+        known = {*(self.labels or ())} if self.groups else set[str]()
+        if stray := next((label for _, label in self.groups if label not in known), None):
+            raise ShapeError(f"subspace {self.name!r} has no label {stray!r}: group its values by labels that it has")
         if self.since is not None:
             object.__setattr__(self, "since", tuple(self.since))
             if not _is_stage(self.since):

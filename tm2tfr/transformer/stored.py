@@ -52,7 +52,8 @@ def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
 def _subspace_document(subspace: Subspace) -> dict[str, Any]:
     labels = None if subspace.labels is None else list(subspace.labels)
     since = {} if subspace.since is None else {"since": list(subspace.since)}
-    return {"name": subspace.name, "labels": labels, "holds": subspace.holds, "share": subspace.share, **since}
+    groups = {"groups": [list(pair) for pair in subspace.groups]} if subspace.groups else {}
+    return {"name": subspace.name, "labels": labels, "holds": subspace.holds, "share": subspace.share, **since, **groups}
 
 
 def _layer_document(layer: Layer) -> dict[str, Any]:
@@ -126,7 +127,15 @@ def _subspace(item: JsonValue, *, claims: bool) -> Subspace:
     if not claims:
         return plain
     since = _since(item["since"]) if "since" in item.keys else None
-    return replace(plain, holds=item["holds"].text(), share=item["share"].truth(), since=since)
+    groups = tuple(_group(pair) for pair in item["groups"].items()) if "groups" in item.keys else ()
+    return replace(plain, holds=item["holds"].text(), share=item["share"].truth(), since=since, groups=groups)
+
+
+def _group(item: JsonValue) -> tuple[str, str]:
+    pair = item.texts()
+    if len(pair) != 2:
+        raise item.error("should be a value and its label")
+    return pair[0], pair[1]
 
 
 def _since(item: JsonValue) -> tuple[int, str]:

@@ -36,7 +36,8 @@ class Program:
         chosen: the name of the s-op that is compiled: the one last assigned, if nothing else is asked for.
         alphabet: the tokens of its inputs, from its header or found in it; empty: not known.
         examples: from its header.
-        widths: the number of the s-op that a width function of the library returned -> the selector whose row widths it has.
+        widths: the number of the s-op that a width function of the library returned -> the selector whose row widths it
+            has.
         title: one line about it, from its header.
     """
 

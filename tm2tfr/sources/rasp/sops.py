@@ -74,8 +74,8 @@ class Elementwise(SOp):
     Args:
         operator: see `Operator`.
         arguments: its arguments, in the order in which they are written.
-        entries: of ``in``, the values that count as contained, each paired with True; of ``table``, pairs of key and value: an
-            index into a dictionary, a list (its keys are 0, 1, …) or a string.
+        entries: of ``in``, the values that count as contained, each paired with True; of ``table``, pairs of key and
+            value: an index into a dictionary, a list (its keys are 0, 1, …) or a string.
     """
 
     operator: Operator

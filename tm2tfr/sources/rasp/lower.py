@@ -1,0 +1,153 @@
+"""From the s-ops and selectors of a program to the typed graph that is compiled, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp import sops
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.sequence.graph import (
+    Apply,
+    Attend,
+    Combine,
+    Compare,
+    Fixed,
+    Item,
+    Operation,
+    Position,
+    Selection,
+    SequenceGraph,
+    Token,
+)
+
+
+def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: str = "") -> SequenceGraph:
+    """Return the graph of a program with these outputs, the answer first.
+
+    Two s-ops that are made in the same way become one node; two selectors stay two, as in the authors' interpreter.
+
+    Raises:
+        CompileError: if the alphabet of the program is not known.
+    """
+    if not program.alphabet:
+        what = f"{program.name}: the tokens of its inputs are not known"
+        raise CompileError(f"{what}: add the header '# alphabet: abc' to the program, or give --alphabet abc")
+    lowering = _Lowering(program.alphabet)
+    lowering.add([node for _, node in outputs])
+    return SequenceGraph(
+        name=program.name,
+        file=file or program.name,
+        alphabet=tuple(map(_whole, program.alphabet)),
+        outputs=tuple((name, lowering.nodes[sop]) for name, sop in outputs),
+    )
+
+
+def _whole(value: Any) -> Any:
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+class _Lowering:
+    def __init__(self, alphabet: Sequence[sops.Atom]) -> None:
+        self._text = all(isinstance(token, str) for token in alphabet)
+        self.nodes: dict[sops.SOp, Operation] = {}
+        self._selectors: dict[sops.Selector, Selection] = {}
+        self._same: dict[tuple[Any, ...], Operation] = {}
+
+    def add(self, wanted: Sequence[sops.SOp]) -> None:
+        """Add nodes for `wanted` and all that they are made of."""
+        needed: dict[sops.Node, None] = {}
+        waiting: list[sops.Node] = list(wanted)
+        while waiting:
+            node = waiting.pop()
+            if node not in needed:
+                needed[node] = None
+                waiting.extend(_parents(node))
+        for node in sorted(needed, key=lambda each: each.number):
+            if isinstance(node, sops.Selector):
+                self._selectors[node] = self._selector(node)
+            elif isinstance(node, sops.SOp):
+                self.nodes[node] = self._node(node)
+
+    def _selector(self, selector: sops.Selector) -> Selection:
+        key = f"c{selector.number}"
+        if isinstance(selector, sops.Combined):
+            parts = tuple(self._selectors[part] for part in selector.parts)
+            return Combine(key=key, name=selector.name, operator=selector.operator, parts=parts, span=selector.span)
+        if not isinstance(selector, sops.Select):
+            raise CompileError(f"{selector!r} is no selector: use select, and, or, not")
+        keys, queries = self.nodes[selector.key], self.nodes[selector.query]
+        return Compare(
+            key=key, name=selector.name, keys=keys, queries=queries, relation=selector.relation, span=selector.span
+        )
+
+    def _node(self, sop: sops.SOp) -> Operation:
+        kind, parts = self._kind(sop)
+        known = (kind, *((type(p), p) if not isinstance(p, Operation) else p for p in parts))
+        if known not in self._same:
+            about: Mapping[str, Any] = {"key": f"s{sop.number}", "name": sop.name, "span": sop.span}
+            self._same[known] = _MADE[kind](about, *parts)
+        return self._same[known]
+
+    def _kind(self, sop: sops.SOp) -> tuple[str, tuple[Any, ...]]:
+        if isinstance(sop, sops.Tokens):
+            plain = sop.conversion == "asis" or (sop.conversion == "str" and self._text)
+            return ("token", ()) if plain else (f"token_{sop.conversion}", (self._token(),))
+        if isinstance(sop, sops.Indices):
+            return "position", ()
+        if isinstance(sop, sops.Constant):
+            return "constant", (_whole(sop.value),)
+        if isinstance(sop, sops.Elementwise):
+            entries = tuple((_whole(key), _whole(value)) for key, value in sop.entries)
+            return f"apply_{sop.operator}", (entries, *(self.nodes[argument] for argument in sop.arguments))
+        if isinstance(sop, sops.Aggregate):
+            return "attend", (self._selectors[sop.selector], self.nodes[sop.values], _whole(sop.default))
+        raise CompileError(f"{sop!r} is no s-op: use tokens, indices, functions of them, and aggregate")
+
+    def _token(self) -> Operation:
+        known = ("token",)
+        if known not in self._same:
+            self._same[known] = Token(key="s")
+        return self._same[known]
+
+
+def _apply(operator: str) -> Any:
+    def made(about: Mapping[str, Any], entries: tuple[tuple[Item, Item], ...], *arguments: Operation) -> Operation:
+        return Apply(operator=operator, arguments=arguments, entries=entries, **about)
+
+    return made
+
+
+def _converted(operator: str) -> Any:
+    def made(about: Mapping[str, Any], token: Operation) -> Operation:
+        return Apply(operator=operator, arguments=(token,), **about)
+
+    return made
+
+
+class _Made(dict[str, Any]):
+    """How a node of each kind is made."""
+
+    def __missing__(self, kind: str) -> Any:
+        family, _, operator = kind.partition("_")
+        return _apply(operator) if family == "apply" else _converted(operator)
+
+
+_MADE = _Made(
+    token=lambda about: Token(**about),
+    position=lambda about: Position(**about),
+    constant=lambda about, value: Fixed(value=value, **about),
+    attend=lambda about, selector, values, default: Attend(selector=selector, values=values, default=default, **about),
+)
+
+
+def _parents(node: sops.Node) -> Sequence[sops.Node]:
+    if isinstance(node, sops.Elementwise):
+        return node.arguments
+    if isinstance(node, sops.Aggregate):
+        return node.selector, node.values
+    if isinstance(node, sops.Select):
+        return node.key, node.query
+    return node.parts if isinstance(node, sops.Combined) else ()

@@ -1,0 +1,363 @@
+"""From sequence operations to the stream: each node as a code or a number, each selector as a head (Lemmas 1 to 5).
+
+After attention layer d come the thermometers and found bits of its heads, then tables. A node of depth d, in the sense
+of the authors' interpreter, is there before attention layer d + 1, so that the number of attention layers is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
+from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
+from tm2tfr.sources.sequence.compiler.heads import Scored, scored
+from tm2tfr.sources.sequence.compiler.steps import Threshold, steps
+from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
+from tm2tfr.sources.sequence.compiler.tables import boxes, ways
+from tm2tfr.sources.sequence.domains import Domains, order_of
+from tm2tfr.sources.sequence.elementwise import NOTHING, Rooted, Tuple
+from tm2tfr.sources.sequence.functions import is_number
+from tm2tfr.sources.sequence.graph import (
+    NO_KIND,
+    Apply,
+    Attend,
+    Fixed,
+    Item,
+    Operation,
+    Position,
+    Selection,
+    Token,
+    called,
+    text_of,
+)
+from tm2tfr.transformer.residual import at
+
+JOINT = 256
+"""A function of several values is one table if it has at most so many entries; otherwise it may be taken apart."""
+
+
+@dataclass
+class _Head:
+    """A head, what its clusters compare, and the bit that says whether anything is selected, once it is needed."""
+
+    looking: Looking
+    clusters: tuple[tuple[SelectorCluster, Scored], ...]
+    never: bool
+    found: str | None = None
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A number: `form` is `scale` times it, from `time` on."""
+
+    form: BitForm
+    scale: int
+    time: Time
+
+
+class Lowering:
+    """The stream of a program, filled as values are asked for.
+
+    Args:
+        most_units: the most entries of a table.
+    """
+
+    def __init__(self, domains: Domains, stream: StreamPlan, *, causal: bool, most_units: int) -> None:
+        self._domains, self._stream, self._causal, self._most = domains, stream, causal, most_units
+        self._coded: dict[Operation, Code] = {}
+        self._linear: dict[Operation, Code] = {}
+        self._values: dict[Operation, tuple[Item, ...]] = {}
+        self._heads: dict[tuple[Selection, int], _Head] = {}
+        self._means: dict[Attend, Numbered] = {}
+        self._groups: dict[str, Operation] = {}
+
+    def values(self, node: Operation) -> tuple[Item, ...]:
+        """Return the values that a node can have, in order."""
+        if node not in self._values:
+            self._values[node] = self._domains.values(node)
+        return self._values[node]
+
+    # ── codes ───────────────────────────────────────────────────────────────────────────────────────────────
+    def linear(self, node: Operation) -> Code:
+        """Return the code of a node of which each value is one bit; a table is added where there is none."""
+        coded = self.coded(node)
+        if coded.linear:
+            return coded
+        if node not in self._linear:
+            table: dict[Tuple, Item] = {(value,): value for value in coded.alternatives}
+            self._linear[node] = self._table(node, (coded,), table)
+        return self._linear[node]
+
+    def coded(self, node: Operation) -> Code:
+        """Return the code of a node, which may be one of several bits for a value."""
+        if node not in self._coded:
+            self._coded[node] = self._code_of(node)
+        return self._coded[node]
+
+    def _code_of(self, node: Operation) -> Code:
+        every = self.values(node)
+        if len(every) == 1:
+            return of_bits({every[0]: ONE}, Time())
+        if isinstance(node, Token):
+            space = self._stream.embedded(TOKEN)
+            return of_bits({value: {at(space, text_of(value)): 1} for value in every}, Time())
+        if isinstance(node, Position):
+            space = self._stream.embedded(POSITION)
+            return of_bits({value: {at(space, text_of(value)): 1} for value in every}, Time())
+        if isinstance(node, Attend):
+            return self._attended(node)
+        function = self._domains.function(node)
+        if len(function.roots) == 1:
+            return self._relabelled(function, function.roots[0])
+        sources, table = self._taken_apart(node, function)
+        return self._table(node, tuple(map(self.coded, sources)), table)
+
+    def _relabelled(self, function: Rooted, root: Operation) -> Code:
+        """Return the code of a function of one value: the alternatives of all values with the same result."""
+        coded, found = self.coded(root), dict[Item, list[tuple[BitForm, ...]]]()
+        for value, alternatives in coded.alternatives.items():
+            result = function([value])
+            if result is not NOTHING:
+                found.setdefault(result, []).extend(alternatives)  # type: ignore[arg-type]
+        if coded.linear:
+            return of_bits({value: added(way[0] for way in ways) for value, ways in found.items()}, coded.time)
+        return Code({value: tuple(ways) for value, ways in found.items()}, coded.time)
+
+    def _taken_apart(self, node: Operation, function: Rooted) -> tuple[tuple[Operation, ...], dict[Tuple, Item]]:
+        """Return what a function of several values is tabulated over, and its table: its roots, or its arguments."""
+        joint: dict[Tuple, Item] | None = None
+        if self._domains.few(node) or not isinstance(node, Apply):
+            joint = _known(function, self._domains.reached(function.roots, self._most))
+            if len(joint) <= JOINT or not isinstance(node, Apply):
+                return function.roots, joint
+        apart = _known(self._domains.step(node), self._domains.reached(node.arguments, self._most))
+        if joint is not None and len(joint) < 2 * len(apart):
+            return function.roots, joint
+        return node.arguments, apart
+
+    def _table(self, node: Operation, sources: tuple[Code, ...], table: dict[Tuple, Item]) -> Code:
+        """Add the hidden units of a table and return the code that they write."""
+        time = max(source.time for source in sources)
+        time = Time(time.depth, time.slot + 1)
+        results = sorted(set(table.values()), key=order_of)
+        groups: tuple[tuple[str, str], ...] = ()
+        if isinstance(node, Apply) and node.operator == "group":
+            groups = tuple((text_of(key), text_of(label)) for key, label in node.entries if label != NO_KIND)
+            results = [result for result in results if result != NO_KIND]
+        labels = [text_of(result) for result in results]
+        if len(set(labels)) < len(labels):
+            what = f"{called(node)} has different values that look the same, such as a number and its text"
+            raise self._domains.graph.refusal(node, what, "give it values of one type")
+        space = self._stream.space(
+            node.name or node.key, holds=f"value {node.key}", time=time, labels=labels, groups=groups
+        )
+        every = [frozenset(values) for values in zip(*table, strict=True)]
+        for classes, result in boxes(table):
+            if result not in results:
+                continue
+            for way in ways(sources, classes, every):
+                name = f"{space} = {text_of(result)}"
+                self._stream.unit(time, name, way, {at(space, text_of(result)): 1}, bias=1.0 - len(way))
+        return of_bits({result: {at(space, text_of(result)): 1} for result in results}, time)
+
+    def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
+        """Return the node that says which of some kinds the values of `nodes` are of."""
+        if key not in self._groups:
+            name = f"{', '.join(node.name or node.key for node in nodes)} of {key}"
+            self._groups[key] = Apply(key=key, name=name, operator="group", arguments=nodes, entries=entries)
+        return self._groups[key]
+
+    # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
+    def _attended(self, node: Attend) -> Code:
+        """Return the code of what an attention picks (Lemma 4)."""
+        facts, offered = self._domains.facts[node], self.values(node.values)
+        if facts.several and all(map(is_number, offered)) and len(offered) > 1:
+            return self._mean_coded(node)
+        source = self.linear(node.values) if len(offered) > 1 else of_bits({offered[0]: ONE}, Time())
+        head, depth = self._head(node.selector, source.time)
+        if len(offered) == 1:
+            picked: dict[Item, BitForm] = {offered[0]: ONE}
+        else:
+            labels = [text_of(value) for value in source.bits]
+            space = self._stream.space(
+                f"picked {node.name or node.key}", holds=f"picked {node.key}", time=Time(depth), labels=labels
+            )
+            picked = {value: {at(space, text_of(value)): 1} for value in source.bits}
+            head.looking.carries += [(source.bits[value], picked[value]) for value in picked]
+        if not facts.empty:
+            return of_bits(picked, Time(depth))
+        return self._or_default(node, picked, head, depth)
+
+    def _or_default(self, node: Attend, picked: dict[Item, BitForm], head: _Head, depth: int) -> Code:
+        """Return the code of what is picked where anything is selected, and otherwise the default (Lemma 3)."""
+        found = self._found(head, node.selector, depth)
+        time = Time(depth, 1)
+        if len(picked) == 1:
+            (value,) = picked
+            return of_bits({value: found, node.default: complement(found)}, time)
+        every: dict[Item, tuple[tuple[BitForm, ...], ...]] = {value: ((bit, found),) for value, bit in picked.items()}
+        every[node.default] = (*every.get(node.default, ()), (complement(found),))
+        return Code(every, time)
+
+    def _mean_coded(self, node: Attend) -> Code:
+        mean = self._mean(node)
+        offered, facts = [Fraction(v) for v in self.values(node.values)], self._domains.facts[node]  # type: ignore[arg-type]
+        least, largest = min(offered), max(offered)
+        numbers = [v for v in self.values(node) if is_number(v) and least <= v <= largest]  # type: ignore[operator]
+        (direction,) = (d for d in mean.form if d != "1")
+        read = {direction: 1}
+        found = steps([(Fraction(v) - least) * mean.scale for v in numbers])  # type: ignore[arg-type]
+        space = self._thermometer(node, found, read, mean.time.depth)
+        reached: list[BitForm] = [ONE, *({at(space, step.label): 1} for step in found), {}]
+        picked: dict[Item, BitForm] = {
+            value: added([reached[m], reached[m + 1]], times=[1, -1]) for m, value in enumerate(numbers)
+        }
+        if not facts.empty:
+            return of_bits(picked, Time(mean.time.depth, 1))
+        head, depth = self._head(node.selector, Time(mean.time.depth - 1))
+        return self._or_default(node, picked, head, depth)
+
+    def _thermometer(self, node: Attend, found: tuple[Threshold, ...], read: BitForm, depth: int) -> str:
+        labels = [step.label for step in found]
+        name = f"steps of {node.name or node.key}"
+        space = self._stream.space(name, holds=f"steps {node.key}", time=Time(depth, 1), labels=labels)
+        for step in found:
+            slope = 1 << step.power
+            for edge, factor in ((step.start, slope), (step.end, -slope)):
+                unit = f"{space}: {edge}"
+                self._stream.unit(Time(depth, 1), unit, [read], {at(space, step.label): factor}, bias=-float(edge))
+        return space
+
+    def _mean(self, node: Attend) -> Numbered:
+        """Return the mean of numbers as it is carried, of some multiple that is whole, from the least of them on."""
+        if node not in self._means:
+            offered = [Fraction(value) for value in self.values(node.values)]  # type: ignore[arg-type]
+            scale, least = lcm(*(value.denominator for value in offered)), min(offered)
+            source = self.number(node.values)
+            head, depth = self._head(node.selector, source.time)
+            space = self._stream.space(
+                f"mean {node.name or node.key}", holds=f"mean {node.key} {scale} {least}", time=Time(depth)
+            )
+            read = added([source.form, ONE], times=[scale // source.scale, -int(least * scale)])
+            head.looking.carries.append((read, {space: 1}))
+            self._means[node] = Numbered(added([{space: 1}, ONE], times=[1, int(least * scale)]), scale, Time(depth))
+        return self._means[node]
+
+    # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
+    def number(self, node: Operation) -> Numbered:
+        """Return a node, whose values are all numbers, as a number: a linear form where there is one, otherwise by its
+        code.
+        """
+        if isinstance(node, Position):
+            return Numbered({"i": 1}, 1, Time())
+        if isinstance(node, Attend) and not self._domains.facts[node].empty and self._averages(node):
+            return self._mean(node)
+        if isinstance(node, Apply) and (found := self._affine(node)) is not None:
+            return found
+        coded = self.linear(node)
+        numbers = {value: Fraction(value) for value in coded.bits}  # type: ignore[arg-type]
+        scale = lcm(*(number.denominator for number in numbers.values()))
+        times = [int(number * scale) for number in numbers.values()]
+        return Numbered(added(coded.bits.values(), times=times), scale, coded.time)
+
+    def _averages(self, node: Attend) -> bool:
+        offered = self.values(node.values)
+        return self._domains.facts[node].several and all(map(is_number, offered)) and len(offered) > 1
+
+    def _affine(self, node: Apply) -> Numbered | None:
+        """Return a sum, a difference, or a multiple of numbers that are linear forms themselves; None for anything else."""
+        if node.operator not in ("+", "-", "*", "neg", "pos") or len(self._domains.function(node).roots) < 2:
+            return None
+        parts = [self._constant(argument) for argument in node.arguments]
+        if node.operator == "*":
+            known = [n for n, part in enumerate(parts) if part is not None]
+            if not known:
+                return None
+            factor = parts[known[0]]
+            other = self.number(node.arguments[1 - known[0]])
+            return self._combined([(other, factor or Fraction(0))])
+        signs = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}[node.operator]
+        return self._combined([(self.number(a), Fraction(sign)) for a, sign in zip(node.arguments, signs, strict=True)])
+
+    @staticmethod
+    def _constant(node: Operation) -> Fraction | None:
+        if isinstance(node, Fixed) and is_number(node.value):
+            return Fraction(node.value)  # type: ignore[arg-type]
+        return None
+
+    @staticmethod
+    def _combined(parts: list[tuple[Numbered, Fraction]]) -> Numbered:
+        scale = lcm(*(number.scale * factor.denominator for number, factor in parts))
+        times = [int(factor * scale / number.scale) for number, factor in parts]
+        form = added([number.form for number, _ in parts], times=times)
+        return Numbered(form, scale, max(number.time for number, _ in parts))
+
+    # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────
+    def _head(self, selector: Selection, values: Time) -> tuple[_Head, int]:
+        """Return the head of a selector, in the first attention layer after what it needs, and the number of that layer."""
+        every = [(cluster, scored(self, self._domains, cluster, self._causal)) for cluster in clusters(selector)]
+        depth = 1 + max([values.depth, *(each.depth for _, each in every)])
+        if (selector, depth) not in self._heads:
+            mask = "future" if self._causal else "none"
+            claim = f"{mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
+            scores = [pair for _, each in every for pair in each.scores]
+            looking = Looking(self._name_of(selector), claim, scores)
+            kept = tuple((cluster, each) for cluster, each in every if not each.always)
+            self._heads[selector, depth] = _Head(looking, kept, any(not each.rows for _, each in kept))
+            self._stream.head(depth, looking)
+        return self._heads[selector, depth], depth
+
+    def _name_of(self, selector: Selection) -> str:
+        return selector.name or selector.key
+
+    def _found(self, head: _Head, selector: Selection, depth: int) -> BitForm:
+        """Return the bit that is 1 iff anything is selected (Lemma 3).
+
+        All positions that are attended to satisfy the same number of clusters. The shares of them that satisfy each
+        cluster,
+        as means of the rows that the query has, add up to that number: it is that of all clusters iff something is
+            selected.
+        """
+        if head.found is not None:
+            return {head.found: 1}
+        name = head.looking.name
+        space = self._stream.space(f"found {name}", holds=f"found {selector.key}", time=Time(depth, 1))
+        head.found = space
+        shares: list[list[tuple[BitForm, BitForm]]] = []
+        for n, (cluster, each) in enumerate(head.clusters):
+            labels = [text_of(row) for row in each.rows]
+            title = f"share {name}" if len(head.clusters) == 1 else f"share {name}.{n + 1}"
+            share = self._stream.space(
+                title, holds=f"share {selector.key} {cluster.claim}", time=Time(depth), labels=labels
+            )
+            row_of = {row: {at(share, text_of(row)): 1} for row in each.rows}
+            head.looking.carries += [(each.rows[row][1], row_of[row]) for row in each.rows]
+            shares.append([(each.rows[row][0], row_of[row]) for row in each.rows])
+        time = Time(depth, 1)
+        for n, combination in enumerate(_products(shares)):
+            if n >= self._most:
+                what = f"the selector {name} has more than {self._most:,} combinations of rows"
+                raise self._domains.graph.refusal(
+                    selector, what, "use a smaller --max-length, or allow more with --max-units"
+                )
+            forms = [form for pair in combination for form in pair]
+            bias = 1.0 - 2 * len(combination)
+            for edge, factor in ((0.5, 4), (0.75, -4)):
+                self._stream.unit(time, f"{space}: {n + 1}, {edge}", forms, {space: factor}, bias=bias - edge)
+        return {space: 1}
+
+
+def _known(function: Callable[[Tuple], object], every: Iterable[Tuple]) -> dict[Tuple, Item]:
+    """Return the table of a function: its value on each of some combinations, where it has one."""
+    found = {values: function(values) for values in every}
+    return {values: value for values, value in found.items() if value is not NOTHING}  # type: ignore[misc]
+
+
+def _products(rows: list[list[tuple[BitForm, BitForm]]]) -> list[tuple[tuple[BitForm, BitForm], ...]]:
+    found: list[tuple[tuple[BitForm, BitForm], ...]] = [()]
+    for choices in rows:
+        found = [(*chosen, each) for chosen in found for each in choices]
+    return found

@@ -1,0 +1,197 @@
+"""The residual stream, the heads and the hidden units that a program needs, collected; in the end they are made weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tm2tfr.sources.sequence.compiler.codes import BitForm, Time
+from tm2tfr.sources.sequence.graph import Item, text_of
+from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.residual import Residual, Subspace, at
+from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
+
+TOKEN, POSITION = "token", "position"
+"""The subspaces of the embedding that hold one-hot vectors; ``1`` and ``i`` are numbers."""
+
+
+@dataclass
+class Looking:
+    """A head on its way: what it compares, and what it carries.
+
+    Args:
+        name: its purpose.
+        attends: its claim: see `tm2tfr.sources.sequence.clusters`.
+        scores: pairs of linear forms, of the query and of the key: the score is the sum of their products.
+        carries: pairs of linear forms: what is read where it attends, and the directions that it is added to.
+    """
+
+    name: str
+    attends: str
+    scores: list[tuple[BitForm, BitForm]]
+    carries: list[tuple[BitForm, BitForm]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Space:
+    subspace: Subspace
+    time: Time
+
+
+class StreamPlan:
+    """What is needed so far; `weights` makes a decoder of it."""
+
+    def __init__(self, alphabet: Sequence[Item], positions: int | None, mask: Mask) -> None:
+        self._alphabet, self._positions, self._mask = tuple(map(text_of, alphabet)), positions, mask
+        self._spaces: dict[str, _Space] = {}
+        self._heads: dict[int, list[Looking]] = {}
+        self._units: dict[Time, list[Unit]] = {}
+        self._used: dict[str, None] = {}
+
+    def space(
+        self,
+        name: str,
+        *,
+        holds: str,
+        time: Time,
+        labels: Sequence[str] | None = None,
+        groups: tuple[tuple[str, str], ...] = (),
+    ) -> str:
+        """Add a subspace, written at `time`, and return its name: `name`, or that with a number if it is taken."""
+        unique, n = name, 2
+        while unique in self._spaces:
+            unique, n = f"{name} #{n}", n + 1
+        subspace = Subspace(unique, None if labels is None else tuple(labels), holds=holds, groups=groups)
+        self._spaces[unique] = _Space(subspace, time)
+        return unique
+
+    def embedded(self, what: str) -> str:
+        """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, ``1`` or ``i``."""
+        if what not in self._spaces:
+            labels = {TOKEN: self._alphabet, POSITION: tuple(map(str, range(self._positions or 0)))}.get(what)
+            self._spaces[what] = _Space(Subspace(what, labels, holds=what), Time())
+        return what
+
+    def head(self, depth: int, looking: Looking) -> None:
+        """Add a head to attention layer `depth`, from 1 on."""
+        self._heads.setdefault(depth, []).append(looking)
+
+    def unit(self, time: Time, name: str, forms: Sequence[BitForm], writes: BitForm, *, bias: float = 0.0) -> None:
+        """Add a hidden unit to the feed-forward sublayer that ends at `time`: ``writes · ReLU(sum of the forms +
+        bias)``.
+        """
+        reads: dict[str, float] = {}
+        for form in forms:
+            for direction, coefficient in form.items():
+                reads[direction] = reads.get(direction, 0.0) + coefficient
+        unit = Unit(name, {d: c for d, c in reads.items() if c}, {d: float(c) for d, c in writes.items()}, bias=bias)
+        self._units.setdefault(time, []).append(unit)
+
+    def slots(self, depth: int) -> int:
+        """Return the number of feed-forward sublayers after attention layer `depth`."""
+        return max((time.slot for time in self._units if time.depth == depth), default=0)
+
+    def weights(self, outputs: Sequence[tuple[Output, Sequence[BitForm]]], provenance: Mapping[str, str]) -> Decoder:
+        """Return the decoder with these outputs, each with the linear form of every row of its unembedding."""
+        for form in (f for _, forms in outputs for f in forms):
+            self._constant(form)
+        for looking in (each for heads in self._heads.values() for each in heads):
+            for form in (f for pair in (*looking.scores, *looking.carries) for f in pair):
+                self._constant(form)
+        for unit in (each for units in self._units.values() for each in units):
+            self._constant(unit.reads)
+        depths = max([0, *self._heads, *(time.depth for time in self._units)])
+        first = self._first_layers(depths)
+        layout = Residual(tuple(self._dated(space, first) for space in self._spaces.values()))
+        layers = [layer for depth in range(depths + 1) for layer in self._layers(layout, depth)]
+        rows = [form for _, forms in outputs for form in forms]
+        features = tuple(name for name in ("1", "i") if name in layout)
+        return Decoder(
+            layout=layout,
+            vocabulary=self._alphabet,
+            bos=None,
+            stop=(),
+            features=features,
+            token_embedding=self._tokens(layout),
+            position_embedding=stacked(layout, [{name: 1.0} for name in features]).transposed,
+            position_table=None if self._positions is None else self._table(layout, self._positions),
+            layers=tuple(layers),
+            unembedding=stacked(layout, [{d: float(c) for d, c in form.items()} for form in rows]),
+            unembedding_bias=Matrix.from_entries((len(rows), 1), {}),
+            outputs=tuple(output for output, _ in outputs),
+            provenance=provenance,
+        )
+
+    def _constant(self, form: Mapping[str, float]) -> None:
+        for name in ("1", "i"):
+            if name in form:
+                self.embedded(name)
+
+    def _first_layers(self, depths: int) -> list[int]:
+        """Return the number of the first layer of each depth, from 0."""
+        first, number = [], 0
+        for depth in range(depths + 1):
+            first.append(number)
+            number += self.slots(depth) if depth == 0 else max(1, self.slots(depth))
+        return first
+
+    def _dated(self, space: _Space, first: list[int]) -> Subspace:
+        """Return the subspace with the stage after which it holds its value."""
+        depth, slot = space.time
+        if slot:
+            since = (first[depth] + slot - 1, "feed_forward")
+        else:
+            since = (first[depth], "attention") if depth else (-1, "embedding")
+        own = space.subspace
+        return Subspace(own.name, own.labels, holds=own.holds, since=since, groups=own.groups)
+
+    def _tokens(self, layout: Residual) -> Matrix:
+        forms = [{at(TOKEN, text): 1.0} if TOKEN in layout else {} for text in self._alphabet]
+        return stacked(layout, forms).transposed
+
+    def _table(self, layout: Residual, positions: int) -> Matrix:
+        forms = [{at(POSITION, str(i)): 1.0} if POSITION in layout else {} for i in range(positions)]
+        return stacked(layout, forms).transposed
+
+    def _layers(self, layout: Residual, depth: int) -> list[Layer]:
+        heads = tuple(self._built(layout, looking) for looking in self._heads.get(depth, []))
+        sublayers = [self._units.get(Time(depth, slot), []) for slot in range(1, self.slots(depth) + 1)]
+        if depth and not sublayers:
+            sublayers = [[]]
+        layers = []
+        for n, units in enumerate(sublayers):
+            here = heads if depth and n == 0 else ()
+            layers.append(
+                Layer(
+                    name=f"attention {depth}" if here else f"tables {depth}.{n + 1}",
+                    meaning=_meaning(here, units),
+                    source="rasp.compile",
+                    heads=here,
+                    feed_forward=feed_forward(layout, units) if units else None,
+                )
+            )
+        return layers
+
+    def _built(self, layout: Residual, looking: Looking) -> Head:
+        scores = looking.scores
+        return head(
+            layout,
+            looking.name,
+            "Lemmas 1 and 2",
+            query=[query for query, _ in scores],
+            key=[key for _, key in scores],
+            carries=looking.carries,
+            claim=Claim(attends=looking.attends, gap=1.0, constant=True)
+            if scores
+            else Claim(attends=looking.attends, gap=None),
+            mask=self._mask,
+        )
+
+
+def _meaning(heads: Sequence[Head], units: Sequence[Unit]) -> str:
+    attention = f"attend by {', '.join(head.name for head in heads)}" if heads else ""
+    after = "tables of values" if units else ""
+    return "; ".join(part for part in (attention, after) if part) or "nothing"

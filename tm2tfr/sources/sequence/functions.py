@@ -1,0 +1,135 @@
+"""What functions of values at the same position are, by name: the language of RASP, and what formulas need of it.
+
+Written apart from the interpreter that says what is right, so that a slip in either shows.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.sources.sequence.graph import Item
+
+
+class NoValueError(ArithmeticError):
+    """There is no value: a division by 0, a missing key, values of types that do not go together."""
+
+
+def applied(name: str, arguments: tuple[Item, ...], entries: Mapping[Item, Item]) -> Item:
+    """Return the value of the function `name`.
+
+    Raises:
+        NoValueError: if it has none there.
+    """
+    if name == "tuple":
+        return arguments
+    if name in ("in", "table", "group"):
+        return _looked_up(name, arguments[0] if len(arguments) == 1 else arguments, entries)
+    try:
+        found: Item = whole(_FUNCTIONS[name](*arguments))
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise NoValueError(str(error)) from error
+    return found
+
+
+def whole(value: Any) -> Any:
+    """Return a number as an int if it is whole."""
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def is_number(value: Item) -> bool:
+    """Return whether it is a number, and no truth value."""
+    return isinstance(value, int | Fraction) and not isinstance(value, bool)
+
+
+def _looked_up(name: str, key: Item, entries: Mapping[Item, Item]) -> Item:
+    if name == "in":
+        return key in entries
+    if key not in entries:
+        raise NoValueError(f"there is no key {key!r}")
+    return entries[key]
+
+
+def _rational(value: Any) -> Fraction:
+    if isinstance(value, str):
+        raise TypeError("text is no number")
+    return Fraction(value)
+
+
+def _divided(left: Any, right: Any) -> Fraction:
+    return _rational(left) / _rational(right)
+
+
+def _power(base: Any, exponent: Any) -> Item:
+    above, power = _rational(base), _rational(exponent)
+    if power.denominator != 1 or abs(power) > 1024:
+        raise ValueError("a power that is not rational, or too large")
+    return above ** int(power)
+
+
+def _remainder(left: Any, right: Any) -> Item:
+    return _rational(left) % _rational(right)
+
+
+def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def computed(left: Any, right: Any) -> Any:
+        return function(_rational(left), _rational(right))
+
+    return computed
+
+
+def _sum(left: Any, right: Any) -> Any:
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    return _rational(left) + _rational(right)
+
+
+def _ordered(function: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def compared(left: Any, right: Any) -> bool:
+        if isinstance(left, str) != isinstance(right, str):
+            raise TypeError("text and a number have no order")
+        return function(left, right)
+
+    return compared
+
+
+def _rounded(value: Any) -> int:
+    """Return the nearest whole number; of two, the even one."""
+    below, rest = divmod(_rational(value), 1)
+    up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and below % 2 == 1)
+    return int(below) + up
+
+
+RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": _ordered(operator.lt),
+    "<=": _ordered(operator.le),
+    ">": _ordered(operator.gt),
+    ">=": _ordered(operator.ge),
+}
+"""Relations of a key and a query, or of two values at one position."""
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    **RELATIONS,
+    "+": _sum,
+    "-": _arithmetic(operator.sub),
+    "*": _arithmetic(operator.mul),
+    "/": _divided,
+    "^": _power,
+    "%": _remainder,
+    "and": lambda left, right: left and right,
+    "or": lambda left, right: left or right,
+    "not": operator.not_,
+    "neg": lambda value: -_rational(value),
+    "pos": lambda value: +_rational(value),
+    "round": _rounded,
+    "indicator": lambda value: 1 if value else 0,
+    "if": lambda then, condition, other: then if condition else other,
+    "str": str,
+    "int": lambda value: int(value) if isinstance(value, str | bool) else int(_rational(value)),
+    "float": Fraction,
+    "bool": bool,
+}

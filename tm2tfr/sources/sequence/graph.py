@@ -1,0 +1,183 @@
+"""A program as a typed graph of sequence operations: what is lowered to weights, whatever language it was written in.
+
+A node is a function from an input sequence to a value at every position. There are five kinds: the token, the position, a
+constant, a function of values at the same position, and an attention: what a selector picks, aggregated. A selector
+tells for every pair of a query position and a key position whether the query selects the key.
+
+Nodes are compared by identity; `Build` gives equal nodes the same identity. A node is made after those it is made of, so
+that an order of creation is an order of evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tm2tfr.errors import CompileError, Diagnostic, Span
+
+Item = str | bool | int | Fraction | tuple["Item", ...]
+"""What a node can be at a position. A whole number is an int, never a Fraction; tuples are of several nodes at once."""
+
+
+NO_KIND = ""
+"""What an `Apply` called ``group`` is for values that belong to none of its groups: no direction says so."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Operation:
+    """A node.
+
+    Args:
+        key: what specifications call it; no two nodes of a graph have the same.
+        name: what people call it, empty if it has no name.
+        span: the text that it comes from, None if there is none.
+    """
+
+    key: str
+    name: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Token(Operation):
+    """The token at the position, as the input has it."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Position(Operation):
+    """The position, from 0 on."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fixed(Operation):
+    """The same value everywhere."""
+
+    value: Item
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Apply(Operation):
+    """A function of values at the same position, see `tm2tfr.sources.sequence.functions`."""
+
+    operator: str
+    arguments: tuple[Operation, ...]
+    entries: tuple[tuple[Item, Item], ...] = ()
+
+
+Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compare:
+    """Selects the keys for which ``key relation query``."""
+
+    key: str
+    keys: Operation
+    queries: Operation
+    relation: Comparison
+    name: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Combine:
+    """``and``, ``or`` of selectors, ``not`` of one."""
+
+    key: str
+    operator: Literal["and", "or", "not"]
+    parts: tuple[Selection, ...]
+    name: str = ""
+    span: Span | None = None
+
+
+Selection = Compare | Combine
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attend(Operation):
+    """The mean of `values` over the positions that are selected: the value itself of a single one, of any type.
+
+    Where nothing is selected it is `default`; the mean of several values that are not all numbers is undefined.
+    """
+
+    selector: Selection
+    values: Operation
+    default: Item
+
+
+def parents(node: Operation) -> Iterator[Operation]:
+    """Yield the nodes that `node` is made of."""
+    if isinstance(node, Apply):
+        yield from node.arguments
+    elif isinstance(node, Attend):
+        for leaf in leaves(node.selector):
+            yield leaf.keys
+            yield leaf.queries
+        yield node.values
+
+
+def leaves(selector: Selection) -> list[Compare]:
+    """Return the comparisons of a selector, from left to right."""
+    found: list[Compare] = []
+    waiting: list[Selection] = [selector]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Compare):
+            found.append(here)
+        else:
+            waiting.extend(reversed(here.parts))
+    return found
+
+
+def ordered(wanted: Iterable[Operation]) -> list[Operation]:
+    """Return the nodes that `wanted` are made of, and these, each after those it is made of."""
+    order: dict[Operation, None] = {}
+    for root in wanted:
+        waiting: list[tuple[Operation, bool]] = [(root, False)]
+        while waiting:
+            node, done = waiting.pop()
+            if node in order:
+                continue
+            if done:
+                order[node] = None
+            else:
+                waiting.append((node, True))
+                waiting.extend((parent, False) for parent in reversed(list(parents(node))) if parent not in order)
+    return list(order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceGraph:
+    """A program.
+
+    Args:
+        name, file: those of the program and its text, for complaints.
+        alphabet: the tokens of its inputs.
+        outputs: what is read off at every position: name and node; the first is the answer.
+    """
+
+    name: str
+    file: str
+    alphabet: tuple[Item, ...]
+    outputs: tuple[tuple[str, Operation], ...]
+
+    def refusal(self, at: Operation | Selection | None, what: str, remedy: str) -> CompileError:
+        """Return the error that says of a node or a selector why it cannot be compiled, with its place in the text."""
+        span = None if at is None else at.span
+        return CompileError(str(Diagnostic(what=what, remedy=remedy, file=self.file, span=span)))
+
+
+def called(node: Operation) -> str:
+    """Return a node as people know it: by name in quotes, otherwise as its key."""
+    return repr(node.name) if node.name else node.key
+
+
+def text_of(value: Item) -> str:
+    """Return a value as labels have it: text as it is, T and F, numbers, fractions as a/b, several joined by commas."""
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    if isinstance(value, tuple):
+        return ",".join(map(text_of, value))
+    return str(value)
