@@ -33,12 +33,14 @@ class Scored:
         scores: pairs of linear forms, of the query and of the key.
         rows: for each kind of query, named by one of them, the bit of a query of that kind and that of a key that
             satisfies it.
+        brought: for each kind of query, the keys that satisfy it.
         always: whether every key satisfies every query, so that the cluster adds nothing.
         depth: how many attention layers there are before what it compares is there.
     """
 
     scores: tuple[tuple[BitForm, BitForm], ...]
     rows: Mapping[Item, tuple[BitForm, BitForm]]
+    brought: Mapping[Item, frozenset[Tuple]]
     always: bool
     depth: int
 
@@ -48,7 +50,7 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, causal: 
     keys, queries = _together(domains, cluster.keys), _together(domains, cluster.queries)
     rows = {query: frozenset(key for key in keys if cluster(key, query)) for query in queries}
     if _always(cluster, rows, keys, causal):
-        return Scored((), {}, always=True, depth=0)
+        return Scored((), {}, {}, always=True, depth=0)
     kinds_of_query = _kinds({query: row for query, row in rows.items() if row})
     columns = {key: frozenset(query for query in queries if key in rows[query]) for key in keys}
     kinds_of_key = _kinds({key: column for key, column in columns.items() if column})
@@ -64,7 +66,8 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, causal: 
             (added(asked[query] for query, same in kinds_of_query.items() if alike[0] in rows[same[0]]), brought[key])
             for key, alike in kinds_of_key.items()
         )
-    return Scored(scores, pairs, always=False, depth=max(asked_depth, brought_depth))
+    brought_by = {kind: rows[same[0]] for kind, same in kinds_of_query.items()}
+    return Scored(scores, pairs, brought_by, always=False, depth=max(asked_depth, brought_depth))
 
 
 def _together(domains: Domains, nodes: Sequence[Operation]) -> list[Tuple]:

@@ -165,8 +165,9 @@ class Lowering:
 
     def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
         """Return the node that says which of some kinds the values of `nodes` are of."""
+        key = f"{key} of {','.join(node.key for node in nodes)}"
         if key not in self._groups:
-            name = f"{', '.join(node.name or node.key for node in nodes)} of {key}"
+            name = f"{key.partition(' ')[0]} {', '.join(node.name or node.key for node in nodes)}"
             self._groups[key] = Apply(key=key, name=name, operator="group", arguments=nodes, entries=entries)
         return self._groups[key]
 
@@ -302,7 +303,7 @@ class Lowering:
         depth = 1 + max([values.depth, *(each.depth for _, each in every)])
         if (selector, depth) not in self._heads:
             mask = "future" if self._causal else "none"
-            claim = f"{mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
+            claim = f"{selector.key} {mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
             scores = [pair for _, each in every for pair in each.scores]
             looking = Looking(self._name_of(selector), claim, scores)
             kept = tuple((cluster, each) for cluster, each in every if not each.always)
