@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from tests.house.test_imports import SOURCES
 
 ALONE = {"tm2tfr.targets.torch.model", "tm2tfr.sources.rasp.sops", "tm2tfr.sources.rasp.program"}
-"""The first goes into every export as it is and imports nothing of ours, so that it says Decoder, Layer and Head once more. The
-others have the words of a language, tokens and programs with their examples, that other rooms need as well."""
+"""The first goes into every export as it is and imports nothing of ours, so that it says Decoder, Layer and Head once
+more. The others have the words of a language, tokens and programs with their examples, that other rooms need as well."""
 
 
 def names(source: str) -> Iterator[str]:

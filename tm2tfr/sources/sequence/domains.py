@@ -181,6 +181,18 @@ class Domains:
                 raise self.graph.refusal(nodes[-1], what, "use a smaller --max-length, or allow more with --max-units")
         return found
 
+    def count(self, nodes: Sequence[Operation], most: int) -> int:
+        """Return how many combinations `reached` has, or a number above `most` if they are, or seem to be, more."""
+        roots, found = roots_of(nodes), set[Tuple]()
+        for sets in self._everywhere(roots):
+            images = [self.image(node, tuple(sets[roots.index(r)] for r in self.function(node).roots)) for node in nodes]
+            if min(prod(map(len, images)), prod(len(self._sets[number]) for number in sets)) > most:
+                return most + 1
+            found.update(self.together(nodes, roots, sets))
+            if len(found) > most:
+                return most + 1
+        return len(found)
+
     def few(self, node: Operation) -> bool:
         """Return whether the roots of `node` have at most `EXACT` combinations of values at every position."""
         roots = self.function(node).roots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tm2tfr.sources.sequence.functions import NoValueError, applied
 from tm2tfr.sources.sequence.graph import Apply, Attend, Fixed, Item, Operation, Position, ordered
@@ -41,15 +41,15 @@ def roots_of(nodes: Iterable[Operation]) -> tuple[Operation, ...]:
     return tuple(sorted(found, key=lambda node: (len(node.key), node.key)))
 
 
-def _postorder(node: Operation) -> list[Operation]:
-    """Return the nodes between `node` and its roots, these too, each after its arguments."""
+def _postorder(node: Operation, stops: Collection[Operation]) -> list[Operation]:
+    """Return the nodes between `node` and its roots or `stops`, these too, each after its arguments."""
     order: dict[Operation, None] = {}
     waiting = [(node, False)]
     while waiting:
         here, done = waiting.pop()
         if here in order:
             continue
-        if done or not isinstance(here, Apply):
+        if done or not isinstance(here, Apply) or here in stops:
             order[here] = None
         else:
             waiting.append((here, True))
@@ -132,22 +132,28 @@ class Remembered:
 
 
 class Rooted:
-    """The value of a node as a function of its roots.
+    """The value of a node as a function of its roots, or of other nodes on the way to them.
+
+    Args:
+        known: see `kinds`.
+        roots: the nodes of whose values it is a function; by default its roots.
 
     Attributes:
         roots: in the order of the arguments.
     """
 
-    def __init__(self, node: Operation, known: dict[Operation, frozenset[str]]) -> None:
-        self.node, self.roots = node, roots_of([node])
-        order = _postorder(node)
+    def __init__(
+        self, node: Operation, known: dict[Operation, frozenset[str]], roots: tuple[Operation, ...] | None = None
+    ) -> None:
+        self.node, self.roots = node, roots_of([node]) if roots is None else roots
+        order = _postorder(node, self.roots)
         place = {each: n for n, each in enumerate(order)}
         self._start: list[Item | _Nothing] = [each.value if isinstance(each, Fixed) else NOTHING for each in order]
         self._inputs = [place[root] for root in self.roots]
         self._steps = [
             (place[each], Remembered(each, numbers=mixed(each, known)), tuple(place[a] for a in each.arguments))
             for each in order
-            if isinstance(each, Apply)
+            if isinstance(each, Apply) and each not in self.roots
         ]
         self._known: dict[Tuple, Item | _Nothing] = {}
 

@@ -35,7 +35,7 @@ from tm2tfr.sources.sequence.graph import (
 )
 from tm2tfr.transformer.residual import at
 
-JOINT = 256
+JOINT = 2_048
 """A function of several values is one table if it has at most so many entries; otherwise it may be taken apart."""
 
 
@@ -112,7 +112,7 @@ class Lowering:
         function = self._domains.function(node)
         if len(function.roots) == 1:
             return self._relabelled(function, function.roots[0])
-        sources, table = self._taken_apart(node, function)
+        sources, table = self._taken_apart(node)
         return self._table(node, tuple(map(self.coded, sources)), table)
 
     def _relabelled(self, function: Rooted, root: Operation) -> Code:
@@ -126,17 +126,40 @@ class Lowering:
             return of_bits({value: added(way[0] for way in ways) for value, ways in found.items()}, coded.time)
         return Code({value: tuple(ways) for value, ways in found.items()}, coded.time)
 
-    def _taken_apart(self, node: Operation, function: Rooted) -> tuple[tuple[Operation, ...], dict[Tuple, Item]]:
-        """Return what a function of several values is tabulated over, and its table: its roots, or its arguments."""
-        joint: dict[Tuple, Item] | None = None
-        if self._domains.few(node) or not isinstance(node, Apply):
-            joint = _known(function, self._domains.reached(function.roots, self._most))
-            if len(joint) <= JOINT or not isinstance(node, Apply):
-                return function.roots, joint
-        apart = _known(self._domains.step(node), self._domains.reached(node.arguments, self._most))
-        if joint is not None and len(joint) < 2 * len(apart):
-            return function.roots, joint
-        return node.arguments, apart
+    def _taken_apart(self, node: Operation) -> tuple[tuple[Operation, ...], dict[Tuple, Item]]:
+        """Return what a function of several values is tabulated over, and its table.
+
+        These are its arguments. One that would be a table in the very sublayer that this one could be in is taken apart
+        into
+        its own arguments, as long as the combinations stay few: so that there are as few sublayers as can be.
+        """
+        sources = _distinct(node.arguments) if isinstance(node, Apply) else (node,)
+        while (further := self._further(sources)) is not None:
+            sources = further
+        own = Rooted(node, self._domains.kinds, sources)
+        return sources, _known(own, self._domains.reached(sources, self._most))
+
+    def _further(self, sources: tuple[Operation, ...]) -> tuple[Operation, ...] | None:
+        """Return `sources` with one that would be late taken apart; None if none is, or that makes too many
+        combinations."""
+        last = max(map(self._expected, sources))
+        for n, source in enumerate(sources):
+            late = isinstance(source, Apply) and self._expected(source) == last and source not in self._linear
+            if late and isinstance(source, Apply) and len(self._domains.function(source).roots) > 1:
+                taken = _distinct((*sources[:n], *source.arguments, *sources[n + 1 :]))
+                if self._domains.count(taken, JOINT) <= JOINT:
+                    return taken
+        return None
+
+    def _expected(self, node: Operation) -> Time:
+        """Return when a node is there at the earliest, without adding anything for it."""
+        if node in self._coded:
+            return self._coded[node].time
+        roots = self._domains.function(node).roots
+        if not isinstance(node, Apply) or len(roots) < 2:
+            return max((self.coded(root).time for root in roots), default=Time())
+        last = max(self.coded(root).time for root in roots)
+        return Time(last.depth, last.slot + 1)
 
     def _table(self, node: Operation, sources: tuple[Code, ...], table: dict[Tuple, Item]) -> Code:
         """Add the hidden units of a table and return the code that they write."""
@@ -355,6 +378,11 @@ def _known(function: Callable[[Tuple], object], every: Iterable[Tuple]) -> dict[
     """Return the table of a function: its value on each of some combinations, where it has one."""
     found = {values: function(values) for values in every}
     return {values: value for values, value in found.items() if value is not NOTHING}  # type: ignore[misc]
+
+
+def _distinct(nodes: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Return the nodes that are not constant, each once."""
+    return tuple(dict.fromkeys(node for node in nodes if not isinstance(node, Fixed)))
 
 
 def _products(rows: list[list[tuple[BitForm, BitForm]]]) -> list[tuple[tuple[BitForm, BitForm], ...]]:
