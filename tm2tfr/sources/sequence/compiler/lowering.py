@@ -141,7 +141,8 @@ class Lowering:
 
     def _further(self, sources: tuple[Operation, ...]) -> tuple[Operation, ...] | None:
         """Return `sources` with one that would be late taken apart; None if none is, or that makes too many
-        combinations."""
+        combinations.
+        """
         last = max(map(self._expected, sources))
         for n, source in enumerate(sources):
             late = isinstance(source, Apply) and self._expected(source) == last and source not in self._linear
