@@ -62,13 +62,14 @@ class _Sets:
     """Sets of values, each with a number of its own."""
 
     def __init__(self) -> None:
-        self._numbers: dict[frozenset[Item], int] = {}
+        self._numbers: dict[frozenset[tuple[Item, bool]], int] = {}
         self._sets: list[frozenset[Item]] = []
 
     def number(self, values: frozenset[Item]) -> int:
-        found = self._numbers.get(values)
+        typed = frozenset((value, isinstance(value, bool)) for value in values)  # 0 and False are equal, and not the same
+        found = self._numbers.get(typed)
         if found is None:
-            found = self._numbers[values] = len(self._sets)
+            found = self._numbers[typed] = len(self._sets)
             self._sets.append(values)
         return found
 
