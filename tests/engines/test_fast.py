@@ -21,7 +21,8 @@ from tests.engines.test_dependence import LAYOUT, VOCABULARY, by_hand, ffn, rand
 from tests.engines.test_honest import nameless
 from tests.strategies import machines_with_inputs
 from tm2tfr.engines import generate
-from tm2tfr.engines.dense import Dense, _Cache, _Map
+from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.dense_parts import Cache, LinearMap
 from tm2tfr.engines.fast import Fast, available
 from tm2tfr.engines.fast import session as sessions
 from tm2tfr.engines.fast.session import Chunk, FastSession
@@ -155,7 +156,7 @@ def test_the_sums_of_the_dense_engine_run_from_left_to_right(dtype: Any) -> None
         for row in range(3):
             if weights[row, column]:
                 total[row] = total[row] + number(weights[row, column]) * values[column]
-    got = _Map(Matrix.from_dense(weights), np.dtype(dtype))(np.array(values, dtype=dtype))
+    got = LinearMap(Matrix.from_dense(weights), np.dtype(dtype))(np.array(values, dtype=dtype))
     assert got.dtype == dtype
     assert got.tolist() == total.tolist()
     pairwise = (Matrix.from_dense(weights).dense(dtype) * np.array(values, dtype=dtype)).sum(axis=1)
@@ -165,7 +166,7 @@ def test_the_sums_of_the_dense_engine_run_from_left_to_right(dtype: Any) -> None
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("which", ["all", "some", "integers"])
 def test_the_means_of_the_dense_engine_run_from_left_to_right(dtype: Any, which: str) -> None:
-    cache = _Cache(2, np.dtype(dtype))
+    cache = Cache(2, np.dtype(dtype))
     vectors = [[dtype(i if which == "integers" else 1 / (i + 1)), dtype(-3 * i)] for i in range(700)]
     for vector in vectors:
         cache.append(np.array(vector, dtype=dtype))
@@ -173,7 +174,7 @@ def test_the_means_of_the_dense_engine_run_from_left_to_right(dtype: Any, which:
     totals = [dtype(0), dtype(0)]
     for i in attended:
         totals = [total + value for total, value in zip(totals, vectors[i], strict=True)]
-    got = cache.mean(np.array(attended) if which == "some" else None)
+    got = cache.mean(slice(700), np.array(attended) if which == "some" else None)
     assert got.tolist() == [total / dtype(len(attended)) for total in totals]
 
 
@@ -329,13 +330,24 @@ def test_it_computes_in_float64_only(dtype: str) -> None:
     assert (Fast().name, Fast().dtype) == ("fast", "float64")
 
 
-@pytest.mark.parametrize("changed", [{"mask": "none"}, {"weighting": "softmax"}])
-def test_heads_of_another_kind_are_refused(changed: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"mask": "none"},
+            "these weights have heads that look ahead, which the fast engine cannot run: use the dense engine",
+        ),
+        (
+            {"weighting": "softmax"},
+            "head 'cell h': the fast engine runs average-hard attention, not softmax: use the dense engine",
+        ),
+    ],
+)
+def test_heads_of_another_kind_are_refused(changed: dict[str, Any], words: str) -> None:
     decoder = compile_machine(load("chapter"))
     layers = list(decoder.layers)
     layers[2] = dataclasses.replace(layers[2], heads=(dataclasses.replace(layers[2].heads[0], **changed),))
-    words = r"^head 'cell h': the fast engine runs future-masked average-hard attention, not mask '"
-    with pytest.raises(EngineError, match=words):
+    with pytest.raises(EngineError, match=f"^{words}$"):
         Fast().start(dataclasses.replace(decoder, layers=tuple(layers)))
 
 

@@ -23,7 +23,10 @@ class Watch(Protocol):
         """
 
     def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
-        """Receive a head's scores, (n_key,), and the positions that share its weight."""
+        """Receive a head's scores, and the positions that share its weight.
+
+        scores: (n_key,), of the positions that its mask lets it see, in order: from 0 on, or from this one with mask past.
+        """
 
 
 class Session(Protocol):
@@ -32,10 +35,19 @@ class Session(Protocol):
     residual: Any
     """(width,) the residual stream at the last position, after the last layer."""
     logits: Any
-    """(vocabulary,) the logits at the last position."""
+    """(answers,) the logits at the last position."""
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         """Run the next position on `token` and return the first token with the largest logit."""
+
+
+class Passed(NamedTuple):
+    """What there is at a position after a whole sequence was run: the stream after the last layer, and the logits."""
+
+    residual: Any
+    """(width,)"""
+    logits: Any
+    """(answers,)"""
 
 
 class Engine(Protocol):
@@ -57,6 +69,15 @@ def observable(engine: Engine) -> Engine:
     """Return the engine whose sessions can be watched in place of those of `engine`: itself, if they can."""
     stand_in: Engine = getattr(engine, "stand_in", engine)
     return stand_in
+
+
+def refuse_ahead(decoder: Decoder) -> None:
+    """Raise EngineError if a head of `decoder` looks ahead: it cannot be run position by position."""
+    for layer in decoder.layers:
+        for head in layer.heads:
+            if head.mask != "future":
+                what = f"head {head.name!r} has the mask {head.mask!r} and looks ahead"
+                raise EngineError(f"{what}, so it cannot run position by position: run the whole sequence at once")
 
 
 class Step(NamedTuple):

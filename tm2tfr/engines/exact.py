@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tm2tfr.engines.decode import Watch
+from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.errors import EngineError
+from tm2tfr.transformer.attention import visible
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
-from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
+from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE, refuse_parts
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -27,8 +28,17 @@ class Exact:
     name: str = "exact"
 
     def start(self, decoder: Decoder) -> ExactSession:
-        """Return a fresh session at position 0."""
+        """Return a fresh session at position 0.
+
+        Raises:
+            EngineError: if a head looks ahead.
+        """
+        refuse_ahead(decoder)
         return ExactSession(decoder)
+
+    def whole(self, decoder: Decoder, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+        """Run a whole sequence at once, see `tm2tfr.engines.whole.run_whole`."""
+        return ExactWhole(decoder).run(tokens, watches)
 
 
 def _rows(matrix: Matrix) -> list[SparseRow]:
@@ -59,11 +69,9 @@ class _Head:
     """A head with its cache of keys and values."""
 
     def __init__(self, head: Head) -> None:
-        if head.mask != "future" or head.weighting != "average-hard":
-            what = f"head {head.name!r}: the exact engine runs future-masked average-hard attention only"
-            if head.weighting == "softmax":
-                raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
-            raise EngineError(what)
+        if head.weighting != "average-hard":
+            what = f"head {head.name!r}: the exact engine runs average-hard attention only"
+            raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
         query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
         output = _some_rows(head.output.transposed)
         # A component that is 0 in every query or every key adds 0 to every score; values that are not read add nothing.
@@ -71,15 +79,20 @@ class _Head:
         self._value, self._output = ([table[c] for c in value if c in output] for table in (value, output))
         self._keys: list[list[Rational]] = []
         self._values: list[list[Rational]] = []
+        self._mask = head.mask
 
-    def __call__(self, x: Sequence[Rational]) -> tuple[SparseRow, list[Rational], list[int]]:
-        """Return the head's output, the scores, and the positions attended to."""
+    def take(self, x: Sequence[Rational]) -> None:
+        """Keep the key and the value of the next position, whose stream is x."""
         self._keys.append([_times(row, x) for row in self._key])
         self._values.append([_times(row, x) for row in self._value])
+
+    def look(self, x: Sequence[Rational], position: int, length: int) -> tuple[SparseRow, list[Rational], list[int]]:
+        """Return the head's output, the scores of the positions that it sees, and the positions attended to."""
+        there = visible(self._mask, position, length)
         query = [(c, q) for c, q in enumerate(_times(row, x) for row in self._query) if q]
-        scores = [sum(q * key[c] for c, q in query) for key in self._keys]
+        scores = [sum(q * self._keys[j][c] for c, q in query) for j in there]
         best = max(scores)
-        attended = [j for j, score in enumerate(scores) if score == best]
+        attended = [j for j, score in zip(there, scores, strict=True) if score == best]
         added: dict[int, Rational] = {}
         for component, column in enumerate(self._output):
             mean = Fraction(sum(self._values[j][component] for j in attended), len(attended))
@@ -88,17 +101,16 @@ class _Head:
         return list(added.items()), scores, attended
 
 
-class ExactSession:
-    """A decoder in the middle of a sequence.
+class _Weights:
+    """The weights of a decoder as rationals, and the arithmetic that concerns one position at a time.
 
     Raises:
         EngineError: for softmax and layer norms, whose numbers are not rational.
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        refuse_parts(
-            decoder, "the exact engine", "square roots are not rational: use the dense engine", known=(TABLE, NO_BOS)
-        )
+        known = (TABLE, NO_BOS, AHEAD, OUTPUTS)
+        refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
         self._features = [POSITION_FEATURES[name] for name in decoder.features]
         self._tokens, self._place = _columns(decoder.token_embedding), _columns(decoder.position_embedding)
         self._table = None if decoder.position_table is None else _columns(decoder.position_table)
@@ -112,7 +124,57 @@ class ExactSession:
             self._layers.append(([_Head(head) for head in layer.heads], units))
         self._unembedding = _rows(decoder.unembedding)
         self._bias = [_times(row, (1,)) for row in _rows(decoder.unembedding_bias)]
-        self._width, self._position = decoder.layout.width, 0
+        self._width = decoder.layout.width
+
+    def _embedded(self, token: int, position: int) -> list[Rational]:
+        x: list[Rational] = [0] * self._width
+        _add(x, self._tokens[token])
+        for feature, column in zip(self._features, self._place, strict=True):
+            number = Fraction(*feature(position))
+            _add(x, [(row, weight * number) for row, weight in column])
+        if self._table is not None:
+            if position >= len(self._table):
+                raise beyond_the_table(position)
+            _add(x, self._table[position])
+        return x
+
+    def _attend(self, n: int, x: list[Rational], position: int, length: int, watch: Watch | None) -> None:
+        """Add what the heads of layer n carry to x: all of them read the stream before any writes to it."""
+        heads, _ = self._layers[n]
+        for k, (added, scores, attended) in enumerate([head.look(x, position, length) for head in heads]):
+            _add(x, added)
+            if watch:
+                watch.head(n, k, scores, attended)
+
+    def _feed_forward(self, n: int, x: list[Rational], watch: Watch | None) -> None:
+        """Add what the feed-forward part of layer n answers to x."""
+        _, units = self._layers[n]
+        if watch:
+            watch.stage(n, "attention", list(x))
+        if units is not None:
+            neurons, offset = units
+            hidden = [(_times(row, x) + bias, column) for row, bias, column in neurons]
+            for value, column in hidden:
+                if value > 0:
+                    _add(x, [(row, weight * value) for row, weight in column])
+            _add(x, offset)
+        if watch:
+            watch.stage(n, "feed_forward", list(x))
+
+    def _answers(self, x: Sequence[Rational]) -> list[Rational]:
+        return [_times(row, x) + bias for row, bias in zip(self._unembedding, self._bias, strict=True)]
+
+
+class ExactSession(_Weights):
+    """A decoder in the middle of a sequence.
+
+    Raises:
+        EngineError: for softmax and layer norms, whose numbers are not rational.
+    """
+
+    def __init__(self, decoder: Decoder) -> None:
+        super().__init__(decoder)
+        self._position = 0
         self.residual: list[Rational] = []
         self.logits: list[Rational] = []
 
@@ -122,37 +184,43 @@ class ExactSession:
         Raises:
             EngineError: beyond the end of the position table.
         """
-        x: list[Rational] = [0] * self._width
-        _add(x, self._tokens[token])
-        for feature, column in zip(self._features, self._place, strict=True):
-            number = Fraction(*feature(self._position))
-            _add(x, [(row, weight * number) for row, weight in column])
-        if self._table is not None:
-            if self._position >= len(self._table):
-                raise beyond_the_table(self._position)
-            _add(x, self._table[self._position])
+        x = self._embedded(token, self._position)
         if watch:
             watch.stage(-1, "embedding", list(x))
-        for n, (heads, units) in enumerate(self._layers):
-            for k, (added, scores, attended) in enumerate([head(x) for head in heads]):
-                _add(x, added)
-                if watch:
-                    watch.head(n, k, scores, attended)
-            if watch:
-                watch.stage(n, "attention", list(x))
-            if units is not None:
-                neurons, offset = units
-                hidden = [(_times(row, x) + bias, column) for row, bias, column in neurons]
-                for value, column in hidden:
-                    if value > 0:
-                        _add(x, [(row, weight * value) for row, weight in column])
-                _add(x, offset)
-            if watch:
-                watch.stage(n, "feed_forward", list(x))
-        self.residual = x
-        self.logits = [_times(row, x) + bias for row, bias in zip(self._unembedding, self._bias, strict=True)]
+        for n, (heads, _) in enumerate(self._layers):
+            for head in heads:
+                head.take(x)
+            self._attend(n, x, self._position, self._position + 1, watch)
+            self._feed_forward(n, x, watch)
+        self.residual, self.logits = x, self._answers(x)
         self._position += 1
         return self.logits.index(max(self.logits))
+
+
+class ExactWhole(_Weights):
+    """A decoder for one whole sequence, layer by layer over all positions.
+
+    Raises:
+        EngineError: for softmax and layer norms, whose numbers are not rational.
+    """
+
+    def run(self, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+        """Return what there is at every position after the last layer; see `tm2tfr.engines.whole.run_whole`.
+
+        Raises:
+            EngineError: if there are more tokens than positions in the position table.
+        """
+        streams = [self._embedded(token, i) for i, token in enumerate(tokens)]
+        for i, watch in watches.items():
+            watch.stage(-1, "embedding", list(streams[i]))
+        for n, (heads, _) in enumerate(self._layers):
+            for x in streams:
+                for head in heads:
+                    head.take(x)
+            for i, x in enumerate(streams):
+                self._attend(n, x, i, len(tokens), watches.get(i))
+                self._feed_forward(n, x, watches.get(i))
+        return [Passed(x, self._answers(x)) for x in streams]
 
 
 def _add(x: list[Rational], entries: SparseRow) -> None:

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.transformer.matrix import Rational
-from tm2tfr.transformer.weights import Head
+from tm2tfr.transformer.weights import Head, Mask
+
+
+def visible(mask: Mask, position: int, length: int) -> range:
+    """Return the positions of a sequence of this length that a head with this mask attends to from `position`."""
+    match mask:
+        case "future":
+            return range(position + 1)
+        case "past":
+            return range(position, length)
+        case "none":
+            return range(length)
 
 
 def average_hard(scores: NDArray[Any]) -> NDArray[np.int64]:
