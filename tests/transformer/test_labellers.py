@@ -236,7 +236,7 @@ def test_the_listing_names_masks_and_answers() -> None:
 
 def test_the_summary_has_masks_and_outputs() -> None:
     assert summary(labeller()).splitlines()[-4:] == [
-        f"BOS{"none":>26}",
+        f"{'BOS':<25}none",
         "",
         "masks: future, past, none",
         "outputs: next (3 labels), share (a number), same (2 labels)",

@@ -43,7 +43,7 @@ class Wrong:
         self.sequences |= sequences
 
 
-class Rows:
+class RowByRow:
     """A sparse matrix that is added to a batch row by row, each row from its first entry to its last."""
 
     def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
@@ -88,10 +88,10 @@ class HeadOf:
 
     def __init__(self, head: Head, dtype: np.dtype[Any]) -> None:
         both = head.components
-        self._query, self._key = (Rows(selected(m, both), dtype) for m in (head.query, head.key))
+        self._query, self._key = (RowByRow(selected(m, both), dtype) for m in (head.query, head.key))
         carried = np.intersect1d(head.value.rows, head.output.columns)  # other values are not written, or 0
-        self._value = Rows(selected(head.value, carried), dtype)
-        self._output = Rows(selected(head.output.transposed, carried).transposed, dtype)
+        self._value = RowByRow(selected(head.value, carried), dtype)
+        self._output = RowByRow(selected(head.output.transposed, carried).transposed, dtype)
         self._soft, self._mask, self._dtype = head.weighting == "softmax", head.mask, dtype
 
     def answers(self, x: Batch, wrong: Wrong) -> list[tuple[int, Batch]]:
@@ -185,7 +185,7 @@ class HiddenOf:
     """A feed-forward part."""
 
     def __init__(self, layer: FeedForward, dtype: np.dtype[Any]) -> None:
-        self._input, self._output = Rows(layer.input, dtype), Rows(layer.output, dtype)
+        self._input, self._output = RowByRow(layer.input, dtype), RowByRow(layer.output, dtype)
         self._hidden, self._bias = constants(layer.input_bias, dtype), constants(layer.output_bias, dtype)
         self._biased = layer.output_bias.rows
         self._writes = np.unique(layer.output.columns)

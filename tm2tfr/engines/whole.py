@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.choices import Float
-from tm2tfr.engines.batched import Batch, HeadOf, HiddenOf, NormOf, Rows, Wrong, constants
+from tm2tfr.engines.batched import Batch, HeadOf, HiddenOf, NormOf, RowByRow, Wrong, constants
 from tm2tfr.engines.decode import Engine, Passed, Watch
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, reach
@@ -47,7 +47,7 @@ def run_whole(
 
 
 # ── many at once ────────────────────────────────────────────────────────────────────────────────────────────
-class Block(NamedTuple):
+class PassedBatch(NamedTuple):
     """What there is after the last layer, for some sequences of a batch."""
 
     sequences: slice
@@ -75,13 +75,13 @@ class WholeDense:
         self._careful = not reach(decoder, dtype).everything
         self._tokens = decoder.token_embedding.dense(self._dtype)
         self._table = None if decoder.position_table is None else decoder.position_table.dense(self._dtype)
-        self._place = Rows(decoder.position_embedding, self._dtype)
+        self._place = RowByRow(decoder.position_embedding, self._dtype)
         self._layers = [_PartsOf(layer, self._dtype) for layer in decoder.layers]
         self._norm = _norm(decoder.norm, self._dtype)
-        self._unembedding = Rows(decoder.unembedding, self._dtype)
+        self._unembedding = RowByRow(decoder.unembedding, self._dtype)
         self._bias = constants(decoder.unembedding_bias, self._dtype)
 
-    def run(self, tokens: ArrayLike) -> Block:
+    def run(self, tokens: ArrayLike) -> PassedBatch:
         """Return what there is for all sequences: tokens (batch, n), their numbers in the vocabulary.
 
         Raises:
@@ -92,9 +92,9 @@ class WholeDense:
         residual, logits = np.empty((width, *shape), self._dtype), np.empty((answers, *shape), self._dtype)
         for block in self.blocks(given):
             residual[:, block.sequences], logits[:, block.sequences] = block.residual, block.logits
-        return Block(slice(0, len(given)), residual, logits)
+        return PassedBatch(slice(0, len(given)), residual, logits)
 
-    def blocks(self, tokens: ArrayLike) -> Iterator[Block]:
+    def blocks(self, tokens: ArrayLike) -> Iterator[PassedBatch]:
         """Yield what there is, some sequences after the other: tokens (batch, n), their numbers in the vocabulary.
 
         Raises:
@@ -105,7 +105,7 @@ class WholeDense:
         size = self._size(given.shape[1])
         for start in range(0, len(given) if given.size else 0, size):
             part = slice(start, min(start + size, len(given)))
-            yield Block(part, *self._run(given[part]))
+            yield PassedBatch(part, *self._run(given[part]))
 
     def _checked(self, tokens: ArrayLike) -> NDArray[np.int64]:
         given = np.asarray(tokens)
