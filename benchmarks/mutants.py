@@ -286,7 +286,8 @@ def main() -> int:
     asked = parser.parse_args()
     target, results = TARGETS[asked.target], ROOT / "build" / f"mutants-{asked.target}.json"
     results.parent.mkdir(exist_ok=True)
-    os.environ.update({"CI": "1", "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": str(int(not target.compiled))})
+    os.environ.update({"CI": "1", "TM2TFR_DEPTH": "1", "OMP_NUM_THREADS": "1"})
+    os.environ["NUMBA_DISABLE_JIT"] = str(int(not target.compiled))
     os.environ.setdefault("NUMBA_CACHE_DIR", str(results.parent / "numba"))
     for module in ("numpy", "hypothesis", "numba"):  # before the fork, once and not for each mutant
         importlib.import_module(module)

@@ -1,6 +1,9 @@
-"""Random machines and inputs for property tests."""
+"""Random machines and inputs for property tests, and how many of them."""
 
 from __future__ import annotations
+
+import math
+import os
 
 from hypothesis import strategies as st
 
@@ -8,6 +11,13 @@ from tm2tfr.sources.turing.spec import Machine
 
 STATES = "ABCDEF"
 SYMBOLS = "_01x"
+DEPTH = float(os.environ.get("TM2TFR_DEPTH", "0.2"))
+"""The share of all random cases that is tried: `.ci/run` tries all of them once, with 1."""
+
+
+def tries(number: int) -> int:
+    """Return how many random cases to try, of the `number` that are tried in a thorough run."""
+    return max(1, math.ceil(DEPTH * number))
 
 
 @st.composite

@@ -14,6 +14,7 @@ from functools import cache
 import pytest
 
 from tests.engines.test_fast import followed
+from tests.strategies import tries
 from tm2tfr.engines import engine
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import FastSession
@@ -23,7 +24,7 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 POSITIONS = 70
-BLOCK = 126
+BLOCK = tries(126)
 MACHINES = {
     "chapter": "1111",  # one-way, a verdict
     "power-of-two": "11111111",  # one-way, long runs over the input
@@ -106,9 +107,9 @@ def test_both_engines_follow_wrong_weights_into_the_same_wrong_tokens(name: str,
         assert all(f.why for f in found)
         wrong, heads = wrong + (wanted != right), heads + len(found)
         scanned += sum(f.kind == "scan" for f in found)
-    assert wrong > 0.5 * BLOCK, "most mutations should matter"
+    assert wrong > 0.4 * BLOCK, "many mutations should matter"
     assert 0.01 * heads < scanned < 0.15 * heads, "some heads should have to be scanned, and not most"
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(CASES) * BLOCK >= 2_000
+    assert len(CASES) * BLOCK >= tries(2_000)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.strategies import tries
 from tm2tfr.engines import ENGINES, Engine, engine, generate
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
@@ -132,7 +133,7 @@ def test_engines_load_without_machines_compilers_and_traces(module: str) -> None
 
 
 # ── wrong weights ───────────────────────────────────────────────────────────────────────────────────────────
-SABOTAGES = 300
+SABOTAGES = tries(300)
 WRONG = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 10.0)
 KINDS = (
     "query",
@@ -206,5 +207,5 @@ def test_both_engines_follow_a_wrong_weight_into_the_same_wrong_tokens(name: str
             ties += 1
         else:
             assert (where, dense[0]) == (where, exact[0])
-    assert wrong >= 100
+    assert wrong >= SABOTAGES / 3
     assert ties < 0.05 * SABOTAGES

@@ -44,3 +44,8 @@ def opened(chromium: Any, tmp_path: Path) -> Iterator[Open]:
 @pytest.fixture(scope="module")
 def chapter() -> Explorer:
     return tm2tfr.explore("chapter", "11")
+
+
+@pytest.fixture(scope="session")
+def endless() -> Explorer:
+    return tm2tfr.explore("never-halts", "", max_steps=1_300)

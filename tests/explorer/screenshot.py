@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import tm2tfr
 from tests.explorer import browser
 from tests.readme import ROOT
 
 
-def take(path: Path, subject: str, word: str, *, address: str, height: int) -> None:
+def take(chromium: Any, path: Path, subject: str, word: str, *, address: str, height: int) -> None:
     """Write a picture of the page of a run, at an address such as ``#i=6&layer=4``, to the PNG file `path`."""
-    with browser.browser() as chromium, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "run.html"
         tm2tfr.explore(subject, word).save(page)
         window = browser.Window(
@@ -23,7 +24,12 @@ def take(path: Path, subject: str, word: str, *, address: str, height: int) -> N
         window.close()
 
 
+def take_all(chromium: Any, folder: Path) -> None:
+    """Write the pictures into a folder."""
+    take(chromium, folder / "explorer.png", "chapter", "11", address="#i=6&layer=4", height=1520)
+    take(chromium, folder / "explorer-circuit.png", "full-adder", "110", address="#i=3", height=1140)
+
+
 if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
-    take(folder / "explorer.png", "chapter", "11", address="#i=6&layer=4", height=1520)
-    take(folder / "explorer-circuit.png", "full-adder", "110", address="#i=3", height=1140)
+    with browser.browser() as launched:
+        take_all(launched, Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs")

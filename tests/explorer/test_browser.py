@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser
+from tests.explorer import browser, screenshot
 from tests.explorer.browser import Open, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
@@ -496,7 +494,7 @@ def test_what_is_left_out_and_what_did_not_end(opened: Open) -> None:
 @pytest.mark.parametrize("width", [400, 1400])
 def test_the_name_of_the_state_is_not_cut_off(opened: Open, width: int) -> None:
     """Neither at the left end of the tape, nor where it is wider than that."""
-    for explorer, i in ((tm2tfr.explore("left-edge", "11"), 4), (tm2tfr.explore(LONG_NAME, "1"), 2)):
+    for explorer, i in ((tm2tfr.explore("left-edge", "11"), 4), (tm2tfr.explore(LONG_NAME, "1", max_steps=20), 2)):
         page = opened(explorer, f"#i={i}", viewport={"width": width, "height": 800}, reduced_motion="reduce")
         settled(page)
         tape, name = (page.locator(where).bounding_box() for where in (".tape", ".head .state"))
@@ -512,8 +510,8 @@ table:
 """)
 
 
-def test_scores_that_differ_look_different(opened: Open) -> None:
-    page = opened(tm2tfr.explore("never-halts", "", max_steps=2_000), "#i=1900")
+def test_scores_that_differ_look_different(opened: Open, endless: Explorer) -> None:
+    page = opened(endless, "#i=1200")
     text = page.locator(".look[data-head='3.2']").inner_text()
     score, runner = re.findall(r"(?:score|runner-up \d+:) ([\d.]+)", text)
     assert score[:7] == runner[:7]
@@ -684,8 +682,8 @@ def test_of_a_long_run_the_rows_around_the_position_are_printed(opened: Open) ->
 
 
 def test_a_long_run_has_few_rows_at_a_time(opened: Open) -> None:
-    page = opened(tm2tfr.explore("busy-beaver-5", "", max_steps=3_000))
-    for key, i in {"End": 3000, "PageUp": 2900, "Home": 0}.items():
+    page = opened(tm2tfr.explore("busy-beaver-5", "", max_steps=1_500))
+    for key, i in {"End": 1500, "PageUp": 1400, "Home": 0}.items():
         page.keyboard.press(key)
         assert position(page) == i
         row = page.locator(".rows .row.now")
@@ -695,10 +693,10 @@ def test_a_long_run_has_few_rows_at_a_time(opened: Open) -> None:
         rows = page.locator(".rows .row").evaluate_all("rows => rows.map(row => Number(row.dataset.row))")
         assert rows == sorted(rows)
         assert len(rows) < 60
-    page.locator(".table").evaluate("table => { table.scrollTop = 36 * 1500 }")
-    page.wait_for_selector("[data-row='1505']")
+    page.locator(".table").evaluate("table => { table.scrollTop = 36 * 700 }")
+    page.wait_for_selector("[data-row='705']")
     assert page.locator(".chip").count() < 40
-    page.evaluate("location.hash = '#i=2500'")
+    page.evaluate("location.hash = '#i=1200'")
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 1400
     assert page.locator(".omitted").count() > 0
@@ -750,8 +748,8 @@ def test_nothing_in_a_machine_is_taken_for_html(opened: Open) -> None:
     assert page.title() == f"{evil} on '<<'"
 
 
-def test_the_pictures_for_the_readme_and_the_manual(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "tests.explorer.screenshot", str(tmp_path)], cwd=ROOT, check=True, timeout=120)
+def test_the_pictures_for_the_readme_and_the_manual(chromium: Any, tmp_path: Path) -> None:
+    screenshot.take_all(chromium, tmp_path)
     for name, height in (("explorer.png", 1520), ("explorer-circuit.png", 1140)):
         for folder in (tmp_path, ROOT / "docs"):  # fonts differ from machine to machine: no bytes are compared
             data = (folder / name).read_bytes()

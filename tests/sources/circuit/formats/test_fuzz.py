@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 
 from tests.sources.circuit.formats.golden import PATHS, cases
+from tests.strategies import tries
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 from tm2tfr.sources.circuit.library import registry as library
 
-TEXTS = int(os.environ.get("TM2TFR_FUZZ", "3000"))
+TEXTS = tries(3_000)
 """How many a format."""
 FEW = 150
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.strategies import tries
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.netlist import Circuit
 
-CIRCUITS = 500
+CIRCUITS = tries(500)
 CASES = 8
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tests.strategies import machines_with_inputs
+from tests.strategies import machines_with_inputs, tries
 from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
@@ -17,7 +17,7 @@ TOKENS = {"accept": "ACC", "reject": "REJ", "halt": "HALT"}
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000)
+@settings(max_examples=tries(2_000))
 @given(machines_with_inputs())
 def test_the_decoder_is_the_machine(case: tuple[Machine, str]) -> None:
     """Every column at every position, the outcome and the number of intermediate steps, over 60 steps."""
@@ -37,7 +37,7 @@ def test_the_decoder_is_the_machine(case: tuple[Machine, str]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=tries(400))
 @given(machines_with_inputs())
 def test_exact_is_dense(case: tuple[Machine, str]) -> None:
     """Rationals and float64 give the same rows, and the rows of the simulator."""

@@ -14,7 +14,7 @@ from automata.tm.ntm import NTM
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import machines_with_inputs
+from tests.strategies import machines_with_inputs, tries
 from tm2tfr.errors import ConversionError, SpecError
 from tm2tfr.sources.turing.formats import automata_lib
 from tm2tfr.sources.turing.library import load
@@ -58,7 +58,7 @@ def ours(machine: Machine, word: str) -> tuple[str, int, str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=tries(400))
 @given(case=machines_with_inputs())
 def test_automata_libs_simulator_and_ours_agree(case: tuple[Machine, str]) -> None:
     machine, word = case

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.strategies import tries
 from tm2tfr.sources.turing.proof.cases import Case, Neurons, Woken
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import FeedForward
@@ -44,6 +45,7 @@ def vectors() -> st.SearchStrategy[list[int]]:
 
 
 @pytest.mark.slow
+@settings(max_examples=tries(100))
 @given(
     layers(), vectors(), vectors(), st.sampled_from([(0, 0), (-2, 3), (None, 2), (-1, None), (None, None)]), st.booleans()
 )

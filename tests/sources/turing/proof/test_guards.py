@@ -10,6 +10,7 @@ import pytest
 from benchmarks.attack_certificates import attacked, between, components, moved, scaled
 from benchmarks.machines import rewriter
 from tests.sources.turing.proof.test_refusals import with_head, with_unit
+from tests.strategies import tries
 from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
@@ -159,7 +160,7 @@ def test_a_soft_head_that_writes_nothing_is_refused_since_not_every_engine_runs_
 
 
 # ── the attack of the benchmark, some of it ─────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("number", [30, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [30, pytest.param(tries(300), marks=pytest.mark.slow)])
 def test_no_certificate_of_transformed_weights_is_wrong(number: int) -> None:
     kinds = []
     for seed in range(100_000, 100_000 + number):
