@@ -21,7 +21,7 @@ import pytest
 
 import tm2tfr
 from tests import readme
-from tests.cli.test_commands import tm2tfr as command
+from tests.cli.test_commands import tm2tfr_alone
 from tm2tfr.dataset import kinds, shard
 from tm2tfr.dataset import make as making
 from tm2tfr.dataset.reader import read
@@ -217,7 +217,7 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
 @pytest.mark.slow
 def test_two_workers_make_the_bytes_that_one_makes(words: Path, tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(PALINDROMES, encoding="utf-8")
-    done = command("dataset", "spec.yaml", "-o", "data", "--workers", "2", cwd=tmp_path)
+    done = tm2tfr_alone("dataset", "spec.yaml", "-o", "data", "--workers", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert contents(tmp_path / "data") == contents(words)
     assert done.stderr == ""
