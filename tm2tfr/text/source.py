@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,6 +44,20 @@ class Source:
     def lines(self) -> list[str]:
         """The lines, without their breaks."""
         return _LINE_BREAK.split(self.text)
+
+    @cached_property
+    def beginnings(self) -> list[int]:
+        """The offset of each line's first character."""
+        return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+
+    def mark(self, offset: int) -> Mark:
+        """Return the place of the character at `offset`."""
+        line = bisect_right(self.beginnings, offset) - 1
+        return Mark(line, offset - self.beginnings[line])
+
+    def stretch(self, start: int, end: int) -> Span:
+        """Return the span from one offset to another, limited to its first line."""
+        return self.span(self.mark(start), self.mark(end))
 
     def span(self, start: Mark, end: Mark | None = None) -> Span:
         """Return the span from `start` to `end`, limited to its first line; without an `end`, one character."""

@@ -22,6 +22,10 @@ class Example:
     output: tuple[Atom, ...] = ()
     error: bool = False
 
+    def agrees(self, values: tuple[Atom, ...]) -> bool:
+        """Return whether `values` are the expected ones, as they are shown: the text ``1/3`` stands for a third."""
+        return not self.error and [shown_atom(v) for v in values] == [shown_atom(v) for v in self.output]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
@@ -39,6 +43,7 @@ class Program:
         widths: the number of the s-op that a width function of the library returned -> the selector whose row widths it
             has.
         title: one line about it, from its header.
+        library: the s-ops of the library, by name; each can be chosen.
     """
 
     name: str
@@ -50,11 +55,12 @@ class Program:
     examples: tuple[Example, ...] = ()
     widths: Mapping[int, Selector] = field(default_factory=dict)
     title: str = ""
+    library: Mapping[str, SOp] = field(default_factory=dict)
 
     @property
     def sop(self) -> SOp:
         """The s-op that is compiled."""
-        return self.sops[self.chosen]
+        return self.sops[self.chosen] if self.chosen in self.sops else self.library[self.chosen]
 
     def choosing(self, name: str) -> Program:
         """Return the program with another s-op chosen.
@@ -62,11 +68,10 @@ class Program:
         Raises:
             CompileError: if no s-op has that name.
         """
-        if name not in self.sops:
-            known = ", ".join(list(self.sops)[:8])
-            raise CompileError(
-                f"{self.name}: no s-op is called {name!r}{did_you_mean(name, self.sops)}: use one of {known}"
-            )
+        if name not in self.sops and name not in self.library:
+            known = ", ".join([*self.sops, *self.library][:8])
+            close = did_you_mean(name, [*self.sops, *self.library])
+            raise CompileError(f"{self.name}: no s-op is called {name!r}{close}: use one of {known}")
         return replace(self, chosen=name)
 
 

@@ -1,0 +1,465 @@
+"""Runs the statements of a program: variables, functions and loops are gone afterwards, s-ops and selectors are left.
+
+As in the authors' interpreter: a function sees later assignments of the scope that it was defined in, a loop leaks its
+variables, a conditional on a single value evaluates one branch and one on an s-op both, ``a, b = f()`` takes a list apart, a
+name of the library cannot be assigned, ``out`` is the value of the last expression. Unlike it:
+
+- definitions are not tried out on an example: an s-op may be undefined on some inputs (`tm2tfr.sources.rasp.evaluate`);
+- ``load "x";`` looks in the folder of the file that says it, not in the current one;
+- calls may be nested 1,000 deep;
+- ``s-op == list``, ``"…" % value`` and lists compared with ``<`` are refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tm2tfr.errors import Tm2tfrError, did_you_mean
+from tm2tfr.sources.rasp import operators
+from tm2tfr.sources.rasp import syntax as s
+from tm2tfr.sources.rasp.nodes import MOST_NODES, Maker, TooManyNodes, call_it
+from tm2tfr.sources.rasp.parse import parse
+from tm2tfr.sources.rasp.scope import (
+    BROKEN,
+    RESERVED,
+    Answer,
+    Meta,
+    RaspFunction,
+    Request,
+    Scope,
+    StatementRefused,
+    is_atom,
+    sort_of,
+)
+from tm2tfr.sources.rasp.sops import Node, Selector, SOp
+from tm2tfr.text.source import Log, Source
+
+MOST_CALLS = 1000
+"""That may be nested."""
+MOST_STEPS = 2_000_000
+"""Expressions that are evaluated."""
+_FRAMES = 100_000
+EXIT = "exit"
+Files = Callable[[str, Source], Source]
+"""``load "x";`` in a source -> the source of that file."""
+
+
+@dataclass
+class Elaborator:
+    """A program that is being elaborated.
+
+    Args:
+        log: of its text.
+        files: how ``load`` finds a file.
+        make: makes its nodes.
+        base: the scope that every file begins with.
+        foreign: sources whose parts are not shown: those of the library.
+        example: what ``draw`` without an input is drawn on.
+    """
+
+    log: Log
+    files: Files
+    make: Maker
+    base: Scope
+    foreign: set[Source] = field(default_factory=set)
+    example: Meta = "hello"
+    requests: list[Request] = field(default_factory=list)
+    widths: dict[int, Selector] = field(default_factory=dict)
+    width_functions: frozenset[str] = frozenset()
+    last: Meta = None
+    """The value of the last statement that is only an expression, if no assignment came after it."""
+    site: s.Part | None = None
+    calls: int = 0
+    steps: int = 0
+    loading: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.expressions: dict[type[s.Expression], Callable[[Any, Scope], Meta]] = {
+            s.Literally: lambda e, scope: e.value,
+            s.Variable: self._variable,
+            s.Bracketed: lambda e, scope: self.value(e.inner, scope),
+            s.Prefixed: self._prefixed,
+            s.Between: self._between,
+            s.Ternary: self._ternary,
+            s.Indexed: self._indexed,
+            s.Applied: self._applied,
+            s.Primitive: self._primitive,
+            s.Selection: self._selection,
+            s.Listed: lambda e, scope: [self.value(item, scope) for item in e.items],
+            s.Dictionary: self._dictionary,
+            s.Comprehension: self._comprehension,
+            s.Broken: self._broken,
+        }
+        self.statements: dict[type[s.Statement], Callable[[Any, Scope], None]] = {
+            s.Alone: self._alone,
+            s.Assignment: self._assignment,
+            s.Drawing: self._drawing,
+            s.Loading: self._loading,
+            s.Definition: lambda d, scope: self._assign(d.name, RaspFunction(d, scope), scope),
+            s.Loop: self._loop,
+            s.Setting: self._setting,
+        }
+
+    # ── statements ──────────────────────────────────────────────────────────────────────────────────────
+    def run(self, statements: Sequence[s.Statement], scope: Scope) -> None:
+        """Run statements one by one, up to ``exit``; a statement that is refused is reported, and breaks its variables."""
+        for statement in statements:
+            if isinstance(statement, s.Setting) and statement.kind == EXIT:
+                return
+            with _deep():
+                try:
+                    self.statement(statement, scope)
+                except StatementRefused as refused:
+                    self._report(refused)
+                    _break(statement, scope)
+                except (TooManyNodes, RecursionError, MemoryError) as error:
+                    self._report(StatementRefused(statement, *_too_much(error)))
+                    _break(statement, scope)
+
+    def statement(self, statement: s.Statement, scope: Scope) -> None:
+        """Run one statement."""
+        self.statements[type(statement)](statement, scope)
+
+    def _report(self, refused: StatementRefused) -> None:
+        if refused.what:
+            self.log.inside(refused.part.source).add(refused.part.span, refused.what, refused.remedy)
+
+    def _alone(self, statement: s.Alone, scope: Scope) -> None:
+        self.last = self.value(statement.expression, scope)
+
+    def _assignment(self, statement: s.Assignment, scope: Scope) -> None:
+        values = [self.value(expression, scope) for expression in statement.values]
+        value = values[0] if len(values) == 1 else values
+        if len(statement.names) == 1:
+            return self._assign(statement.names[0], value, scope)
+        return self._take_apart(statement.names, value, statement, scope)
+
+    def _take_apart(self, names: Sequence[s.Variable], value: Meta, part: s.Part, scope: Scope) -> None:
+        if not isinstance(value, list | dict | str):
+            what = f"{len(names)} variables need {len(names)} values, not {sort_of(value)}"
+            raise StatementRefused(part, what, "use a list, or one variable")
+        if len(value) != len(names):
+            what = f"{len(names)} variables cannot take {len(value)} values"
+            raise StatementRefused(part, what, "use as many variables as there are values")
+        for name, item in zip(names, value, strict=True):
+            self._assign(name, item, scope)
+
+    def _assign(self, name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) -> None:
+        owner: Scope | None = scope
+        while owner is not None:
+            if name.name in owner.reserved:
+                noun = "of the language" if name.name in RESERVED else "of the library"
+                raise StatementRefused(
+                    name, f"{name.name!r} is a name {noun} and cannot be assigned", "choose another name"
+                )
+            owner.names.pop(name.name, None)
+            owner.names[name.name] = value
+            owner = None if name.name.startswith("_") else owner.taker
+        if naming and isinstance(value, Node):
+            call_it(value, name.name)
+        self.last = None
+
+    def _loop(self, statement: s.Loop, scope: Scope) -> None:
+        for item in self._items(statement.iterable, scope, "a loop"):
+            self._bind(statement.names, item, statement.iterable, scope)
+            for inner in statement.body:
+                self.statement(inner, scope)
+
+    def _items(self, iterable: s.Expression, scope: Scope, noun: str) -> list[Meta]:
+        value = self.value(iterable, scope)
+        if not isinstance(value, list | dict):
+            remedy = f"write [c for c in list]; a text is no list: write {[*value][:3]}" if isinstance(value, str) else ""
+            what = f"{noun} goes over a list or a dictionary, not over {sort_of(value)}"
+            raise StatementRefused(iterable, what, remedy.replace("'", '"') or "use a list, for example range(3)")
+        return list(value)
+
+    def _bind(self, names: Sequence[s.Variable], item: Meta, part: s.Part, scope: Scope) -> None:
+        if len(names) == 1:
+            self._assign(names[0], item, scope, naming=False)
+        else:
+            if not isinstance(item, list | dict | str):
+                what = f"{len(names)} variables go over items that are lists, and this item is {sort_of(item)}"
+                raise StatementRefused(part, what, "use one variable, or zip(…)")
+            if len(item) != len(names):
+                what = f"{len(names)} variables cannot take an item of {len(item)} values"
+                raise StatementRefused(part, what, "use as many variables as an item has values")
+            for name, value in zip(names, item, strict=True):
+                self._assign(name, value, scope, naming=False)
+
+    def _setting(self, statement: s.Setting, scope: Scope) -> None:
+        if statement.example is not None:
+            value = self.value(statement.example, scope)
+            self._word(value, statement.example)
+            if statement.subject != "selector":
+                self.example = value
+
+    def _drawing(self, statement: s.Drawing, scope: Scope) -> None:
+        value = self.example if statement.input is None else self.value(statement.input, scope)
+        node = self.value(statement.expression, scope)
+        if not isinstance(node, SOp):
+            raise StatementRefused(statement.expression, f"'draw' takes an s-op, not {sort_of(node)}", "name an s-op")
+        word = self._word(value, statement.input or statement)
+        self.requests.append(Request(node, word, statement, drawn=True))
+
+    def _loading(self, statement: s.Loading, scope: Scope) -> None:
+        file = statement.file
+        if file in self.loading:
+            raise StatementRefused(statement, f"{file!r} is being loaded already", "remove one of the two 'load'")
+        try:
+            source = self.files(file, statement.source)
+        except Tm2tfrError as error:
+            scope.unknown = True
+            raise StatementRefused(statement, str(error), "fix the name, or add the file") from None
+        log = self.log.inside(source)
+        outside, self.loading = (self.loading, (*self.loading, file))
+        self.run(parse(log), Scope(self.base, taker=scope))
+        self.loading = outside
+        self.last = None
+
+    # ── expressions ─────────────────────────────────────────────────────────────────────────────────────
+    def value(self, expression: s.Expression, scope: Scope) -> Meta:
+        """Return the value of an expression, which is then ``out``."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            what = f"the program evaluates more than {MOST_STEPS:,} expressions"
+            raise StatementRefused(expression, what, "check that its recursion ends, or use shorter lists")
+        found = self.expressions[type(expression)](expression, scope)
+        if type(found) is not Answer:
+            scope.names["out"] = found
+        return found
+
+    def _values(self, expressions: Sequence[s.Expression], scope: Scope) -> list[Meta]:
+        return [self.value(expression, scope) for expression in expressions]
+
+    def _at(self, part: s.Part) -> Maker:
+        """Return the maker of nodes, for nodes that this part of the text makes."""
+        self.make.part = None if self.site is None and part.source in self.foreign else self.site or part
+        return self.make
+
+    @contextmanager
+    def _refusing(self, part: s.Part) -> Iterator[None]:
+        try:
+            yield
+        except operators.REFUSALS as error:
+            raise StatementRefused(part, *operators.why(error)) from None
+
+    def _broken(self, expression: s.Broken, scope: Scope) -> Meta:
+        raise StatementRefused(expression)
+
+    def _variable(self, expression: s.Variable, scope: Scope) -> Meta:
+        name = expression.name
+        for owner in scope.chain():
+            if name in owner.names:
+                value = owner.names[name]
+                if value is BROKEN:
+                    raise StatementRefused(expression)
+                return value
+        if any(owner.unknown for owner in scope.chain()):
+            raise StatementRefused(expression)
+        known = scope.known()
+        if name in _CALLED:
+            what = f"{name!r} is a word only with its bracket: '{name}('"
+            raise StatementRefused(expression, what, f"write {name}(…) without a blank before the bracket")
+        what = f"there is no variable {name!r}{did_you_mean(name, known)}"
+        raise StatementRefused(expression, what, "define it before this line, or fix its name")
+
+    def _prefixed(self, expression: s.Prefixed, scope: Scope) -> Meta:
+        value = self.value(expression.operand, scope)
+        with self._refusing(expression):
+            return operators.prefixed(expression.operator, value, self._at(expression))
+
+    def _between(self, expression: s.Between, scope: Scope) -> Meta:
+        left = self.value(expression.left, scope)
+        right = self.value(expression.right, scope)
+        try:
+            if expression.operator == "in":
+                return operators.contained(left, right, self._at(expression))
+            return operators.between(expression.operator, left, right, self._at(expression))
+        except operators.REFUSALS as error:
+            raise StatementRefused(expression, *operators.why(error)) from None
+
+    def _ternary(self, expression: s.Ternary, scope: Scope) -> Meta:
+        condition = self.value(expression.condition, scope)
+        if not isinstance(condition, Node):
+            return self.value(expression.then if condition else expression.otherwise, scope)
+        then = self.value(expression.then, scope)
+        other = self.value(expression.otherwise, scope)
+        parts = ((expression.condition, condition), (expression.then, then), (expression.otherwise, other))
+        for part, value in parts:
+            if not isinstance(value, SOp) and not is_atom(value):
+                what = f"a conditional on an s-op chooses between values at each position, not {sort_of(value)}"
+                raise StatementRefused(part, what, "use s-ops and single values; combine selectors with and, or, not")
+        return self._at(expression).elementwise("if", then, condition, other)
+
+    def _indexed(self, expression: s.Indexed, scope: Scope) -> Meta:
+        whole = self.value(expression.whole, scope)
+        index = self.value(expression.index, scope)
+        length = None
+        if isinstance(whole, SOp) and isinstance(index, int) and index < 0:
+            length = next((owner.names["length"] for owner in scope.chain() if "length" in owner.names), None)
+        with self._refusing(expression):
+            return operators.indexed(whole, index, self._at(expression), length if isinstance(length, SOp) else None)
+
+    def _selection(self, expression: s.Selection, scope: Scope) -> Meta:
+        found = []
+        for part in (expression.key, expression.query):
+            value = self.value(part, scope)
+            if not isinstance(value, SOp) and not is_atom(value):
+                what = f"'select' compares s-ops, not {sort_of(value)}"
+                raise StatementRefused(part, what, "write select(keys, queries, relation) with two s-ops")
+            found.append(value)
+        return self._at(expression).select(found[0], found[1], expression.relation)
+
+    def _primitive(self, expression: s.Primitive, scope: Scope) -> Meta:
+        values = self._values(expression.arguments, scope)
+        with self._refusing(expression):
+            if expression.name == "range":
+                return operators.ranged(values)
+            if expression.name == "zip":
+                return operators.zipped(values)
+            if expression.name == "len":
+                return operators.counted_items(values[0])
+        return self._aggregate(expression, values)
+
+    def _aggregate(self, expression: s.Primitive, values: Sequence[Meta]) -> Meta:
+        selector, carried, *rest = values
+        parts = expression.arguments
+        if not isinstance(selector, Selector):
+            what = f"'aggregate' takes a selector first, not {sort_of(selector)}"
+            raise StatementRefused(parts[0], what, "write aggregate(selector, s-op)")
+        if not isinstance(carried, SOp) and not is_atom(carried):
+            raise StatementRefused(parts[1], f"'aggregate' averages an s-op, not {sort_of(carried)}", "name an s-op")
+        if rest and not is_atom(rest[0]):
+            what = f"the default of 'aggregate' is a single value, not {sort_of(rest[0])}"
+            raise StatementRefused(parts[2], what, "choose with 'if has_focus(selector)' instead")
+        return self._at(expression).aggregate(selector, carried, *rest)
+
+    def _dictionary(self, expression: s.Dictionary, scope: Scope) -> Meta:
+        found = {}
+        for key, value in expression.pairs:
+            name = self._key(key, scope)
+            found[name] = self.value(value, scope)
+        return found
+
+    def _key(self, expression: s.Expression, scope: Scope) -> Meta:
+        key = self.value(expression, scope)
+        if not is_atom(key):
+            raise StatementRefused(
+                expression, f"a key of a dictionary is a single value, not {sort_of(key)}", "use an atom"
+            )
+        return key
+
+    def _comprehension(self, expression: s.Comprehension, scope: Scope) -> Meta:
+        pairs = []
+        for item in self._items(expression.iterable, scope, "a comprehension"):
+            inner = scope.inner()
+            self._bind(expression.names, item, expression.iterable, inner)
+            key = None if expression.key is None else self._key(expression.key, inner)
+            pairs.append((key, self.value(expression.value, inner)))
+        return [value for _, value in pairs] if expression.key is None else dict(pairs)
+
+    # ── calls ───────────────────────────────────────────────────────────────────────────────────────────
+    def _applied(self, expression: s.Applied, scope: Scope) -> Meta:
+        function = self.value(expression.function, scope)
+        values = self._values(expression.arguments, scope)
+        if isinstance(function, RaspFunction):
+            return self._call(function, values, expression)
+        if not isinstance(function, Node):
+            what = f"{sort_of(function)} cannot be called"
+            raise StatementRefused(expression.function, what, "name a function, or an s-op to apply it to an input")
+        if len(values) != 1:
+            what = (
+                f"{'an s-op' if isinstance(function, SOp) else 'a selector'} is applied to one input, not to {len(values)}"
+            )
+            raise StatementRefused(expression, what, 'write for example tokens("hello")')
+        request = Request(function, self._word(values[0], expression.arguments[0]), expression)
+        self.requests.append(request)
+        return Answer(request)
+
+    def _word(self, value: Meta, part: s.Part) -> tuple[Any, ...]:
+        """Return an input from a text or a list of atoms."""
+        if not isinstance(value, str | list | dict) or not all(is_atom(token) for token in value):
+            raise StatementRefused(part, f"an input is a text or a list of atoms, not {sort_of(value)}", 'write "hello"')
+        if not value:
+            raise StatementRefused(part, "an input has at least one token", 'write for example "hello"')
+        return tuple(value)
+
+    def _call(self, function: RaspFunction, values: Sequence[Meta], call: s.Applied) -> Meta:
+        definition = function.definition
+        if len(values) != len(definition.parameters):
+            wanted = ", ".join(parameter.name for parameter in definition.parameters)
+            counted = f"{len(definition.parameters)} argument{'s' * (len(definition.parameters) != 1)}"
+            what = f"{function.name!r} takes {counted}, not {len(values)}"
+            raise StatementRefused(call, what, f"write {function.name}({wanted})")
+        if self.calls >= MOST_CALLS:
+            what = f"calls of {function.name!r} are nested more than {MOST_CALLS:,} deep"
+            raise StatementRefused(call, what, "check that the recursion ends: its condition must not be an s-op")
+        scope = function.scope.inner()
+        foreign = definition.source in self.foreign
+        outside, self.calls = self.site, self.calls + 1
+        if foreign and self.site is None and call.source not in self.foreign:
+            self.site = call
+        try:
+            for name, value in zip(definition.parameters, values, strict=True):
+                self._assign(name, value, scope, naming=False)
+            for statement in definition.body:
+                self.statement(statement, scope)
+            results = self._values(definition.results, scope)
+        except StatementRefused as refused:
+            if refused.what and refused.part.source in self.foreign and call.source not in self.foreign:
+                raise StatementRefused(call, f"in {function.name!r}: {refused.what}", refused.remedy) from None
+            raise
+        finally:
+            self.site, self.calls = outside, self.calls - 1
+        result = results[0] if len(results) == 1 else results
+        if foreign and function.name in self.width_functions and isinstance(result, SOp):
+            self.widths[result.number] = values[0]
+        return result
+
+
+_CALLED = ("select", "aggregate", "range", "zip", "len")
+
+
+def _break(statement: s.Statement, scope: Scope) -> None:
+    """Mark what a refused statement assigns as broken, so that its uses are not reported."""
+    names: list[s.Variable] = []
+    if isinstance(statement, s.Assignment):
+        names = [*statement.names]
+    elif isinstance(statement, s.Definition):
+        names = [statement.name]
+    elif isinstance(statement, s.Loop):
+        names = [*statement.names]
+        for inner in statement.body:
+            _break(inner, scope)
+    owner: Scope | None = scope
+    while owner is not None:
+        for name in names:
+            if name.name not in owner.reserved:
+                owner.names[name.name] = BROKEN
+        owner = owner.taker
+
+
+def _too_much(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, TooManyNodes):
+        return f"the program makes more than {MOST_NODES:,} s-ops and selectors", "use shorter lists, or fewer calls"
+    return "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Let functions of RASP call themselves as deep as they may."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def named(values: Mapping[str, Meta], kind: type[Node]) -> dict[str, Any]:
+    """Return the variables that are of a kind, in the order in which they were last assigned."""
+    return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}

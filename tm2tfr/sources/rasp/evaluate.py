@@ -1,0 +1,240 @@
+"""The ground truth: the values of every s-op and the matrix of every selector on an input, by the printed definition.
+
+One pass over the graph in the order of creation, in exact rationals; it knows nothing of transformers.
+
+An s-op may be undefined on an input: a mean of texts, a division by zero, a missing key, a sequence of texts and numbers.
+Where the authors' interpreter refuses a definition because it fails on the current example, here it is the input that is
+refused (`Undefined`), and other inputs are evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import compress
+from typing import Any
+
+from tm2tfr.errors import InputError, Tm2tfrError
+from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.program import Program, Word
+from tm2tfr.sources.rasp.sops import (
+    Aggregate,
+    Atom,
+    Combined,
+    Constant,
+    Elementwise,
+    Indices,
+    Node,
+    Select,
+    Selector,
+    SOp,
+    Tokens,
+)
+from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, averaged, one_type, shown
+
+Row = tuple[Any, ...]
+Steps = list[Any]
+"""What each node has come to, by its place in the order of evaluation."""
+
+
+class Undefined(Tm2tfrError):
+    """The program is undefined on an input.
+
+    Args:
+        node: where.
+        why: what cannot be done.
+        position: of the input, from 0, if it is one.
+    """
+
+    def __init__(self, node: Node, why: str, position: int | None, word: Word) -> None:
+        self.node, self.why, self.position, self.word = node, why, position, word
+        place = f"line {node.span.line}, column {node.span.column}: " if node.span else ""
+        at = "" if position is None else f" at position {position}"
+        text = "".join(word) if all(isinstance(v, str) and len(v) == 1 for v in word) else str([*word])
+        named = f"{node.name!r} is undefined" if node.name else "a value is undefined"
+        super().__init__(f"{place}{named} on the input {text!r}{at}: {why}: use another input, or define the value there")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A run of a program on an input.
+
+    Args:
+        word: the input: n tokens.
+        values: s-op -> its values: (n,).
+        matrices: selector -> its rows, one per query position, with an entry per key position: (n, n).
+    """
+
+    word: Word
+    values: Mapping[SOp, tuple[Atom, ...]]
+    matrices: Mapping[Selector, tuple[tuple[bool, ...], ...]]
+
+
+def evaluate(program: Program | SOp | Selector | Iterable[Node], word: Iterable[Atom]) -> Stages:
+    """Return the values of all that a program's chosen s-op needs (or some nodes do) on an input, one token per position.
+
+    Raises:
+        InputError: if the input is empty.
+        Undefined: if one of them is undefined on it.
+    """
+    nodes = (program.sop,) if isinstance(program, Program) else (program,) if isinstance(program, Node) else tuple(program)
+    return _plan(nodes)(tuple(word))
+
+
+class _Plan:
+    """Some nodes with all that they need, ready to be evaluated on many inputs."""
+
+    def __init__(self, nodes: tuple[Node, ...]) -> None:
+        self.nodes = needed(nodes)
+        places = {node.number: place for place, node in enumerate(self.nodes)}
+        self.steps = tuple(_step(node, places) for node in self.nodes)
+        self.sops = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, SOp))
+        self.selectors = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, Selector))
+
+    def __call__(self, word: Word) -> Stages:
+        if not word:
+            raise InputError("the input is empty: RASP programs are defined on at least one token")
+        done: Steps = []
+        for step, node in zip(self.steps, self.nodes, strict=True):
+            try:
+                done.append(step(done, word))
+            except ValueRefused as why:
+                raise Undefined(node, str(why), _where(step, done, word), word) from None
+        return Stages(
+            word, {node: done[place] for place, node in self.sops}, {node: done[place] for place, node in self.selectors}
+        )
+
+
+@lru_cache(maxsize=64)
+def _plan(nodes: tuple[Node, ...]) -> _Plan:
+    return _Plan(nodes)
+
+
+def _where(step: Callable[[Steps, Word], Any], done: Steps, word: Word) -> int | None:
+    """Return the first position at which an elementwise step fails."""
+    for position in range(len(word)):
+        part = [row[position : position + 1] if isinstance(row, tuple) else row for row in done]
+        try:
+            step(part, word[position : position + 1])
+        except ValueRefused:
+            return position
+        except (IndexError, TypeError):
+            return None
+    return None
+
+
+def _step(node: Node, places: Mapping[int, int]) -> Callable[[Steps, Word], Any]:  # noqa: PLR0911
+    """Return the function that evaluates `node`, given what came before it."""
+    if isinstance(node, Tokens):
+        convert = CONVERSIONS[node.conversion]
+        return lambda done, word: _sequence([convert(token) for token in word])
+    if isinstance(node, Indices):
+        return lambda done, word: tuple(range(len(word)))
+    if isinstance(node, Constant):
+        value = node.value
+        return lambda done, word: (value,) * len(word)
+    if isinstance(node, Elementwise):
+        return _elementwise(node, [places[argument.number] for argument in node.arguments])
+    if isinstance(node, Select):
+        return _select(node, places[node.key.number], places[node.query.number])
+    if isinstance(node, Combined):
+        return _combined(node, [places[part.number] for part in node.parts])
+    if isinstance(node, Aggregate):
+        return _aggregate(node, places[node.selector.number], places[node.values.number])
+    raise TypeError(f"{type(node).__name__} is not a node of a program")
+
+
+def _sequence(values: list[Atom]) -> tuple[Atom, ...]:
+    made = tuple(values)
+    if not one_type(made):
+        text = next(value for value in made if isinstance(value, str))
+        other = next(value for value in made if not isinstance(value, str))
+        raise ValueRefused(f"a sequence cannot have both texts and other values, here {shown(text)} and {shown(other)}")
+    return made
+
+
+def _elementwise(node: Elementwise, at: list[int]) -> Callable[[Steps, Word], Row]:
+    if node.operator in ("table", "in"):
+        return _table(node, at[0])
+    if node.operator == "if":
+        then, condition, other = at
+        return lambda done, word: _sequence(
+            [a if c else b for a, c, b in zip(done[then], done[condition], done[other], strict=True)]
+        )
+    if len(at) == 1:
+        unary, (only,) = UNARY[node.operator], at
+        return lambda done, word: tuple([unary(value) for value in done[only]])
+    binary, (left, right) = BINARY[node.operator], at
+    return lambda done, word: tuple([binary(a, b) for a, b in zip(done[left], done[right], strict=True)])
+
+
+def _table(node: Elementwise, at: int) -> Callable[[Steps, Word], Row]:
+    known = dict(node.entries)
+    if node.operator == "in":
+        return lambda done, word: tuple([value in known for value in done[at]])
+
+    def looked_up(done: Steps, word: Word) -> Row:
+        missing = [value for value in done[at] if value not in known]
+        if missing:
+            raise ValueRefused(f"there is no entry for {shown(missing[0])}")
+        return _sequence([known[value] for value in done[at]])
+
+    return looked_up
+
+
+def _select(node: Select, key: int, query: int) -> Callable[[Steps, Word], Row]:
+    relation = RELATIONS[node.relation]
+
+    def rows(done: Steps, word: Word) -> Row:
+        keys, made = done[key], {}
+        for q in done[query]:
+            if q not in made:
+                made[q] = tuple([relation(k, q) for k in keys])
+        return tuple([made[q] for q in done[query]])
+
+    return rows
+
+
+def _combined(node: Combined, at: list[int]) -> Callable[[Steps, Word], Row]:
+    if node.operator == "not":
+        return lambda done, word: tuple([tuple([not entry for entry in row]) for row in done[at[0]]])
+    left, right = at
+    if node.operator == "and":
+        return lambda done, word: tuple(
+            [tuple([a and b for a, b in zip(*rows, strict=True)]) for rows in zip(done[left], done[right], strict=True)]
+        )
+    return lambda done, word: tuple(
+        [tuple([a or b for a, b in zip(*rows, strict=True)]) for rows in zip(done[left], done[right], strict=True)]
+    )
+
+
+def _aggregate(node: Aggregate, selector: int, values: int) -> Callable[[Steps, Word], Row]:
+    default = node.default
+
+    def rows(done: Steps, word: Word) -> Row:
+        candidates = done[values]
+        made: dict[tuple[bool, ...], Atom] = {}
+        numeric: bool | None = None
+        for row in done[selector]:
+            if row in made:
+                continue
+            count = sum(row)
+            if count == 0:
+                made[row] = default
+            elif count == 1:
+                made[row] = candidates[row.index(True)]
+            else:
+                numeric = averaged(candidates) if numeric is None else numeric
+                if not numeric:
+                    raise ValueRefused(_not_numeric(candidates, done[selector].index(row), count))
+                made[row] = Fraction(sum(compress(candidates, row)), count)
+        return _sequence([made[row] for row in done[selector]])
+
+    return rows
+
+
+def _not_numeric(candidates: tuple[Atom, ...], query: int, count: int) -> str:
+    what = "texts" if isinstance(candidates[0], str) else "truth values"
+    return f"position {query} selects {count} positions, and {what} have no mean"

@@ -1,0 +1,106 @@
+"""The comments at the beginning of a program that say more about it, all optional.
+
+``# title: one line`` · ``# alphabet: abc`` or ``["a", "bc", 3]`` · ``# length: 40`` · ``# sop: name`` · ``# mask: future`` ·
+``# example: INPUT -> OUTPUT``, ``# example: sop(INPUT) -> OUTPUT``, ``-> error`` where the program is undefined.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from tm2tfr.sources.rasp.program import Example, Word
+from tm2tfr.sources.rasp.sops import Atom
+from tm2tfr.text.source import Log, Mark
+
+_LINE = re.compile(r"[ \t]*#[ \t]*(title|alphabet|length|example|sop|mask)[ \t]*:[ \t]?(.*)")
+_CALL = re.compile(r"([a-zA-Z_][a-zA-Z_0-9]*)\((.*)\)")
+_ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What the headers of a program say."""
+
+    title: str = ""
+    alphabet: tuple[Atom, ...] = ()
+    length: int | None = None
+    sop: str = ""
+    mask: str = ""
+    examples: tuple[Example, ...] = ()
+    """With an empty name for the s-op that is compiled."""
+    lines: dict[str, int] = field(default_factory=dict)
+    """The number of the line, from 0, of each; examples as ``example 0``, ``example 1``, …."""
+
+
+def read_word(text: str) -> Word:
+    """Return an input or output from text: a JSON list of at least one value, or else a token per character.
+
+    In the list, a number with a decimal point is a float, and so is the text ``"1/3"`` where it is compared with one.
+    """
+    if text.startswith("["):
+        try:
+            found = json.loads(text, parse_float=Fraction)
+        except ValueError:
+            found = None
+        if isinstance(found, list) and found and all(isinstance(v, str | bool | int | Fraction) for v in found):
+            return tuple(found)
+    return tuple(text)
+
+
+def headers(log: Log) -> Headers:
+    """Return what the headers of the log's source say; what is wrong with them goes to the log."""
+    found = Headers()
+    for number, kind, text in _lines(log):
+        span = log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))
+        if kind == "example":
+            example = _example(text)
+            if example is None:
+                log.add(span, "an example has no output", "write '# example: INPUT -> OUTPUT', or '-> error'")
+                continue
+            lines = {**found.lines, f"example {len(found.examples)}": number}
+            found = replace(found, examples=(*found.examples, example), lines=lines)
+            continue
+        if kind in found.lines:
+            log.add(span, f"the header {kind!r} is given a second time", "remove one of the two")
+            continue
+        value: object = text.strip()
+        if kind == "alphabet":
+            value = read_word(text.strip())
+            if len(set(value)) != len(value) or not value:
+                what = "the alphabet has no tokens" if not value else "the alphabet has a token twice"
+                log.add(span, what, "write '# alphabet: abc', or a JSON list of tokens")
+                continue
+        elif kind == "length":
+            if not re.fullmatch("[1-9][0-9]{0,5}", text.strip()):
+                log.add(span, "the length is not a number from 1 to 999,999", "write for example '# length: 40'")
+                continue
+            value = int(text)
+        elif kind == "mask" and value not in ("future", "none"):
+            log.add(span, "the mask is neither 'future' nor 'none'", "write '# mask: future' or '# mask: none'")
+            continue
+        found = replace(found, **{kind: value}, lines={**found.lines, kind: number})
+    return found
+
+
+def _lines(log: Log) -> Iterator[tuple[int, str, str]]:
+    """Yield line, kind and text of each header: before the first statement."""
+    for number, line in enumerate(log.source.lines):
+        if line.strip() and not line.strip().startswith("#"):
+            return
+        if (match := _LINE.fullmatch(line)) is not None:
+            yield number, match[1], match[2].rstrip()
+
+
+def _example(text: str) -> Example | None:
+    left, arrow, right = text.rpartition("->")
+    if not arrow:
+        return None
+    left, right = left.strip(), right.strip()
+    call = _CALL.fullmatch(left)
+    name, given = (call[1], call[2]) if call is not None else ("", left)
+    error = right == _ERROR
+    return Example(sop=name, input=read_word(given), output=() if error else read_word(right), error=error)

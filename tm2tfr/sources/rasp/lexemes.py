@@ -1,0 +1,152 @@
+"""From a text to the tokens of its statements: one list per statement, found even where it cannot be read.
+
+A statement ends with a semicolon, a definition and a loop with their closing bracket, and a line for the interpreter itself
+(``set example "abc"``) with the line. A bracket that is never closed does not swallow the statements behind it, since a
+semicolon closes every bracket but that of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from lark import Lark
+
+from tm2tfr.sources.rasp.tree import Builder, Lexeme
+from tm2tfr.text.source import Source
+
+LINES = {"SET", "SHOW", "S_OP", "SELECTOR", "EXAMPLES", "FULL_SEQ_DISPLAY", "EXIT", "EXIT_CALL", "QUIT", "QUIT_CALL"}
+"""Tokens that begin a line for the interpreter itself."""
+BEGINNINGS = {"DEF", "LOAD", "DRAW", "RETURN", "FOR", "SET", "SHOW", "FULL_SEQ_DISPLAY"}
+"""Tokens that begin a statement where no bracket is open."""
+OPERAND_ENDS = {
+    "ID", "INT", "FLOAT", "STRING", "CLOSE", "CLOSE_SQUARE", "CLOSE_BRACE", "EXAMPLE", "ON", "OFF",
+    "EXIT", "EXIT_CALL", "QUIT", "QUIT_CALL",
+}  # fmt: skip
+_OPENING = {
+    "OPEN": "(", "SELECT": "(", "AGGREGATE": "(", "RANGE": "(", "ZIP": "(", "LEN": "(", "OPEN_SQUARE": "[",
+}  # fmt: skip
+_CLOSING = {"CLOSE": "(", "CLOSE_SQUARE": "["}
+BLOCK = "block"
+
+
+@cache
+def parser() -> Lark:
+    """Return the parser of a statement, which builds its syntax tree."""
+    grammar = files("tm2tfr").joinpath("sources", "rasp", "grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="basic",
+        start=["statement", "apart"],
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        transformer=Builder(),
+    )
+
+
+@dataclass
+class Brackets:
+    """The brackets that are open."""
+
+    open: list[str] = field(default_factory=list)
+    previous: str = ""
+
+    def take(self, kind: str) -> None:
+        """Take note of the next token."""
+        if kind in _OPENING:
+            self.open.append(_OPENING[kind])
+        elif kind == "OPEN_BRACE":
+            self.open.append(BLOCK if self.previous in OPERAND_ENDS else "{")
+        elif kind in _CLOSING:
+            if self.open and self.open[-1] == _CLOSING[kind]:
+                self.open.pop()
+        elif kind == "CLOSE_BRACE":
+            while self.open and self.open.pop() not in ("{", BLOCK):
+                pass
+        elif kind in ("SEMICOLON", "END_OF_LINE", "DEF"):
+            self.to_block()
+        self.previous = kind
+
+    def to_block(self) -> None:
+        """Forget every open bracket but those of blocks."""
+        while self.open and self.open[-1] != BLOCK:
+            self.open.pop()
+
+    @property
+    def between_statements(self) -> bool:
+        """Whether no bracket is open but those of blocks."""
+        return not self.open or self.open[-1] == BLOCK
+
+
+def lexemes(source: Source) -> tuple[list[Lexeme], list[Lexeme]]:
+    """Return the tokens of a text, and its comments."""
+    found: list[Lexeme] = []
+    comments: list[Lexeme] = []
+    for token in parser().lex(source.text):
+        lexeme = Lexeme.of(token.type, str(token), source, token.start_pos or 0)
+        (comments if token.type == "COMMENT" else found).append(lexeme)
+    return found, comments
+
+
+def statements(tokens: list[Lexeme]) -> Iterator[list[Lexeme]]:
+    """Yield the tokens of each statement, with an END_OF_LINE behind a line for the interpreter itself."""
+    current: list[Lexeme] = []
+    brackets = Brackets()
+    line = False
+    for token in tokens:
+        if current and line and _line_ends(current[-1], token, brackets):
+            yield [*current, end_of_line(current[-1])]
+            current, brackets, line = [], Brackets(), False
+        begins = token.type == "DEF" or (token.type in BEGINNINGS and brackets.between_statements)
+        if current and begins and BLOCK not in brackets.open:
+            yield current  # its semicolon is missing
+            current, brackets, line = [], Brackets(), False
+        line = line or (not current and token.type in LINES)
+        in_block = brackets.open[:1] == [BLOCK]
+        brackets.take(token.type)
+        current.append(token)
+        closed = token.type == "CLOSE_BRACE" and in_block
+        if not brackets.open and (
+            token.type == "SEMICOLON" or closed or current == [token] and token.type == "CLOSE_BRACE"
+        ):
+            yield current
+            current, brackets, line = [], Brackets(), False
+    if current:
+        yield [*current, end_of_line(current[-1])] if line else current
+
+
+def _line_ends(last: Lexeme, token: Lexeme, brackets: Brackets) -> bool:
+    broken = "\n" in last.source.text[last.end : token.start] or "\r" in last.source.text[last.end : token.start]
+    return broken and not brackets.open and last.type in OPERAND_ENDS and token.type != "SEMICOLON"
+
+
+def end_of_line(last: Lexeme) -> Lexeme:
+    """Return the token that ends a line for the interpreter itself."""
+    return Lexeme.of("END_OF_LINE", "", last.source, last.end)
+
+
+def pieces(tokens: list[Lexeme]) -> list[tuple[int, int]]:
+    """Return where the pieces of a statement begin and end: statements in its blocks, headers with their ``{``, and each ``}``."""
+    found = []
+    brackets = Brackets()
+    begin = 0
+    for number, token in enumerate(tokens):
+        if number > begin and brackets.between_statements and (token.type in BEGINNINGS or token.type == "DEF"):
+            found.append((begin, number))
+            begin = number
+        was = list(brackets.open)
+        brackets.take(token.type)
+        opened = len(brackets.open) > len(was) and brackets.open[-1] == BLOCK
+        closed = (
+            token.type == "CLOSE_BRACE" and BLOCK in was and len(brackets.open) < len(was) and brackets.between_statements
+        )
+        if closed and number > begin and was[-1] == BLOCK:
+            found.append((begin, number))
+            begin = number
+        if opened or closed or token.type in ("SEMICOLON", "END_OF_LINE"):
+            found.append((begin, number + 1))
+            begin = number + 1
+    return [*found, (begin, len(tokens))] if begin < len(tokens) else found

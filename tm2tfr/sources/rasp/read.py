@@ -1,0 +1,175 @@
+"""Reads a RASP program: its headers, its statements, and the graph of s-ops that they build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
+from tm2tfr.sources.rasp.elaborate import Elaborator, named
+from tm2tfr.sources.rasp.headers import Headers, headers
+from tm2tfr.sources.rasp.nodes import Maker
+from tm2tfr.sources.rasp.parse import parse
+from tm2tfr.sources.rasp.program import Example, Program, Word
+from tm2tfr.sources.rasp.scope import RESERVED, Request, Scope
+from tm2tfr.sources.rasp.sops import Selector, SOp
+from tm2tfr.sources.rasp.syntax import Statement
+from tm2tfr.text.source import Log, Mark, Source, decoded
+
+LIBRARY = ("library", "examples")
+"""The files that are read before every program; names of the first cannot be assigned."""
+WIDTHS = frozenset({"selector_width", "_width_with_first"})
+"""Functions of the library whose value is the number of positions that their argument selects."""
+
+
+@dataclass(frozen=True)
+class LoadedRasp:
+    """A program that has been read.
+
+    Args:
+        program: the program.
+        warnings: what is legal but probably not meant.
+        requests: what it asks an interpreter to draw or to evaluate, in the order of the text.
+        length: the longest input that its header names, if it does.
+        mask: ``future``, ``none`` or, if its header does not say, the empty string.
+    """
+
+    program: Program
+    warnings: tuple[Diagnostic, ...] = ()
+    requests: tuple[Request, ...] = ()
+    length: int | None = None
+    mask: str = ""
+
+    @property
+    def draws(self) -> tuple[Request, ...]:
+        """What is to be drawn."""
+        return tuple(request for request in self.requests if request.drawn)
+
+
+def read(
+    text: str | bytes, *, file: str, library: bool = True, folder: Path | None = None, name: str | None = None
+) -> LoadedRasp:
+    """Return the program that a text describes.
+
+    Args:
+        file: its name, for complaints.
+        library: whether it can use the library; without it, there are only the words of the language.
+        folder: where ``load "x";`` looks for x.rasp; None: that of no file.
+        name: the program's name; None: that of the file without its ending.
+
+    Raises:
+        SpecError: with every complaint, if one of them is an error.
+    """
+    log = Log(decoded(text, file=file, noun="program"))
+    said = headers(log)
+    made = elaborated(log, parse(log), library=library, folder=folder)
+    program = _program(made, log, said, name or Path(file).stem)
+    return LoadedRasp(program, log.conclude(), tuple(made.elaborator.requests), said.length, said.mask)
+
+
+@dataclass(frozen=True)
+class Elaborated:
+    """What is left of the statements of a program."""
+
+    elaborator: Elaborator
+    top: Scope
+    library: Mapping[str, SOp] = field(default_factory=dict)
+
+
+def elaborated(log: Log, statements: tuple[Statement, ...], *, library: bool, folder: Path | None) -> Elaborated:
+    """Run the library and then the statements."""
+    make = Maker()
+    base = Scope(names={"True": True, "False": False, **make.conversions, "indices": make.positions})
+    reserved, scope = RESERVED, base
+    worker = Elaborator(log, _files(folder), make, base, width_functions=WIDTHS)
+    known: dict[str, SOp] = {}
+    for part in LIBRARY if library else ():
+        source, read_before = _library(part)
+        worker.foreign.add(source)
+        scope = Scope(scope)
+        worker.run(read_before, scope)
+        known |= named({n: v for n, v in scope.names.items() if not n.startswith("_")}, SOp)
+        scope.names.pop("out", None)
+        if part == LIBRARY[0]:
+            reserved |= {n for n in scope.names if not n.startswith("_")}
+    public = {n: v for owner in scope.chain() for n, v in owner.names.items() if not n.startswith("_")}
+    worker.base = Scope(names={**public, "tokens": make.conversions["tokens_str"]})
+    top = Scope(worker.base, reserved=reserved)
+    worker.last = None
+    worker.run(statements, top)
+    return Elaborated(worker, top, known)
+
+
+@cache
+def _library(part: str) -> tuple[Source, tuple[Statement, ...]]:
+    text = files("tm2tfr").joinpath("sources", "rasp", f"{part}.rasp").read_text(encoding="utf-8")
+    log = Log(Source(text, f"{part}.rasp"))
+    statements = parse(log)
+    log.conclude()
+    return log.source, statements
+
+
+def _files(folder: Path | None) -> Callable[[str, Source], Source]:
+    def find(name: str, source: Source) -> Source:
+        if folder is None:
+            raise ReadError(f"'load' cannot find {name!r}, since this text is not in a folder")
+        path = (folder if source.file not in found else found[source.file].parent) / f"{name}.rasp"
+        try:
+            text = path.read_bytes()
+        except OSError:
+            raise ReadError(f"there is no file {str(path)!r}") from None
+        found[str(path)] = path
+        return decoded(text, file=str(path), noun="program")
+
+    found: dict[str, Path] = {}
+    return find
+
+
+def _program(made: Elaborated, log: Log, said: Headers, name: str) -> Program:
+    sops = named(made.top.names, SOp)
+    last = made.elaborator.last
+    if not sops and isinstance(last, SOp):
+        sops = {last.name or "out": last}
+    chosen = said.sop or next(reversed(sops), "")
+    known = {**made.library, **sops}
+    if not sops and not any(d.severity == "error" for d in log.found) and chosen not in known:
+        log.add(None, "the program defines no s-op", "assign one, for example out_is = indices + 1;")
+    elif said.sop and said.sop not in known:
+        what = f"the header names the s-op {said.sop!r}, and there is none{did_you_mean(said.sop, known)}"
+        log.add(_line(log, said, "sop"), what, "name one that the program assigns")
+    examples = []
+    for number, written in enumerate(said.examples):
+        example = _meant(written, known, chosen, said.alphabet)
+        if example.sop not in known:
+            what = f"the example is of the s-op {example.sop!r}, and there is none{did_you_mean(example.sop, known)}"
+            log.add(_line(log, said, f"example {number}"), what, "name one that the program assigns")
+        examples.append(example)
+    return Program(
+        name=name,
+        text=log.source.text,
+        sops=sops,
+        selectors=named(made.top.names, Selector),
+        chosen=chosen,
+        alphabet=said.alphabet or tuple(dict.fromkeys(token for example in examples for token in example.input)),
+        examples=tuple(examples),
+        widths=dict(made.elaborator.widths),
+        title=said.title,
+        library=made.library,
+    )
+
+
+def _meant(example: Example, known: Mapping[str, SOp], chosen: str, alphabet: Word) -> Example:
+    """Return the example with its s-op; ``a(b)`` is an input where no s-op is called a and the alphabet has brackets."""
+    if example.sop and example.sop not in known:
+        whole = (*example.sop, "(", *example.input, ")")
+        if set(whole) <= set(alphabet):
+            return replace(example, sop=chosen, input=whole)
+    return replace(example, sop=example.sop or chosen)
+
+
+def _line(log: Log, said: Headers, which: str) -> Span:
+    number = said.lines[which]
+    return log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))

@@ -1,0 +1,130 @@
+"""What exists while a program is elaborated: values of the meta level, variables, functions, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.sources.rasp.program import Word
+from tm2tfr.sources.rasp.sops import Node, Selector, SOp
+from tm2tfr.sources.rasp.syntax import Definition, Part
+
+Meta = Any
+"""A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
+
+RESERVED = frozenset(
+    "if else not and or out def return range for in zip len get True False "
+    "tokens_asis tokens_str tokens_int tokens_bool tokens_float indices".split()
+)
+"""Names that cannot be assigned anywhere; those of the library can be, but not at the top of a program."""
+
+
+@dataclass
+class Scope:
+    """Variables by name, and the scope around them.
+
+    Args:
+        reserved: names that cannot be assigned here.
+        taker: the scope that takes over what is assigned here, but for names that begin with an underscore: that of a
+            statement ``load``.
+        unknown: whether some of its names are unknown, since a file could not be loaded.
+    """
+
+    parent: Scope | None = None
+    reserved: frozenset[str] = RESERVED
+    taker: Scope | None = None
+    names: dict[str, Meta] = field(default_factory=dict)
+    unknown: bool = False
+
+    def inner(self) -> Scope:
+        """Return a scope within this one: that of a call, or of a comprehension."""
+        return Scope(self)
+
+    def chain(self) -> Iterator[Scope]:
+        """Yield this scope and those around it."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def known(self) -> list[str]:
+        """Return every name that can be read here."""
+        return [name for scope in self.chain() for name in scope.names]
+
+
+@dataclass(frozen=True, eq=False)
+class RaspFunction:
+    """A function of the meta level, with the scope in which it was defined."""
+
+    definition: Definition
+    scope: Scope
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.definition.name.name
+
+
+@dataclass(frozen=True)
+class Request:
+    """A ``draw(…)`` or an application such as ``reverse("hello")``, which a program asks its interpreter for.
+
+    Args:
+        node: what to draw, or to evaluate.
+        word: the input.
+        part: the part of the text that asks for it.
+        drawn: whether it is a drawing.
+    """
+
+    node: Node
+    word: Word
+    part: Part
+    drawn: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an application gives: a value that only the interpreter can show."""
+
+    request: Request
+
+
+class _Broken:
+    """The value of a variable whose definition has been reported."""
+
+
+BROKEN = _Broken()
+
+
+class StatementRefused(Exception):  # noqa: N818  (it is caught at its statement)
+    """A statement cannot be carried out; `what` is empty if that has been reported."""
+
+    def __init__(self, part: Part, what: str = "", remedy: str = "") -> None:
+        self.part, self.what, self.remedy = part, what, remedy
+        super().__init__(what)
+
+
+def is_atom(value: Meta) -> bool:
+    """Return whether it is a text, a truth value or a number."""
+    return isinstance(value, str | bool | int | Fraction)
+
+
+def sort_of(value: Meta) -> str:
+    """Return what a value of the meta level is, with its article."""
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, bool):
+        return "a truth value"
+    if isinstance(value, int | Fraction):
+        return "a number"
+    for kind, words in _SORTS.items():
+        if isinstance(value, kind):
+            return words
+    return "the result of an application"
+
+
+_SORTS = {
+    SOp: "an s-op", Selector: "a selector", list: "a list", dict: "a dictionary", RaspFunction: "a function",
+}  # fmt: skip

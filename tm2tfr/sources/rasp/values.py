@@ -1,0 +1,231 @@
+"""What the operators of RASP do with values: text, truth values, whole numbers, and rationals in the place of floats.
+
+As in Python, on which the authors' interpreter stands: a truth value counts as 0 or 1 in arithmetic, ``==`` between values of
+different kinds is false and ``<`` between text and number is refused, ``/`` always gives a float, `round` takes halves to the
+even neighbour, and ``not``, ``and``, ``or``, ``if`` and ``indicator`` take the empty text and 0 as false. Unlike it: floats are
+exact (``0.1 + 0.2 == 0.3``), a power that is not rational is refused, and ``%`` does not format text.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.sources.rasp.sops import Atom, Conversion
+
+MOST_BITS = 1 << 16
+"""Of a number; a power tower would fill the memory."""
+MOST_LETTERS = 1 << 20
+"""Of a text."""
+Number = bool | int | Fraction
+
+
+class ValueRefused(Exception):  # noqa: N818  (it is caught, and its text becomes part of an error with a place)
+    """An operator cannot be applied to these values; its ``str`` says why."""
+
+
+def shown(value: Atom) -> str:
+    """Return a value as RASP text writes it: ``"a"``, ``True``, ``3``, ``0.5``, and ``1/3`` where no decimal is exact."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, bool) or isinstance(value, int):
+        return str(value)
+    if value.denominator == 1:
+        return f"{value.numerator}.0"
+    twos, rest = 0, value.denominator
+    while rest % 10 in (0, 2, 4, 5, 6, 8) and rest > 1 and twos < 60:
+        rest //= math.gcd(rest, 10)
+        twos += 1
+    if rest != 1:
+        return str(value)
+    digits = str(abs(value.numerator) * 10**twos // value.denominator).rjust(twos + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-twos]}.{digits[-twos:]}"
+
+
+def kind(value: Atom) -> str:
+    """Return what kind of value it is: text, truth value, whole number or float."""
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool):
+        return "truth value"
+    return "whole number" if isinstance(value, int) else "float"
+
+
+def _numbers(*values: Atom) -> bool:
+    return not any(isinstance(value, str) for value in values)
+
+
+def _refused(word: str, *values: Atom) -> ValueRefused:
+    return ValueRefused(f"{word!r} cannot be applied to {' and '.join(f'the {kind(v)} {shown(v)}' for v in values)}")
+
+
+def _add(a: Any, b: Any) -> Atom:
+    if isinstance(a, str) != isinstance(b, str):
+        raise _refused("+", a, b)
+    if isinstance(a, str) and len(a) + len(b) > MOST_LETTERS:
+        raise ValueRefused(f"the text has more than {MOST_LETTERS:,} characters")
+    made: Atom = a + b
+    return made
+
+
+def _subtract(a: Any, b: Any) -> Atom:
+    if not _numbers(a, b):
+        raise _refused("-", a, b)
+    made: Atom = a - b
+    return made
+
+
+def _multiply(a: Any, b: Any) -> Atom:
+    if isinstance(a, str) or isinstance(b, str):
+        text, count = (a, b) if isinstance(a, str) else (b, a)
+        if not isinstance(count, int):
+            raise _refused("*", a, b)
+        if len(text) * max(0, count) > MOST_LETTERS:
+            raise ValueRefused(f"the text has more than {MOST_LETTERS:,} characters")
+        return str(text * count)
+    return _bounded(a * b)
+
+
+def _divide(a: Any, b: Any) -> Atom:
+    if not _numbers(a, b):
+        raise _refused("/", a, b)
+    if b == 0:
+        raise ValueRefused("division by zero")
+    return Fraction(a) / Fraction(b)
+
+
+def _modulo(a: Any, b: Any) -> Atom:
+    if not _numbers(a, b):
+        raise _refused("%", a, b)
+    if b == 0:
+        raise ValueRefused("remainder of a division by zero")
+    made: Atom = a % b
+    return int(made) if isinstance(made, bool) else made
+
+
+def _bounded(number: Any) -> Any:
+    size = number.numerator.bit_length() + number.denominator.bit_length()
+    if size > MOST_BITS:
+        raise ValueRefused(f"the number has more than {MOST_BITS:,} binary digits")
+    return number
+
+
+def _power(a: Any, b: Any) -> Atom:
+    if not _numbers(a, b):
+        raise _refused("^", a, b)
+    if a == 0 and b < 0:
+        raise ValueRefused("division by zero: a power of 0 with a negative exponent")
+    exact = Fraction(b)
+    size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length()
+    if size > 1 and size * abs(exact) > MOST_BITS:
+        raise ValueRefused(f"the number has more than {MOST_BITS:,} binary digits")
+    if exact.denominator == 1:
+        if isinstance(a, int) and isinstance(b, int):
+            return int(a**b) if b >= 0 else Fraction(a) ** int(b)
+        return Fraction(a) ** int(exact)
+    if a < 0:
+        raise ValueRefused(f"{shown(a)} ^ {shown(b)} is not a real number")
+    roots = [_root(part, exact.denominator) for part in (Fraction(a).numerator, Fraction(a).denominator)]
+    if None in roots:
+        raise ValueRefused(f"{shown(a)} ^ {shown(b)} is irrational, and values are exact")
+    return Fraction(roots[0] or 0, roots[1] or 1) ** exact.numerator
+
+
+def _root(number: int, degree: int) -> int | None:
+    """Return the whole root of a number that is not negative, or None if it is irrational."""
+    low, high = 0, 1 << (number.bit_length() // degree + 1)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if middle**degree < number else (low, middle)
+    return low if low**degree == number else None
+
+
+def _compare(sign: str, relation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Atom]:
+    def compared(a: Any, b: Any) -> Atom:
+        if isinstance(a, str) != isinstance(b, str):
+            raise _refused(sign, a, b)
+        return bool(relation(a, b))
+
+    return compared
+
+
+def _number(word: str, of: Callable[[Any], Any]) -> Callable[[Any], Atom]:
+    def made(a: Any) -> Atom:
+        if isinstance(a, str):
+            raise _refused(word, a)
+        found: Atom = of(a)
+        return found
+
+    return made
+
+
+UNARY: dict[str, Callable[[Any], Atom]] = {
+    "not": operator.not_,
+    "neg": _number("-", operator.neg),
+    "pos": _number("+", operator.pos),
+    "round": _number("round", round),
+    "indicator": lambda a: 1 if a else 0,
+}
+BINARY: dict[str, Callable[[Any, Any], Atom]] = {
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "^": _power,
+    "%": _modulo,
+    "==": operator.eq,
+    "<": _compare("<", operator.lt),
+    "<=": _compare("<=", operator.le),
+    ">": _compare(">", operator.gt),
+    ">=": _compare(">=", operator.ge),
+    "and": lambda a, b: bool(a) and bool(b),
+    "or": lambda a, b: bool(a) or bool(b),
+}
+"""Of s-ops. Of atoms alone, ``and`` and ``or`` give one of their operands, as in Python."""
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {**BINARY, "!=": operator.ne}
+"""Of ``select``: of a key and a query."""
+
+
+def _whole(value: Atom) -> Atom:
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueRefused(f"the token {shown(value)} is not a whole number") from None
+
+
+def _float(value: Atom) -> Atom:
+    if not isinstance(value, str):
+        return Fraction(value)
+    try:
+        if math.isfinite(float(value)):
+            return Fraction(value.strip().replace("_", ""))
+    except ValueError:
+        pass
+    raise ValueRefused(f"the token {shown(value)} is not a number")
+
+
+def _text(value: Atom) -> Atom:
+    return str(float(value)) if isinstance(value, Fraction) else str(value)
+
+
+CONVERSIONS: dict[Conversion, Callable[[Atom], Atom]] = {
+    "str": _text,
+    "int": _whole,
+    "float": _float,
+    "bool": bool,
+    "asis": lambda value: value,
+}
+
+
+def one_type(values: tuple[Atom, ...]) -> bool:
+    """Return whether these may be a sequence: all of them text, or none."""
+    first = type(values[0]) is str
+    return all((type(value) is str) is first for value in values)
+
+
+def averaged(values: tuple[Atom, ...]) -> bool:
+    """Return whether a mean may be taken of some of these: numbers, not all of them truth values."""
+    return not any(type(v) is str for v in values) and not all(type(v) is bool for v in values)
