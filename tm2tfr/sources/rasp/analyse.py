@@ -1,9 +1,9 @@
 """The analysis of a program as the authors' interpreter has it: attention layers, and the heads of each.
 
-Base s-ops are of depth 0; an elementwise s-op is as deep as its deepest argument, a selector one deeper than its queries and
-keys, an aggregate as deep as its selector and one deeper than its values. The layers are the depth of the s-op, and each layer
-has a head for each selector of its aggregates. Selectors that say the same are two heads there; here they are also counted
-after merging.
+Base s-ops are of depth 0; an elementwise s-op is as deep as its deepest argument, a selector one deeper than its queries
+and keys, an aggregate as deep as its selector and one deeper than its values. The layers are the depth of the s-op, and
+each layer has a head for each selector of its aggregates. Selectors that say the same are two heads there; here they are
+also counted after merging.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Analysis:
     Args:
         sop: the s-op.
         layers: its attention layers, the first one first.
-        embedding: elementwise s-ops that the analysis puts before the first layer, though a function of both token and position
-            is not an embedding.
+        embedding: elementwise s-ops that the analysis puts before the first layer, though a function of both token and
+            position is not an embedding.
         depths: the number of each node that the s-op needs -> its depth.
     """
 

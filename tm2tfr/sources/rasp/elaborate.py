@@ -1,8 +1,8 @@
 """Runs the statements of a program: variables, functions and loops are gone afterwards, s-ops and selectors are left.
 
 As in the authors' interpreter: a function sees later assignments of the scope that it was defined in, a loop leaks its
-variables, a conditional on a single value evaluates one branch and one on an s-op both, ``a, b = f()`` takes a list apart, a
-name of the library cannot be assigned, ``out`` is the value of the last expression. Unlike it:
+variables, a conditional on a single value evaluates one branch and one on an s-op both, ``a, b = f()`` takes a list apart,
+a name of the library cannot be assigned, ``out`` is the value of the last expression. Unlike it:
 
 - definitions are not tried out on an example: an s-op may be undefined on some inputs (`tm2tfr.sources.rasp.evaluate`);
 - ``load "x";`` looks in the folder of the file that says it, not in the current one;
@@ -293,7 +293,8 @@ class Elaborator:
             if not isinstance(value, SOp) and not is_atom(value):
                 what = f"a conditional on an s-op chooses between values at each position, not {sort_of(value)}"
                 raise StatementRefused(part, what, "use s-ops and single values; combine selectors with and, or, not")
-        return self._at(expression).elementwise("if", then, condition, other)
+        chosen: Meta = condition
+        return self._at(expression).elementwise("if", then, chosen, other)
 
     def _indexed(self, expression: s.Indexed, scope: Scope) -> Meta:
         whole = self.value(expression.whole, scope)

@@ -39,7 +39,7 @@ Steps = list[Any]
 """What each node has come to, by its place in the order of evaluation."""
 
 
-class Undefined(Tm2tfrError):
+class Undefined(Tm2tfrError):  # noqa: N818  (it is what the program is)
     """The program is undefined on an input.
 
     Args:
@@ -52,9 +52,16 @@ class Undefined(Tm2tfrError):
         self.node, self.why, self.position, self.word = node, why, position, word
         place = f"line {node.span.line}, column {node.span.column}: " if node.span else ""
         at = "" if position is None else f" at position {position}"
-        text = "".join(word) if all(isinstance(v, str) and len(v) == 1 for v in word) else str([*word])
         named = f"{node.name!r} is undefined" if node.name else "a value is undefined"
-        super().__init__(f"{place}{named} on the input {text!r}{at}: {why}: use another input, or define the value there")
+        super().__init__(
+            f"{place}{named} on the input {shown_word(word)!r}{at}: {why}: use another input, or define the value there"
+        )
+
+
+def shown_word(word: Word) -> str:
+    """Return an input as text: its characters, or its tokens as a list where they are not single characters."""
+    letters = [token for token in word if isinstance(token, str) and len(token) == 1]
+    return "".join(letters) if len(letters) == len(word) else f"[{', '.join(map(shown, word))}]"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The comments at the beginning of a program that say more about it, all optional.
 
-``# title: one line`` · ``# alphabet: abc`` or ``["a", "bc", 3]`` · ``# length: 40`` · ``# sop: name`` · ``# mask: future`` ·
-``# example: INPUT -> OUTPUT``, ``# example: sop(INPUT) -> OUTPUT``, ``-> error`` where the program is undefined.
+``# title: one line`` · ``# alphabet: abc`` or ``["a", "bc", 3]`` · ``# length: 40`` · ``# sop: name`` ·
+``# mask: future`` · ``# example: INPUT -> OUTPUT``,
+``# example: sop(INPUT) -> OUTPUT``, ``-> error`` where the program is undefined.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from tm2tfr.sources.rasp.program import Example, Word
 from tm2tfr.sources.rasp.sops import Atom
@@ -82,7 +84,8 @@ def headers(log: Log) -> Headers:
         elif kind == "mask" and value not in ("future", "none"):
             log.add(span, "the mask is neither 'future' nor 'none'", "write '# mask: future' or '# mask: none'")
             continue
-        found = replace(found, **{kind: value}, lines={**found.lines, kind: number})
+        changed: dict[str, Any] = {kind: value}
+        found = replace(found, **changed, lines={**found.lines, kind: number})
     return found
 
 

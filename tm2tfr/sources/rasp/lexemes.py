@@ -110,7 +110,7 @@ def statements(tokens: list[Lexeme]) -> Iterator[list[Lexeme]]:
         current.append(token)
         closed = token.type == "CLOSE_BRACE" and in_block
         if not brackets.open and (
-            token.type == "SEMICOLON" or closed or current == [token] and token.type == "CLOSE_BRACE"
+            token.type == "SEMICOLON" or closed or (current == [token] and token.type == "CLOSE_BRACE")
         ):
             yield current
             current, brackets, line = [], Brackets(), False
@@ -129,7 +129,10 @@ def end_of_line(last: Lexeme) -> Lexeme:
 
 
 def pieces(tokens: list[Lexeme]) -> list[tuple[int, int]]:
-    """Return where the pieces of a statement begin and end: statements in its blocks, headers with their ``{``, and each ``}``."""
+    """Return where the pieces of a statement begin and end.
+
+    A piece is a statement in a block, a header with its ``{``, or a ``}``.
+    """
     found = []
     brackets = Brackets()
     begin = 0

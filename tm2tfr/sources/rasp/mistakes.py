@@ -9,9 +9,10 @@ from tm2tfr.sources.rasp.tree import Lexeme
 Complaint = tuple[Span | None, str, str]
 
 WORDS = {
-    "SELECTOR", "EXAMPLE", "EXAMPLES", "SET", "SHOW", "EXIT", "QUIT", "ON", "OFF", "LOAD", "DRAW", "DEF", "RETURN", "FOR", "IN",
-    "IF", "ELSE", "AND", "OR", "NOT", "ROUND", "INDICATOR",
+    "SELECTOR", "EXAMPLE", "EXAMPLES", "SET", "SHOW", "EXIT", "QUIT", "ON", "OFF", "LOAD", "DRAW", "DEF", "RETURN", "FOR",
+    "IN", "IF", "ELSE", "AND", "OR", "NOT", "ROUND", "INDICATOR",
 }  # fmt: skip
+_INNER = ("IF", "ELSE", "IN", "AND", "OR", "FOR")
 _CHARACTERS = {
     "'": ("text is written in double quotes", "write \"…\" instead of '…'"),
     '"': ("this text is not closed on its line", 'add a closing "'),
@@ -87,7 +88,7 @@ def _bracket(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | N
     return None
 
 
-def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:
+def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:  # noqa: PLR0911
     token, before = tokens[at], tokens[at - 1] if at else token_none()
     span = _span(token)
     if token.type == "NE":
@@ -98,11 +99,8 @@ def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | 
     if pair in ("STAR STAR", "SLASH SLASH"):
         known = {"STAR STAR": ("'**' is not an operator", "write '^' for a power"), "SLASH SLASH": _FLOOR}
         return span, *known[pair]
-    if (
-        before.type == "PLUS"
-        and token.type == "ASSIGN"
-        or token.type == "ASSIGN"
-        and before.type in ("MINUS", "STAR", "SLASH")
+    if (before.type == "PLUS" and token.type == "ASSIGN") or (
+        token.type == "ASSIGN" and before.type in ("MINUS", "STAR", "SLASH")
     ):
         return span, f"'{before}=' is not an assignment", f"write x = x {before} …"
     if token.type in ("EQ", "LT", "GT", "LE", "GE") and before.type in ("COMMA",) and "ID" in expected:
@@ -117,11 +115,10 @@ _FLOOR = ("'//' is not an operator", "write (a - a % b) / b")
 
 def token_none() -> Lexeme:
     """Return a token that is nothing, in the place of one before the first."""
-    made = Lexeme("NONE", "", start_pos=-1, end_pos=-1)
-    return made
+    return Lexeme("NONE", "", start_pos=-1, end_pos=-1)
 
 
-def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:
+def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:  # noqa: PLR0911
     token = tokens[at]
     before = tokens[at - 1].type if at else ""
     following = tokens[at + 1].type if at + 1 < len(tokens) else ""
@@ -129,9 +126,9 @@ def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None
         return _span(token), "'s-op' is a word of the language", "write 's - op' to subtract, or rename the variable"
     if token.type == "ASSIGN" and before in WORDS:
         return _reserved(tokens[at - 1])
-    if token.type in WORDS and (following == "ASSIGN" or (before in ("COMMA", "DEF", "FOR", "OPEN") and "ID" in expected)):
-        if token.type not in ("IF", "ELSE", "IN", "AND", "OR", "FOR") or following == "ASSIGN":
-            return _reserved(token)
+    meant = before in ("COMMA", "DEF", "FOR", "OPEN") and "ID" in expected and token.type not in _INNER
+    if token.type in WORDS and (following == "ASSIGN" or meant):
+        return _reserved(token)
     if token.type == "FOR" and "CLOSE" in expected:
         return _span(token), "a comprehension stands in square or curly brackets", "write [… for x in list]"
     if token.type == "IF" and "ELSE" not in expected and "CLOSE_SQUARE" in expected:
@@ -163,7 +160,7 @@ def _number(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | No
     return None
 
 
-def _statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:
+def _statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:  # noqa: PLR0911
     token = tokens[at]
     first = tokens[0].type
     if first in LINES and token.type == "SEMICOLON":
@@ -217,8 +214,9 @@ def _wanted(expected: set[str]) -> str:
     if "SEMICOLON" in expected and "PLUS" in expected:
         return "end the statement with ';', or add an operator"
     known = {
-        "SEMICOLON": ";", "COMMA": ",", "CLOSE": ")", "CLOSE_SQUARE": "]", "CLOSE_BRACE": "}", "OPEN": "(", "OPEN_BRACE": "{",
-        "ASSIGN": "=", "IN": "in", "ELSE": "else", "EXAMPLE": "example", "ON": "on", "OFF": "off", "EQ": "==", "COLON": ":",
+        "SEMICOLON": ";", "COMMA": ",", "CLOSE": ")", "CLOSE_SQUARE": "]", "CLOSE_BRACE": "}", "OPEN": "(",
+        "OPEN_BRACE": "{", "ASSIGN": "=", "IN": "in", "ELSE": "else", "EXAMPLE": "example", "ON": "on", "OFF": "off",
+        "EQ": "==", "COLON": ":",
         "STRING": '"name"', "RETURN": "return", "END_OF_LINE": "a new line", "FOR": "for", "NE": "!=", "LT": "<",
     }  # fmt: skip
     shown = [f"'{known[kind]}'" for kind in known if kind in expected]

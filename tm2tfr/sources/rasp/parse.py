@@ -1,11 +1,11 @@
 """Reads RASP text: the statements, and every complaint about its form.
 
-The language is read exactly as the authors' interpreter reads it (tech-srl/RASP), precedence included, but for these: several
-statements may share a line, a comment may stand anywhere, the body of a loop may be empty, and a line for the interpreter
-itself (``set example "abc"``) ends where its line does.
+The language is read exactly as the authors' interpreter reads it (tech-srl/RASP), precedence included, but for these:
+several statements may share a line, a comment may stand anywhere, the body of a loop may be empty, and a line for the
+interpreter itself (``set example "abc"``) ends where its line does.
 
-A statement that cannot be read is reported and left out, and its variables are known to be broken, so that one mistake gives
-one complaint.
+A statement that cannot be read is reported and left out, and its variables are known to be broken, so that one mistake
+gives one complaint.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _statement(tokens: list[Lexeme], log: Log) -> Statement | None:
                 break
         else:
             try:
-                result: Any = session.feed_eof()
+                result: Any = session.feed_eof()  # type: ignore[no-untyped-call]
             except UnexpectedToken as error:
                 expected, at = set(error.accepts or ()) | set(error.expected), len(tokens)
             else:
@@ -75,8 +75,8 @@ def _mended(tokens: list[Lexeme], at: int, expected: set[str], log: Log) -> list
     """Report that the token number `at` cannot stand there, and return what is left to read without the broken part."""
     log.add(*unexpected(tokens, at, expected))
     if "SEMICOLON" in expected and _ends_there(tokens, at):
-        end = tokens[at - 1]
-        return [*tokens[:at], Lexeme.of("SEMICOLON", "", end.source, end.end), *tokens[at:]]
+        last = tokens[at - 1]
+        return [*tokens[:at], Lexeme.of("SEMICOLON", "", last.source, last.end), *tokens[at:]]
     for begin, end in pieces(tokens):
         if begin <= min(at, len(tokens) - 1) < end:
             whole = (begin, end) == (0, len(tokens))

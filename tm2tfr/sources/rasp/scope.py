@@ -15,8 +15,30 @@ Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
 
 RESERVED = frozenset(
-    "if else not and or out def return range for in zip len get True False "
-    "tokens_asis tokens_str tokens_int tokens_bool tokens_float indices".split()
+    [
+        "if",
+        "else",
+        "not",
+        "and",
+        "or",
+        "out",
+        "def",
+        "return",
+        "range",
+        "for",
+        "in",
+        "zip",
+        "len",
+        "get",
+        "True",
+        "False",
+        "tokens_asis",
+        "tokens_str",
+        "tokens_int",
+        "tokens_bool",
+        "tokens_float",
+        "indices",
+    ]
 )
 """Names that cannot be assigned anywhere; those of the library can be, but not at the top of a program."""
 

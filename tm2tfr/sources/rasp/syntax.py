@@ -194,7 +194,8 @@ class Loop(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Setting(Statement):
-    """A line for the interpreter itself, without a semicolon: ``set example``, ``show example``, ``examples on``, ``exit``, …
+    """A line for the interpreter itself, without a semicolon: ``set example``, ``show example``, ``examples on``, ``exit``,
+    …
 
     Args:
         kind: what is set; ``display`` is ``full seq display on/off``.

@@ -129,8 +129,9 @@ class Builder(Transformer[Lexeme, Any]):
 
     def literally(self, children: list[Any]) -> s.Expression:
         (token,) = children
-        read = {"INT": int, "FLOAT": Fraction, "STRING": lambda text: text[1:-1]}[token.type]
-        return s.Literally(value=read(str(token)), **_where(children))
+        text = str(token)
+        value = text[1:-1] if token.type == "STRING" else int(text) if token.type == "INT" else Fraction(text)
+        return s.Literally(value=value, **_where(children))
 
     def listed(self, children: list[Any]) -> s.Expression:
         return s.Listed(items=_expressions(children), **_where(children))

@@ -1,9 +1,9 @@
 """What the operators of RASP do with values: text, truth values, whole numbers, and rationals in the place of floats.
 
-As in Python, on which the authors' interpreter stands: a truth value counts as 0 or 1 in arithmetic, ``==`` between values of
-different kinds is false and ``<`` between text and number is refused, ``/`` always gives a float, `round` takes halves to the
-even neighbour, and ``not``, ``and``, ``or``, ``if`` and ``indicator`` take the empty text and 0 as false. Unlike it: floats are
-exact (``0.1 + 0.2 == 0.3``), a power that is not rational is refused, and ``%`` does not format text.
+As in Python, on which the authors' interpreter stands: a truth value counts as 0 or 1 in arithmetic, ``==`` between values
+of different kinds is false and ``<`` between text and number is refused, ``/`` always gives a float, `round` takes halves
+to the even neighbour, and ``not``, ``and``, ``or``, ``if`` and ``indicator`` take the empty text and 0 as false. Unlike it:
+floats are exact (``0.1 + 0.2 == 0.3``), a power that is not rational is refused, and ``%`` does not format text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def shown(value: Atom) -> str:
     """Return a value as RASP text writes it: ``"a"``, ``True``, ``3``, ``0.5``, and ``1/3`` where no decimal is exact."""
     if isinstance(value, str):
         return f'"{value}"'
-    if isinstance(value, bool) or isinstance(value, int):
+    if isinstance(value, bool | int):
         return str(value)
     if value.denominator == 1:
         return f"{value.numerator}.0"
@@ -86,7 +86,8 @@ def _multiply(a: Any, b: Any) -> Atom:
         if len(text) * max(0, count) > MOST_LETTERS:
             raise ValueRefused(f"the text has more than {MOST_LETTERS:,} characters")
         return str(text * count)
-    return _bounded(a * b)
+    made: Atom = a * b
+    return _bounded(made)
 
 
 def _divide(a: Any, b: Any) -> Atom:
@@ -106,9 +107,8 @@ def _modulo(a: Any, b: Any) -> Atom:
     return int(made) if isinstance(made, bool) else made
 
 
-def _bounded(number: Any) -> Any:
-    size = number.numerator.bit_length() + number.denominator.bit_length()
-    if size > MOST_BITS:
+def _bounded(number: Atom) -> Atom:
+    if not isinstance(number, str) and number.numerator.bit_length() + number.denominator.bit_length() > MOST_BITS:
         raise ValueRefused(f"the number has more than {MOST_BITS:,} binary digits")
     return number
 
