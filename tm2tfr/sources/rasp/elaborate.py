@@ -21,11 +21,11 @@ from typing import Any
 from tm2tfr.errors import Tm2tfrError, did_you_mean
 from tm2tfr.sources.rasp import operators
 from tm2tfr.sources.rasp import syntax as s
-from tm2tfr.sources.rasp.nodes import MOST_NODES, Maker, TooManyNodes, call_it
+from tm2tfr.sources.rasp.assign import assign, bind, break_names, take_apart
+from tm2tfr.sources.rasp.nodes import MOST_NODES, Maker, TooManyNodes
 from tm2tfr.sources.rasp.parse import parse
 from tm2tfr.sources.rasp.scope import (
     BROKEN,
-    RESERVED,
     Answer,
     Meta,
     RaspFunction,
@@ -99,7 +99,7 @@ class Elaborator:
             s.Assignment: self._assignment,
             s.Drawing: self._drawing,
             s.Loading: self._loading,
-            s.Definition: lambda d, scope: self._assign(d.name, RaspFunction(d, scope), scope),
+            s.Definition: lambda d, scope: assign(d.name, RaspFunction(d, scope), scope),
             s.Loop: self._loop,
             s.Setting: self._setting,
         }
@@ -115,10 +115,10 @@ class Elaborator:
                     self.statement(statement, scope)
                 except StatementRefused as refused:
                     self._report(refused)
-                    _break(statement, scope)
+                    break_names(statement, scope)
                 except (TooManyNodes, RecursionError, MemoryError) as error:
                     self._report(StatementRefused(statement, *_too_much(error)))
-                    _break(statement, scope)
+                    break_names(statement, scope)
 
     def statement(self, statement: s.Statement, scope: Scope) -> None:
         """Run one statement."""
@@ -135,37 +135,14 @@ class Elaborator:
         values = [self.value(expression, scope) for expression in statement.values]
         value = values[0] if len(values) == 1 else values
         if len(statement.names) == 1:
-            return self._assign(statement.names[0], value, scope)
-        return self._take_apart(statement.names, value, statement, scope)
-
-    def _take_apart(self, names: Sequence[s.Variable], value: Meta, part: s.Part, scope: Scope) -> None:
-        if not isinstance(value, list | dict | str):
-            what = f"{len(names)} variables need {len(names)} values, not {sort_of(value)}"
-            raise StatementRefused(part, what, "use a list, or one variable")
-        if len(value) != len(names):
-            what = f"{len(names)} variables cannot take {len(value)} values"
-            raise StatementRefused(part, what, "use as many variables as there are values")
-        for name, item in zip(names, value, strict=True):
-            self._assign(name, item, scope)
-
-    def _assign(self, name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) -> None:
-        owner: Scope | None = scope
-        while owner is not None:
-            if name.name in owner.reserved:
-                noun = "of the language" if name.name in RESERVED else "of the library"
-                raise StatementRefused(
-                    name, f"{name.name!r} is a name {noun} and cannot be assigned", "choose another name"
-                )
-            owner.names.pop(name.name, None)
-            owner.names[name.name] = value
-            owner = None if name.name.startswith("_") else owner.taker
-        if naming and isinstance(value, Node):
-            call_it(value, name.name)
+            assign(statement.names[0], value, scope)
+        else:
+            take_apart(statement.names, value, statement, scope)
         self.last = None
 
     def _loop(self, statement: s.Loop, scope: Scope) -> None:
         for item in self._items(statement.iterable, scope, "a loop"):
-            self._bind(statement.names, item, statement.iterable, scope)
+            bind(statement.names, item, statement.iterable, scope)
             for inner in statement.body:
                 self.statement(inner, scope)
 
@@ -176,19 +153,6 @@ class Elaborator:
             what = f"{noun} goes over a list or a dictionary, not over {sort_of(value)}"
             raise StatementRefused(iterable, what, remedy.replace("'", '"') or "use a list, for example range(3)")
         return list(value)
-
-    def _bind(self, names: Sequence[s.Variable], item: Meta, part: s.Part, scope: Scope) -> None:
-        if len(names) == 1:
-            self._assign(names[0], item, scope, naming=False)
-        else:
-            if not isinstance(item, list | dict | str):
-                what = f"{len(names)} variables go over items that are lists, and this item is {sort_of(item)}"
-                raise StatementRefused(part, what, "use one variable, or zip(…)")
-            if len(item) != len(names):
-                what = f"{len(names)} variables cannot take an item of {len(item)} values"
-                raise StatementRefused(part, what, "use as many variables as an item has values")
-            for name, value in zip(names, item, strict=True):
-                self._assign(name, value, scope, naming=False)
 
     def _setting(self, statement: s.Setting, scope: Scope) -> None:
         if statement.example is not None:
@@ -358,7 +322,7 @@ class Elaborator:
         pairs = []
         for item in self._items(expression.iterable, scope, "a comprehension"):
             inner = scope.inner()
-            self._bind(expression.names, item, expression.iterable, inner)
+            bind(expression.names, item, expression.iterable, inner)
             key = None if expression.key is None else self._key(expression.key, inner)
             pairs.append((key, self.value(expression.value, inner)))
         return [value for _, value in pairs] if expression.key is None else dict(pairs)
@@ -406,7 +370,7 @@ class Elaborator:
             self.site = call
         try:
             for name, value in zip(definition.parameters, values, strict=True):
-                self._assign(name, value, scope, naming=False)
+                assign(name, value, scope, naming=False)
             for statement in definition.body:
                 self.statement(statement, scope)
             results = self._values(definition.results, scope)
@@ -423,25 +387,6 @@ class Elaborator:
 
 
 _CALLED = ("select", "aggregate", "range", "zip", "len")
-
-
-def _break(statement: s.Statement, scope: Scope) -> None:
-    """Mark what a refused statement assigns as broken, so that its uses are not reported."""
-    names: list[s.Variable] = []
-    if isinstance(statement, s.Assignment):
-        names = [*statement.names]
-    elif isinstance(statement, s.Definition):
-        names = [statement.name]
-    elif isinstance(statement, s.Loop):
-        names = [*statement.names]
-        for inner in statement.body:
-            _break(inner, scope)
-    owner: Scope | None = scope
-    while owner is not None:
-        for name in names:
-            if name.name not in owner.reserved:
-                owner.names[name.name] = BROKEN
-        owner = owner.taker
 
 
 def _too_much(error: BaseException) -> tuple[str, str]:
