@@ -24,7 +24,7 @@ def assign(name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) 
         call_it(value, name.name)
 
 
-def take_apart(names: Sequence[s.Variable], value: Meta, part: s.Part, scope: Scope) -> None:
+def take_apart(names: Sequence[s.Variable], value: Meta, part: s.TextPart, scope: Scope) -> None:
     """Assign the items of a list, or the characters of a text, to variables."""
     if not isinstance(value, list | dict | str):
         what = f"{len(names)} variables need {len(names)} values, not {sort_of(value)}"
@@ -36,7 +36,7 @@ def take_apart(names: Sequence[s.Variable], value: Meta, part: s.Part, scope: Sc
         assign(name, item, scope)
 
 
-def bind(names: Sequence[s.Variable], item: Meta, part: s.Part, scope: Scope) -> None:
+def bind(names: Sequence[s.Variable], item: Meta, part: s.TextPart, scope: Scope) -> None:
     """Assign an item of a list that is gone over to a variable, or its own items to several."""
     if len(names) == 1:
         assign(names[0], item, scope, naming=False)

@@ -72,7 +72,7 @@ class Elaborator:
     width_functions: frozenset[str] = frozenset()
     last: Meta = None
     """The value of the last statement that is only an expression, if no assignment came after it."""
-    site: s.Part | None = None
+    site: s.TextPart | None = None
     calls: int = 0
     steps: int = 0
     loading: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Elaborator:
             s.Indexed: self._indexed,
             s.Applied: self._applied,
             s.Primitive: self._primitive,
-            s.Selection: self._selection,
+            s.SelectCall: self._selection,
             s.Listed: lambda e, scope: [self.value(item, scope) for item in e.items],
             s.Dictionary: self._dictionary,
             s.Comprehension: self._comprehension,
@@ -199,13 +199,13 @@ class Elaborator:
     def _values(self, expressions: Sequence[s.Expression], scope: Scope) -> list[Meta]:
         return [self.value(expression, scope) for expression in expressions]
 
-    def _at(self, part: s.Part) -> Maker:
+    def _at(self, part: s.TextPart) -> Maker:
         """Return the maker of nodes, for nodes that this part of the text makes."""
         self.make.part = None if self.site is None and part.source in self.foreign else self.site or part
         return self.make
 
     @contextmanager
-    def _refusing(self, part: s.Part) -> Iterator[None]:
+    def _refusing(self, part: s.TextPart) -> Iterator[None]:
         try:
             yield
         except operators.REFUSALS as error:
@@ -269,7 +269,7 @@ class Elaborator:
         with self._refusing(expression):
             return operators.indexed(whole, index, self._at(expression), length if isinstance(length, SOp) else None)
 
-    def _selection(self, expression: s.Selection, scope: Scope) -> Meta:
+    def _selection(self, expression: s.SelectCall, scope: Scope) -> Meta:
         found = []
         for part in (expression.key, expression.query):
             value = self.value(part, scope)
@@ -345,7 +345,7 @@ class Elaborator:
         self.requests.append(request)
         return Answer(request)
 
-    def _word(self, value: Meta, part: s.Part) -> tuple[Any, ...]:
+    def _word(self, value: Meta, part: s.TextPart) -> tuple[Any, ...]:
         """Return an input from a text or a list of atoms."""
         if not isinstance(value, str | list | dict) or not all(is_atom(token) for token in value):
             raise StatementRefused(part, f"an input is a text or a list of atoms, not {sort_of(value)}", 'write "hello"')

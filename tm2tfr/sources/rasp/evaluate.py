@@ -34,8 +34,8 @@ from tm2tfr.sources.rasp.sops import (
 )
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, averaged, one_type, shown
 
-Row = tuple[Any, ...]
-Steps = list[Any]
+_Row = tuple[Any, ...]
+_Steps = list[Any]
 """What each node has come to, by its place in the order of evaluation."""
 
 
@@ -103,7 +103,7 @@ class _Plan:
     def __call__(self, word: Word) -> Stages:
         if not word:
             raise InputError("the input is empty: RASP programs are defined on at least one token")
-        done: Steps = []
+        done: _Steps = []
         for step, node in zip(self.steps, self.nodes, strict=True):
             try:
                 done.append(step(done, word))
@@ -119,7 +119,7 @@ def _plan(nodes: tuple[Node, ...]) -> _Plan:
     return _Plan(nodes)
 
 
-def _where(step: Callable[[Steps, Word], Any], done: Steps, word: Word) -> int | None:
+def _where(step: Callable[[_Steps, Word], Any], done: _Steps, word: Word) -> int | None:
     """Return the first position at which an elementwise step fails."""
     for position in range(len(word)):
         part = [row[position : position + 1] if isinstance(row, tuple) else row for row in done]
@@ -132,7 +132,7 @@ def _where(step: Callable[[Steps, Word], Any], done: Steps, word: Word) -> int |
     return None
 
 
-def _step(node: Node, places: Mapping[int, int]) -> Callable[[Steps, Word], Any]:  # noqa: PLR0911
+def _step(node: Node, places: Mapping[int, int]) -> Callable[[_Steps, Word], Any]:  # noqa: PLR0911
     """Return the function that evaluates `node`, given what came before it."""
     if isinstance(node, Tokens):
         convert = CONVERSIONS[node.conversion]
@@ -162,7 +162,7 @@ def _sequence(values: list[Atom]) -> tuple[Atom, ...]:
     return made
 
 
-def _elementwise(node: Elementwise, at: list[int]) -> Callable[[Steps, Word], Row]:
+def _elementwise(node: Elementwise, at: list[int]) -> Callable[[_Steps, Word], _Row]:
     if node.operator in ("table", "in"):
         return _table(node, at[0])
     if node.operator == "if":
@@ -177,12 +177,12 @@ def _elementwise(node: Elementwise, at: list[int]) -> Callable[[Steps, Word], Ro
     return lambda done, word: tuple([binary(a, b) for a, b in zip(done[left], done[right], strict=True)])
 
 
-def _table(node: Elementwise, at: int) -> Callable[[Steps, Word], Row]:
+def _table(node: Elementwise, at: int) -> Callable[[_Steps, Word], _Row]:
     known = dict(node.entries)
     if node.operator == "in":
         return lambda done, word: tuple([value in known for value in done[at]])
 
-    def looked_up(done: Steps, word: Word) -> Row:
+    def looked_up(done: _Steps, word: Word) -> _Row:
         missing = [value for value in done[at] if value not in known]
         if missing:
             raise ValueRefused(f"there is no entry for {shown(missing[0])}")
@@ -191,10 +191,10 @@ def _table(node: Elementwise, at: int) -> Callable[[Steps, Word], Row]:
     return looked_up
 
 
-def _select(node: Select, key: int, query: int) -> Callable[[Steps, Word], Row]:
+def _select(node: Select, key: int, query: int) -> Callable[[_Steps, Word], _Row]:
     relation = RELATIONS[node.relation]
 
-    def rows(done: Steps, word: Word) -> Row:
+    def rows(done: _Steps, word: Word) -> _Row:
         keys, made = done[key], {}
         for q in done[query]:
             if q not in made:
@@ -204,7 +204,7 @@ def _select(node: Select, key: int, query: int) -> Callable[[Steps, Word], Row]:
     return rows
 
 
-def _combined(node: Combined, at: list[int]) -> Callable[[Steps, Word], Row]:
+def _combined(node: Combined, at: list[int]) -> Callable[[_Steps, Word], _Row]:
     if node.operator == "not":
         return lambda done, word: tuple([tuple([not entry for entry in row]) for row in done[at[0]]])
     left, right = at
@@ -217,10 +217,10 @@ def _combined(node: Combined, at: list[int]) -> Callable[[Steps, Word], Row]:
     )
 
 
-def _aggregate(node: Aggregate, selector: int, values: int) -> Callable[[Steps, Word], Row]:
+def _aggregate(node: Aggregate, selector: int, values: int) -> Callable[[_Steps, Word], _Row]:
     default = node.default
 
-    def rows(done: Steps, word: Word) -> Row:
+    def rows(done: _Steps, word: Word) -> _Row:
         candidates = done[values]
         made: dict[tuple[bool, ...], Atom] = {}
         numeric: bool | None = None

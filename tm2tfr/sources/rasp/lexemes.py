@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from lark import Lark
 
-from tm2tfr.sources.rasp.tree import Builder, Lexeme
+from tm2tfr.sources.rasp.tree import Lexeme, TreeBuilder
 from tm2tfr.text.source import Source
 
 LINES = {"SET", "SHOW", "S_OP", "SELECTOR", "EXAMPLES", "FULL_SEQ_DISPLAY", "EXIT", "EXIT_CALL", "QUIT", "QUIT_CALL"}
@@ -43,7 +43,7 @@ def parser() -> Lark:
         start=["statement", "apart"],
         keep_all_tokens=True,
         maybe_placeholders=False,
-        transformer=Builder(),
+        transformer=TreeBuilder(),
     )
 
 

@@ -6,7 +6,7 @@ from tm2tfr.errors import Span
 from tm2tfr.sources.rasp.lexemes import LINES, Brackets
 from tm2tfr.sources.rasp.tree import Lexeme
 
-Complaint = tuple[Span | None, str, str]
+Mistake = tuple[Span | None, str, str]
 
 WORDS = {
     "SELECTOR", "EXAMPLE", "EXAMPLES", "SET", "SHOW", "EXIT", "QUIT", "ON", "OFF", "LOAD", "DRAW", "DEF", "RETURN", "FOR",
@@ -27,13 +27,13 @@ _CHARACTERS = {
 _CLOSERS = {"CLOSE": "(", "CLOSE_SQUARE": "[", "CLOSE_BRACE": "{"}
 
 
-def character(token: Lexeme) -> Complaint:
+def character(token: Lexeme) -> Mistake:
     """Return the complaint about a character that begins nothing."""
     what, remedy = _CHARACTERS.get(str(token), (f"{str(token)!r} cannot be read", "remove it, or write it inside a text"))
     return _span(token), what, remedy
 
 
-def misplaced_comment(comment: Lexeme, tokens: list[Lexeme]) -> Complaint | None:
+def misplaced_comment(comment: Lexeme, tokens: list[Lexeme]) -> Mistake | None:
     """Return the complaint about a comment behind a part of a statement: the authors' interpreter does not read it."""
     source = comment.source
     line = source.text[source.beginnings[source.mark(comment.start).line] : comment.start]
@@ -46,7 +46,7 @@ def misplaced_comment(comment: Lexeme, tokens: list[Lexeme]) -> Complaint | None
     return _span(comment), f"the authors' interpreter reads no comment {where}", "put it on a line of its own"
 
 
-def unexpected(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint:
+def unexpected(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake:
     """Return the complaint about the token number `at`, which cannot stand there; it may be the end of the tokens.
 
     Args:
@@ -64,7 +64,7 @@ def unexpected(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint:
     return _span(token), shown, wanted
 
 
-def _at_the_end(tokens: list[Lexeme], last: Lexeme, expected: set[str]) -> Complaint:
+def _at_the_end(tokens: list[Lexeme], last: Lexeme, expected: set[str]) -> Mistake:
     opened = _open_bracket(tokens)
     if opened is not None:
         return _span(opened), f"this {str(opened)[-1]!r} is never closed", f"add a {_closer(opened)!r}"
@@ -73,7 +73,7 @@ def _at_the_end(tokens: list[Lexeme], last: Lexeme, expected: set[str]) -> Compl
     return _span(last), "the statement is not complete", _wanted(expected)
 
 
-def _bracket(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:
+def _bracket(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:
     token = tokens[at]
     opened = _open_bracket(tokens[:at])
     if token.type in _CLOSERS and (opened is None or str(opened)[-1] != _CLOSERS[token.type]):
@@ -88,7 +88,7 @@ def _bracket(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | N
     return None
 
 
-def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:  # noqa: PLR0911
+def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:  # noqa: PLR0911
     token, before = tokens[at], tokens[at - 1] if at else token_none()
     span = _span(token)
     if token.type == "NE":
@@ -118,7 +118,7 @@ def token_none() -> Lexeme:
     return Lexeme("NONE", "", start_pos=-1, end_pos=-1)
 
 
-def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:  # noqa: PLR0911
+def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:  # noqa: PLR0911
     token = tokens[at]
     before = tokens[at - 1].type if at else ""
     following = tokens[at + 1].type if at + 1 < len(tokens) else ""
@@ -148,11 +148,11 @@ def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None
     return None
 
 
-def _reserved(token: Lexeme) -> Complaint:
+def _reserved(token: Lexeme) -> Mistake:
     return _span(token), f"{str(token)!r} is a word of the language and cannot be a variable", "choose another name"
 
 
-def _number(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:
+def _number(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:
     token, before = tokens[at], tokens[at - 1] if at else token_none()
     if before.type in ("INT", "FLOAT") and before.end == token.start and token.type in ("ID", "INT", "FLOAT"):
         both = str(before) + str(token)
@@ -160,7 +160,7 @@ def _number(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | No
     return None
 
 
-def _statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:  # noqa: PLR0911
+def _statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:  # noqa: PLR0911
     token = tokens[at]
     first = tokens[0].type
     if first in LINES and token.type == "SEMICOLON":
@@ -183,7 +183,7 @@ def _statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint |
     return None
 
 
-def _missing_semicolon(tokens: list[Lexeme], at: int, expected: set[str]) -> Complaint | None:
+def _missing_semicolon(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:
     token, before = tokens[at], tokens[at - 1] if at else None
     if before is None or "SEMICOLON" not in expected:
         return None

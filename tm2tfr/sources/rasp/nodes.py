@@ -20,7 +20,7 @@ from tm2tfr.sources.rasp.sops import (
     SOp,
     Tokens,
 )
-from tm2tfr.sources.rasp.syntax import Part
+from tm2tfr.sources.rasp.syntax import TextPart
 
 N = TypeVar("N", bound=Node)
 MOST_NODES = 100_000
@@ -34,7 +34,7 @@ class TooManyNodes(Exception):  # noqa: N818  (it is caught at its statement)
 class Maker:
     """Makes nodes; `part` is the part of the program's text that is being elaborated."""
 
-    part: Part | None = None
+    part: TextPart | None = None
     made: int = 0
     everywhere: Selector | None = field(default=None, repr=False)
 

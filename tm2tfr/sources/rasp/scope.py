@@ -9,7 +9,7 @@ from typing import Any
 
 from tm2tfr.sources.rasp.program import Word
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
-from tm2tfr.sources.rasp.syntax import Definition, Part
+from tm2tfr.sources.rasp.syntax import Definition, TextPart
 
 Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
@@ -102,7 +102,7 @@ class Request:
 
     node: Node
     word: Word
-    part: Part
+    part: TextPart
     drawn: bool = False
 
 
@@ -123,7 +123,7 @@ BROKEN = _Broken()
 class StatementRefused(Exception):  # noqa: N818  (it is caught at its statement)
     """A statement cannot be carried out; `what` is empty if that has been reported."""
 
-    def __init__(self, part: Part, what: str = "", remedy: str = "") -> None:
+    def __init__(self, part: TextPart, what: str = "", remedy: str = "") -> None:
         self.part, self.what, self.remedy = part, what, remedy
         super().__init__(what)
 

@@ -11,7 +11,7 @@ from tm2tfr.text.source import Source
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Part:
+class TextPart:
     """A part of a text: the text, and the offsets of its first character and of the one behind its last."""
 
     source: Source = field(repr=False)
@@ -25,7 +25,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Expression(Part):
+class Expression(TextPart):
     """An expression."""
 
 
@@ -106,7 +106,7 @@ class Primitive(Expression):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Selection(Expression):
+class SelectCall(Expression):
     """``select(key, query, relation)``."""
 
     key: Expression
@@ -139,7 +139,7 @@ class Comprehension(Expression):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Statement(Part):
+class Statement(TextPart):
     """A statement."""
 
 

@@ -39,7 +39,7 @@ class Lexeme(Token):
 
 def _where(children: Sequence[Any]) -> dict[str, Any]:
     """Return the place of a part from those that it consists of."""
-    parts = [child for child in children if isinstance(child, Lexeme | s.Part)]
+    parts = [child for child in children if isinstance(child, Lexeme | s.TextPart)]
     return {"source": parts[0].source, "start": parts[0].start, "end": parts[-1].end}
 
 
@@ -58,7 +58,7 @@ def _expressions(children: Sequence[Any]) -> tuple[s.Expression, ...]:
     return tuple(found)
 
 
-class Builder(Transformer[Lexeme, Any]):
+class TreeBuilder(Transformer[Lexeme, Any]):
     """From the children of a rule to the part of the tree."""
 
     # ── lists ───────────────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +115,7 @@ class Builder(Transformer[Lexeme, Any]):
 
     def selection(self, children: list[Any]) -> s.Expression:
         relation: Any = str(children[5])
-        return s.Selection(key=children[1], query=children[3], relation=relation, **_where(children))
+        return s.SelectCall(key=children[1], query=children[3], relation=relation, **_where(children))
 
     def primitive(self, children: list[Any]) -> s.Expression:
         name: Any = str(children[0])[:-1]
@@ -185,5 +185,5 @@ class Builder(Transformer[Lexeme, Any]):
         return s.Setting(kind="exit", **_where(children))
 
 
-def _place(first: Sequence[s.Part], children: Sequence[Any]) -> dict[str, Any]:
+def _place(first: Sequence[s.TextPart], children: Sequence[Any]) -> dict[str, Any]:
     return {**_where(children), "start": first[0].start}

@@ -20,7 +20,6 @@ MOST_BITS = 1 << 16
 """Of a number; a power tower would fill the memory."""
 MOST_LETTERS = 1 << 20
 """Of a text."""
-Number = bool | int | Fraction
 
 
 class ValueRefused(Exception):  # noqa: N818  (it is caught, and its text becomes part of an error with a place)
