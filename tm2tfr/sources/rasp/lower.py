@@ -18,7 +18,7 @@ from tm2tfr.sources.sequence.graph import (
     Item,
     Operation,
     Position,
-    SelectCall,
+    Selection,
     SequenceGraph,
     Token,
 )
@@ -53,7 +53,7 @@ class _Lowering:
     def __init__(self, alphabet: Sequence[sops.Atom]) -> None:
         self._text = all(isinstance(token, str) for token in alphabet)
         self.nodes: dict[sops.SOp, Operation] = {}
-        self._selectors: dict[sops.Selector, SelectCall] = {}
+        self._selectors: dict[sops.Selector, Selection] = {}
         self._same: dict[tuple[Any, ...], Operation] = {}
 
     def add(self, wanted: Sequence[sops.SOp]) -> None:
@@ -71,7 +71,7 @@ class _Lowering:
             elif isinstance(node, sops.SOp):
                 self.nodes[node] = self._node(node)
 
-    def _selector(self, selector: sops.Selector) -> SelectCall:
+    def _selector(self, selector: sops.Selector) -> Selection:
         key = f"c{selector.number}"
         if isinstance(selector, sops.Combined):
             parts = tuple(self._selectors[part] for part in selector.parts)
