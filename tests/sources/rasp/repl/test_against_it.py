@@ -16,7 +16,7 @@ RECORDED = {head["program"]: (head, rows) for head, rows in recorded()}
 
 
 def same(ours: tuple[Any, ...] | None, theirs: list[Any] | str) -> bool:
-    """Return whether both have the same values of the same kinds: floats are fractions, compared at 1e-9; text is a complaint."""
+    """Return whether values and kinds are the same: floats are fractions, compared at 1e-9; text is a complaint."""
     if ours is None or isinstance(theirs, str):
         return ours is None and isinstance(theirs, str)
     return len(ours) == len(theirs) and all(map(_same_value, ours, theirs))

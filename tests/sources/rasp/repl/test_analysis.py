@@ -1,4 +1,4 @@
-"""The analysis against that of the authors' interpreter: layers, heads, their selectors, and the s-ops that share a head."""
+"""The analysis against that of the authors' interpreter: layers, heads, their selectors, the s-ops that share a head."""
 
 from __future__ import annotations
 
