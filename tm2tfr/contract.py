@@ -17,10 +17,10 @@ BOTTOM = "⊥"
 """A cell that contains nothing."""
 
 
-Kind = Literal["position", "fed", "label", "number", "bits", "answered"]
+Kind = Literal["position", "fed", "label", "number", "bits", "output", "answered"]
 """What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
 after the last layer, as text or None for the zero vector; the number in a subspace; the bits in several subspaces, as the
-text of their digits or by name; the token answered, as text."""
+text of their digits or by name; the answer of an output, a label as text or a number; the token answered, as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +30,14 @@ class Column:
     Args:
         name: its heading, and its key in files; no two columns of a table have the same.
         kind: see `Kind`. The first column of a table is the position, the second tells the token at it, the last is the
-            token answered.
+            token answered, or all others are the outputs of a labeller, in their order.
         meaning: what it shows, in a few words.
-        holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is.
+        holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is; of an output,
+            its name.
         subspace: otherwise the name of the subspace itself.
         bits: of bits, what their subspaces are claimed to hold, in order.
         names: pairs of the digits of such bits and their name, if they have one.
+        real: of an output, whether it is a number.
         signed: whether a positive number is shown with its sign, as moves are.
         tex: its heading in LaTeX, ``$q^{(i)}$``; by default its name.
 
@@ -51,24 +53,29 @@ class Column:
     subspace: str | None = None
     bits: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
+    real: bool = False
     signed: bool = False
     tex: str = ""
 
     def __post_init__(self) -> None:
-        given = bool(self.holds) + (self.subspace is not None)
+        given = (bool(self.holds) and self.kind != "output") + (self.subspace is not None)
         if given != (self.kind in ("label", "number")):
             need = "exactly one of holds and subspace" if self.kind in ("label", "number") else "neither holds nor subspace"
             raise ShapeError(f"column {self.name!r}: it is a {self.kind}: give it {need}")
+        if self.real and self.kind != "output":
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: only an output is said to be real")
         if bool(self.bits) != (self.kind == "bits"):
             raise ShapeError(f"column {self.name!r}: it is a {self.kind}: columns of kind bits have bits, and no others")
 
     @property
     def numeric(self) -> bool:
         """Whether its cells are numbers."""
-        return self.kind in ("position", "number")
+        return self.kind in ("position", "number") or self.real
 
     def read_from(self, layout: Residual) -> Subspace | None:
         """Return the subspace of `layout` that it is read from; None if there is none of the right kind."""
+        if self.kind == "output":
+            return None
         if self.subspace is None:
             found = layout.holding(self.holds)
         else:
@@ -150,7 +157,7 @@ class Specification(Protocol):
         """Return whether the subspace that holds `what` has its value after `part` of `layer`; before that, it is 0."""
 
     def values(self, i: int) -> Mapping[str, Any]:
-        """Return what each subspace holds at position `i` once written: a number, a label, None for the zero vector."""
+        """Return what each subspace holds at position `i` once written, see `vector`: a number, a label, None, numbers."""
 
     def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
         """Return the residual stream at position `i` after `part` of `layer`: (width,)."""
@@ -166,7 +173,13 @@ class Specification(Protocol):
 
 
 def vector(subspace: Subspace, value: Any) -> list[Any]:
-    """Return a value of `Specification.values` as the coordinates of `subspace`."""
+    """Return a value of `Specification.values` as the coordinates of `subspace`.
+
+    Args:
+        value: a number; a label or None; or of a subspace with labels the number of each, 0 where it is left out.
+    """
+    if isinstance(value, Mapping):
+        return [value.get(label, 0) for label in subspace.labels or ()]
     if subspace.labels is None:
         return [value if isinstance(value, int | float | Fraction) else 0]
     return [int(label == value) for label in subspace.labels]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
 
 from tests.handmade import turned
 from tm2tfr.choices import Weighting
+from tm2tfr.contract import AnyRow, Column, vector
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
@@ -40,10 +45,13 @@ def labeller() -> Decoder:
         return [{"i": 2.0, "1": 2.0 * step}, {"1": -1.0}]
 
     place: list[Linear] = [{"i": 1.0}, {"i^2": 1.0}]
+    shared: list[tuple[Linear, Linear]] = [({at("token", "a"): 1.0}, {"share": 1.0})]
+    near = {name: Claim(attends=name, gap=1.0, constant=True) for name in ("next", "before")}
+    everywhere = Claim(attends="all", gap=None)
     heads = (
-        head(layout, "next", "", query=neighbour(1.0), key=place, carries=carried("next"), mask="past"),
-        head(layout, "all", "", query=[], key=[], carries=[({at("token", "a"): 1.0}, {"share": 1.0})], mask="none"),
-        head(layout, "before", "", query=neighbour(-1.0), key=place, carries=carried("before")),
+        head(layout, "next", "", query=neighbour(1.0), key=place, carries=carried("next"), mask="past", claim=near["next"]),
+        head(layout, "all", "", query=[], key=[], carries=shared, mask="none", claim=everywhere),
+        head(layout, "before", "", query=neighbour(-1.0), key=place, carries=carried("before"), claim=near["before"]),
     )
     yes, no = at("same", "yes"), at("same", "no")
     units = [Unit(x, {at("token", x): 1.0, at("next", x): 1.0}, {yes: 1.0, no: -1.0}, bias=-1.0) for x in LETTERS]
@@ -79,6 +87,77 @@ def expected(word: str) -> list[tuple[str, tuple[int, int], str]]:
     after = word[1:] + word[-1]
     share = (word.count("a"), len(word))
     return [(y, share, "yes" if x == y else "no") for x, y in zip(word, after, strict=True)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """A run of `expected` on one word, as a truth and as its specification."""
+
+    input: str
+    noun: ClassVar[str] = "program"
+    reference: ClassVar[str] = "evaluator"
+    name: ClassVar[str] = "labeller"
+    blank: ClassVar[str] = ""
+    outcome: ClassVar[str] = "labelled"
+    own: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def prompt(self) -> Sequence[str]:
+        return tuple(self.input)
+
+    tokens = prompt
+
+    def refuse(self, layout: Residual) -> None:
+        pass
+
+    def rows(self, columns: tuple[Column, ...]) -> Iterator[AnyRow]:
+        for i, (token, (a, n), same) in enumerate(expected(self.input)):
+            answers = {"next": token, "share": Fraction(a, n), "same": same}
+            yield i, self.input[i], *(answers[column.holds] for column in columns[2:])
+
+    def result(self) -> Told:
+        return self
+
+    def specification(self, upto: int) -> Told:
+        if upto != len(self.input) - 1:
+            raise ValueError(f"a specification up to {upto} of {len(self.input)} positions")
+        return self
+
+    def ending(self, decoder: Decoder) -> None:
+        return None
+
+    def covers(self, layout: Residual) -> bool:
+        return all(space.holds in self.values(0) for space in layout.subspaces)
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        stages = [(-1, "embedding"), (0, "attention"), (0, "feed_forward"), (1, "attention"), (1, "feed_forward")]
+        since = {space.holds: space.since for space in labeller().layout.subspaces}[what]
+        return stages.index((layer, part)) >= stages.index(since or (-1, "embedding"))
+
+    def values(self, i: int) -> dict[str, Any]:
+        token, (a, n), same = expected(self.input)[i]
+        values: dict[str, Any] = {"token": self.input[i], "i": i, "i^2": i * i, "1": 1}
+        return values | {
+            "share": Fraction(a, n),
+            "next": {token: 1},
+            "before": self.input[max(i - 1, 0)],
+            "same": {"yes": int(same == "yes"), "no": int(same == "no")},
+        }
+
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[Any]:
+        values = self.values(i)
+        there = [values[space.holds] if self.holds(space.holds, layer, part) else None for space in layout.subspaces]
+        return [v for space, value in zip(layout.subspaces, there, strict=True) for v in vector(space, value)]
+
+    def attended(self, where: str, i: int) -> Sequence[int]:
+        last = len(self.input) - 1
+        return {"next": [min(i + 1, last)], "all": range(last + 1), "before": [max(i - 1, 0)]}.get(where, ())
+
+    def remark(self, what: str, i: int) -> str | None:
+        return None
+
+    def about(self, i: int) -> str | None:
+        return f"this is letter {i + 1} of {self.input}"
 
 
 def causal() -> Decoder:

@@ -15,12 +15,13 @@ from tests.engines.labellers import LETTERS, causal, expected, labeller, scrambl
 from tests.handmade import normed, tabled
 from tm2tfr.choices import Float
 from tm2tfr.engines import Engine, engine
+from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.watching import Observation
-from tm2tfr.engines.whole import WholeDense, run_whole
+from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.attention import visible
+from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder, Norm, matrices, replaced
@@ -56,9 +57,9 @@ def test_heads_see_what_their_masks_let_them_see(word: str) -> None:
 
 
 def test_what_is_visible() -> None:
-    assert [list(visible("future", i, 3)) for i in range(3)] == [[0], [0, 1], [0, 1, 2]]
-    assert [list(visible("past", i, 3)) for i in range(3)] == [[0, 1, 2], [1, 2], [2]]
-    assert [list(visible("none", i, 3)) for i in range(3)] == [[0, 1, 2]] * 3
+    assert [list(in_sight("future", i, 3)) for i in range(3)] == [[0], [0, 1], [0, 1, 2]]
+    assert [list(in_sight("past", i, 3)) for i in range(3)] == [[0, 1, 2], [1, 2], [2]]
+    assert [list(in_sight("none", i, 3)) for i in range(3)] == [[0, 1, 2]] * 3
 
 
 @pytest.mark.parametrize("name", ["dense", "exact"])

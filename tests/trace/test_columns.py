@@ -9,6 +9,7 @@ import pytest
 
 import tm2tfr
 from tests.handmade import HANDMADE, clashing, majority
+from tests.handmade import decoder as handmade
 from tm2tfr.contract import Column
 from tm2tfr.errors import CompileError, EngineError, ShapeError
 from tm2tfr.runs.long_run import LongRun
@@ -25,9 +26,14 @@ def renamed(decoder: Decoder) -> Decoder:
     return replace(decoder, layout=Residual(tuple(subspaces)))
 
 
+def with_layout(layout: Residual) -> Decoder:
+    """A decoder with this stream, and nothing in it."""
+    return handmade(layout, [{}], [], [{}], vocabulary=("<s>",))
+
+
 # ── the columns ─────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_decoder_made_by_hand_has_a_column_for_each_subspace() -> None:
-    assert [(c.name, c.kind, c.subspace) for c in columns_of(majority().layout)] == [
+    assert [(c.name, c.kind, c.subspace) for c in columns_of(majority())] == [
         ("i", "position", None),
         ("x", "fed", None),
         ("token", "label", "token"),
@@ -39,7 +45,7 @@ def test_a_decoder_made_by_hand_has_a_column_for_each_subspace() -> None:
 
 
 def test_no_two_columns_have_the_same_name() -> None:
-    columns = columns_of(clashing().layout)
+    columns = columns_of(clashing())
     assert [c.name for c in columns] == [
         *("i", "x", "a b", "a-b", "x (stream) (stream)", "i (stream)", "class", "y (stream)", "_", "x (stream)", "y")
     ]
@@ -49,7 +55,7 @@ def test_no_two_columns_have_the_same_name() -> None:
 @pytest.mark.parametrize("name", ["chapter", "busy-beaver-2"])
 def test_the_chapters_columns_are_found_by_what_the_subspaces_hold(name: str) -> None:
     decoder = tm2tfr.compile(name)
-    assert columns_of(decoder.layout) is columns_of(renamed(decoder).layout) is TURING
+    assert columns_of(decoder) is columns_of(renamed(decoder)) is TURING
     assert tm2tfr.run(renamed(decoder)).rows == tm2tfr.run(decoder).rows
 
 
@@ -86,11 +92,12 @@ def test_a_column_says_where_it_is_read_from(kind: str, given: dict[str, str], n
 
 def test_a_subspace_of_any_name_can_be_a_column() -> None:
     layout = Residual((Subspace(""), Subspace("empty", ())))
-    assert [c.read_from(layout) for c in columns_of(layout)] == [None, None, *layout.subspaces, None]
+    columns = columns_of(with_layout(layout))
+    assert [c.read_from(layout) for c in columns] == [None, None, *layout.subspaces, None]
 
 
 def test_cells_as_they_are_written() -> None:
-    plain, signed = columns_of(majority().layout)[3], next(c for c in TURING if c.signed)
+    plain, signed = columns_of(majority())[3], next(c for c in TURING if c.signed)
     assert [plain.text(v) for v in (None, 1, -1, 0.5)] == ["⊥", "1", "-1", "0.5"]
     assert [signed.text(v) for v in (None, 1, -1, 0, 0.5)] == ["⊥", "+1", "-1", "0", "+0.5"]
 

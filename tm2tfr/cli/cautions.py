@@ -51,9 +51,9 @@ def warn_of_formulas(subject: Subject, format: str | None) -> None:
         return
     decoder, layout = subject.decoder, subject.decoder.layout
     turing = is_turing(layout)  # whose symbols are single signs, and harmless, and whose tokens begin with a bracket
-    read = [c.read_from(layout) for c in columns_of(layout) if not turing or c.holds == "e_q"]
+    read = [c.read_from(layout) for c in columns_of(decoder) if not turing or c.holds == "e_q"]
     names = [label for subspace in read if subspace for label in subspace.labels or ()]
-    names += [] if turing else [*decoder.vocabulary, *(c.name for c in columns_of(layout))]
+    names += [] if turing else [*decoder.vocabulary, *(c.name for c in columns_of(decoder))]
     found = formulas(dict.fromkeys(names))
     if found:
         whose = "a state's name" if turing else "a name"

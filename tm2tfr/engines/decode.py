@@ -6,9 +6,11 @@ names, not at provenance, not at a machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
+from tm2tfr.engines.reading import answered
 from tm2tfr.errors import EngineError, counted, did_you_mean
 from tm2tfr.transformer.weights import Decoder
 
@@ -80,13 +82,40 @@ def refuse_ahead(decoder: Decoder) -> None:
                 raise EngineError(f"{what}, so it cannot run position by position: run the whole sequence at once")
 
 
+def run_whole(
+    decoder: Decoder, tokens: Sequence[int], *, engine: Engine, watches: Mapping[int, Watch] | None = None
+) -> list[Passed]:
+    """Run `decoder` on a whole sequence, with heads of any mask, and return what there is at every position at the end.
+
+    Each number is computed in the same order as position by position, so that weights whose heads do not look ahead have
+    the same streams and logits both ways.
+
+    Args:
+        tokens: (n,), their numbers in the vocabulary.
+        watches: position -> who is shown the computation at it.
+
+    Raises:
+        EngineError: if the engine only runs position by position, or see its `start`.
+    """
+    whole = getattr(engine, "whole", None)
+    if whole is None:
+        what = f"the {engine.name} engine runs position by position, not a whole sequence at once"
+        raise EngineError(f"{what}: use the dense engine or the exact one")
+    passed: list[Passed] = whole(decoder, tokens, watches or {})
+    return passed
+
+
 class Step(NamedTuple):
-    """One position: the token fed, the token answered, the residual stream after the last layer."""
+    """One position: the token fed, the token answered, the residual stream after the last layer, and the logits.
+
+    Of a labeller, `output` is the answer of its first output, as text.
+    """
 
     position: int
     token: str
     output: str
     residual: Any
+    logits: Any
 
 
 def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
@@ -117,7 +146,7 @@ def generate(
     """Run `decoder` on ``prompt · BOS`` and then on its own answers (Definition 8.1), yielding every position.
 
     Ends after the position that answers with a stop token, after `max_positions` positions, or where the position table
-    ends.
+    ends. A labeller is run on the prompt alone, and is fed nothing else.
 
     Raises:
         EngineError: for a prompt that cannot be run, see `prompted`.
@@ -125,12 +154,30 @@ def generate(
     if decoder.positions is not None:
         max_positions = decoder.positions if max_positions is None else min(max_positions, decoder.positions)
     tokens, given = decoder.vocabulary, prompted(decoder, prompt)
+    if decoder.labeller:
+        yield from islice(_labelled(decoder, given, engine), max_positions)
+        return
     stop = {decoder.numbers[token] for token in decoder.stop}
     session, position, answer = engine.start(decoder), 0, -1
     while max_positions is None or position < max_positions:
         fed = given[position] if position < len(given) else answer
         answer = session.feed(fed)
-        yield Step(position, tokens[fed], tokens[answer], session.residual)
+        yield Step(position, tokens[fed], tokens[answer], session.residual, session.logits)
         position += 1
         if answer in stop and position >= len(given):
             return
+
+
+def _labelled(decoder: Decoder, given: Sequence[int], engine: Engine) -> Iterator[Step]:
+    """Yield every position of a sequence: from the whole of it if a head looks ahead, otherwise as it is fed."""
+    passed = run_whole(decoder, given, engine=engine) if decoder.looks_ahead else _fed(decoder, given, engine)
+    for position, (token, (residual, logits)) in enumerate(zip(given, passed, strict=True)):
+        first = str(answered(decoder, logits)[0])
+        yield Step(position, decoder.vocabulary[token], first, residual, logits)
+
+
+def _fed(decoder: Decoder, given: Sequence[int], engine: Engine) -> Iterator[Passed]:
+    session = engine.start(decoder)
+    for token in given:
+        session.feed(token)
+        yield Passed(session.residual, session.logits)

@@ -49,7 +49,7 @@ class Dense:
         return DenseSession(decoder, np.dtype(self.dtype))
 
     def whole(self, decoder: Decoder, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
-        """Run a whole sequence at once, see `tm2tfr.engines.whole.run_whole`."""
+        """Run a whole sequence at once, see `tm2tfr.engines.decode.run_whole`."""
         return DenseWhole(decoder, np.dtype(self.dtype)).run(tokens, watches)
 
 
@@ -175,7 +175,7 @@ class DenseWhole(_Weights):
     """
 
     def run(self, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
-        """Return what there is at every position after the last layer; see `tm2tfr.engines.whole.run_whole`.
+        """Return what there is at every position after the last layer; see `tm2tfr.engines.decode.run_whole`.
 
         Raises:
             EngineError: if a number is too large for the dtype, a layer norm divides by 0, or there are more tokens than

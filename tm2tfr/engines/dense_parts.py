@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tm2tfr.engines.norm import LayerNorm, Vector
 from tm2tfr.engines.overflow import first_infinite, layer_called, too_large
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.attention import average_hard, softmax, visible
+from tm2tfr.transformer.attention import average_hard, in_sight, softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import FeedForward, Head, Layer, Norm
 
@@ -104,7 +104,7 @@ class AttentionHead:
 
     def sees(self, position: int, length: int) -> range:
         """Return the positions that its mask lets it see from `position` in a sequence of this length."""
-        return visible(self._head.mask, position, length)
+        return in_sight(self._head.mask, position, length)
 
     def look(self, x: Vector, position: int, length: int) -> tuple[Vector, Vector | None, NDArray[np.int64] | None]:
         """Attend from `position`, whose residual stream is x, (width,), of a sequence of this length, all of it taken.

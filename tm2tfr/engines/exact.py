@@ -10,7 +10,7 @@ from typing import Literal
 from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.attention import visible
+from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE, refuse_parts
 from tm2tfr.transformer.positions import POSITION_FEATURES
@@ -37,7 +37,7 @@ class Exact:
         return ExactSession(decoder)
 
     def whole(self, decoder: Decoder, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
-        """Run a whole sequence at once, see `tm2tfr.engines.whole.run_whole`."""
+        """Run a whole sequence at once, see `tm2tfr.engines.decode.run_whole`."""
         return ExactWhole(decoder).run(tokens, watches)
 
 
@@ -88,7 +88,7 @@ class _Head:
 
     def look(self, x: Sequence[Rational], position: int, length: int) -> tuple[SparseRow, list[Rational], list[int]]:
         """Return the head's output, the scores of the positions that it sees, and the positions attended to."""
-        there = visible(self._mask, position, length)
+        there = in_sight(self._mask, position, length)
         query = [(c, q) for c, q in enumerate(_times(row, x) for row in self._query) if q]
         scores = [sum(q * self._keys[j][c] for c, q in query) for j in there]
         best = max(scores)
@@ -205,7 +205,7 @@ class ExactWhole(_Weights):
     """
 
     def run(self, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
-        """Return what there is at every position after the last layer; see `tm2tfr.engines.whole.run_whole`.
+        """Return what there is at every position after the last layer; see `tm2tfr.engines.decode.run_whole`.
 
         Raises:
             EngineError: if there are more tokens than positions in the position table.

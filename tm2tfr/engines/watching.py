@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.decode import Engine, run_whole
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -35,10 +35,23 @@ class Observation:
         return [residual for _, part, residual in self.stages if part != "attention"]
 
 
-def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> Observation:
-    """Feed `tokens` to `decoder` and return the observations at the last of them."""
+def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine, position: int | None = None) -> Observation:
+    """Feed `tokens` to `decoder` and return the observations at `position`, by default at the last of them.
+
+    Where a head looks ahead, that is what there is at this position in the whole sequence.
+    """
+    at = len(tokens) - 1 if position is None else position
+    if decoder.looks_ahead:
+        return observe_all(decoder, tokens, engine=engine)[at]
     session, seen = engine.start(decoder), Observation()
-    for token in tokens[:-1]:
+    for token in tokens[:at]:
         session.feed(decoder.numbers[token])
-    session.feed(decoder.numbers[tokens[-1]], seen)
+    session.feed(decoder.numbers[tokens[at]], seen)
+    return seen
+
+
+def observe_all(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> list[Observation]:
+    """Run `decoder` on the whole sequence `tokens` and return the observations at every position."""
+    seen = [Observation() for _ in tokens]
+    run_whole(decoder, [decoder.numbers[token] for token in tokens], engine=engine, watches=dict(enumerate(seen)))
     return seen

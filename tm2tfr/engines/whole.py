@@ -1,8 +1,8 @@
-"""A whole sequence at once, layer by layer over all positions, as heads that look ahead need it; and many of them."""
+"""Many whole sequences at once, with heads of any mask: the numbers of the dense engine. One is `decode.run_whole`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.choices import Float
 from tm2tfr.engines.batched import Batch, HeadOf, HiddenOf, NormOf, RowByRow, Wrong, constants
-from tm2tfr.engines.decode import Engine, Passed, Watch
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, reach
 from tm2tfr.errors import EngineError
@@ -23,30 +22,6 @@ BLOCK = 2**20
 """The bytes that the stream of a block takes, or its scores if these are more: few enough for a processor's cache."""
 
 
-def run_whole(
-    decoder: Decoder, tokens: Sequence[int], *, engine: Engine, watches: Mapping[int, Watch] | None = None
-) -> list[Passed]:
-    """Run `decoder` on a whole sequence, with heads of any mask, and return what there is at every position at the end.
-
-    Each number is computed in the same order as position by position, so that weights whose heads do not look ahead have
-    the same streams and logits both ways.
-
-    Args:
-        tokens: (n,), their numbers in the vocabulary.
-        watches: position -> who is shown the computation at it.
-
-    Raises:
-        EngineError: if the engine only runs position by position, or see its `start`.
-    """
-    whole = getattr(engine, "whole", None)
-    if whole is None:
-        what = f"the {engine.name} engine runs position by position, not a whole sequence at once"
-        raise EngineError(f"{what}: use the dense engine or the exact one")
-    passed: list[Passed] = whole(decoder, tokens, watches or {})
-    return passed
-
-
-# ── many at once ────────────────────────────────────────────────────────────────────────────────────────────
 class PassedBatch(NamedTuple):
     """What there is after the last layer, for some sequences of a batch."""
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.engines.reading import plain_number
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.fast_simulator import Block, CompiledSimulation
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import VERDICT_TOKENS, triple_token
-from tm2tfr.trace.rows import plain_number
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

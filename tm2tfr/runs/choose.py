@@ -26,7 +26,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
     `DENSE_POSITIONS`, and fast for others, at once where the position table is longer than that; where Numba is not
-    installed, under softmax, and with layer norms, it is dense.
+    installed, under softmax, with layer norms, with heads that look ahead and with outputs by name, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -45,7 +45,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         return
     recorded = options.recorded and is_turing(decoder.layout)  # other tables are read row by row in any case
     small = engine_named("exact" if options.dtype == "rational" else "dense", options.dtype)
-    if decoder.soft or decoder.normed or options.dtype not in (None, "float64") or not available():
+    if not _compiles(decoder) or options.dtype not in (None, "float64") or not available():
         _check(small, options)
         yield small, limit
         return
@@ -97,6 +97,11 @@ def _check(engine: Engine, options: RunOptions) -> None:
         raise EngineError(f"a checkpoint needs the fast engine, not {engine.name}: use --engine fast")
 
 
+def _compiles(decoder: Decoder) -> bool:
+    """Return whether the fast engine runs these weights."""
+    return not (decoder.soft or decoder.normed or decoder.labeller or decoder.looks_ahead)
+
+
 def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engine:
     """Return the engine for many inputs of one circuit: for ``auto`` fast, which compiles once, if it runs the weights.
 
@@ -109,5 +114,5 @@ def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engi
         raise EngineError(MISSING)
     if engine != AUTO:
         return engine_named(engine, dtype)
-    compiled = available() and not decoder.soft and not decoder.normed and dtype in (None, "float64")
+    compiled = available() and _compiles(decoder) and dtype in (None, "float64")
     return engine_named("fast") if compiled else engine_named("exact" if dtype == "rational" else "dense", dtype)

@@ -263,7 +263,7 @@ class LongRun:
             return None
         cause = find_cause(self._decoder, specification, want.i, engine=observable(Fast()))
         if cause is None and row is not None and column == "y":
-            return unembedding_cause(self._decoder, want, row)
+            return unembedding_cause(self._decoder, want[0], want[-1], row[-1])
         return cause
 
 

@@ -31,7 +31,7 @@ def carried_out(decoder: Decoder, word: str, program: Any, options: RunOptions) 
         OutputError, CheckpointError: if a file cannot be written, or a checkpoint cannot be resumed.
         Interrupted: if `options.stop` asks for it.
     """
-    if decoder.positions is not None and options.max_steps == MAX_STEPS:
+    if (decoder.positions is not None or decoder.labeller) and options.max_steps == MAX_STEPS:
         options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
     for engine, limit in engines(decoder, len(word), options):
         trace = _by(engine, decoder, word, program, replace(options, max_steps=limit))
@@ -74,7 +74,7 @@ def _by_row(engine: Engine, decoder: Decoder, word: str, truth: Truth | None, op
         if options.out is not None:
             from tm2tfr.tables.stream import open_rows  # noqa: PLC0415  (most runs write no file)
 
-            writer = stack.enter_context(open_rows(options.out, columns=columns_of(decoder.layout)))
+            writer = stack.enter_context(open_rows(options.out, columns=columns_of(decoder)))
         sink = None if writer is None else writer.write
         steps, keep, show = options.max_steps, options.keep_rows, options.progress
         if truth is None:

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.engines.decode import Engine, generate, observable
+from tm2tfr.engines.reading import combination
 from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError, ShapeError, counted
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.trace.columns import is_turing
-from tm2tfr.trace.rows import combination
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -32,13 +32,14 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
         from tm2tfr.engines import engine as engine_named  # noqa: PLC0415
 
         engine = engine_named(engine)
-    tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=position + 1)]
+    most = None if decoder.labeller else position + 1
+    tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=most)]
     if len(tokens) <= position:
         raise EngineError(
             f"the run on {word!r} has {len(tokens)} positions, and none numbered {position}: "
             f"use a position from 0 to {len(tokens) - 1}"
         )
-    seen = observe(decoder, tokens, engine=observable(engine))
+    seen = observe(decoder, tokens, engine=observable(engine), position=position)
     stages = {(layer, part): stream for layer, part, stream in seen.stages}
     layout, found = decoder.layout, dict[str, Activation]()
     if not is_turing(layout):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
-from tm2tfr.contract import AnyRow, Ending, Specification, vector
+from tm2tfr.contract import Ending, Specification, vector
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.engines.watching import Observation, observe
+from tm2tfr.engines.reading import SOFT, combination
+from tm2tfr.engines.watching import Observation, observe, observe_all
 from tm2tfr.errors import visible
-from tm2tfr.trace.rows import SOFT, combination
-from tm2tfr.transformer.attention import exact_scores, softmax
+from tm2tfr.transformer.attention import exact_scores, in_sight, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
-from tm2tfr.transformer.weights import Decoder, Head, Norm
+from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,10 @@ def find_cause(
 
     Stages are examined in the order in which they are computed, up to (not including) the stage `before`.
     Where a head looked at the wrong position, or at a wrong value, the search continues at the positions concerned.
+    Where a whole sequence is labelled, each stage is examined at all its positions before the next.
     """
+    if decoder.labeller or decoder.looks_ahead:
+        return _first_of_all(decoder, specification, position, engine)
     tokens = specification.tokens[: position + 1]
     seen = observe(decoder, tokens, engine=engine)
     for layer, part, residual in seen.stages:
@@ -102,16 +105,39 @@ def find_cause(
     return None
 
 
-def unembedding_cause(decoder: Decoder, expected: AnyRow, found: AnyRow, about: str | None = None) -> Cause:
-    """Return the cause of a wrong answer at a position whose residual stream is right after every layer."""
+def _first_of_all(decoder: Decoder, specification: Specification, position: int, engine: Engine) -> Cause | None:
+    """Return the first wrong value anywhere in a whole sequence: everything that it is made of is right.
+
+    Of the positions with a wrong value after the same stage, `position` comes first.
+    """
+    observed = observe_all(decoder, specification.tokens, engine=engine)
+    places = [position, *(i for i in range(len(observed)) if i != position)]
+    for n, (layer, part, _) in enumerate(observed[position].stages):
+        for i in places:
+            residual = list(observed[i].stages[n][2])
+            wrong = _first_wrong(decoder, specification, i, (layer, part), residual, engine.dtype, len(observed))
+            if wrong is not None:
+                finder = _Finder(decoder, specification, i, engine, observed[i])
+                return finder.cause(layer, part, *wrong)
+    return None
+
+
+def unembedding_cause(
+    decoder: Decoder, position: int, expected: Any, found: Any, about: str | None = None, *, output: str | None = None
+) -> Cause:
+    """Return the cause of a wrong answer at a position whose residual stream is right after every layer.
+
+    Args:
+        output: the name of the output that answers it; None: it is the next token.
+    """
     return Cause(
-        position=expected[0],
+        position=position,
         layer=len(decoder.layers) + 1,
         layer_name="unembedding",
         part="unembedding",
-        subspace="logits",
-        expected=expected[-1],
-        found=found[-1],
+        subspace="logits" if output is None else f"the output {output}",
+        expected=str(expected),
+        found=str(found),
         attention=None,
         why=f"the residual stream is right after every layer: the unembedding weights are wrong{_or_norm(decoder.norm)}",
         about=about,
@@ -189,7 +215,7 @@ class _Finder:
 
     def _looked(self, layer: int, k: int, head: Head) -> _Looked | None:
         """Return where a head looked; None if it is not claimed to look anywhere that the specification knows."""
-        scores, attended = self.seen.heads[layer, k]
+        scores, attended = self._attention(layer, k, head)
         expected = tuple(self.specification.attended(head.claim.attends, self.position)) if head.claim is not None else ()
         if not expected:
             return None
@@ -198,14 +224,20 @@ class _Finder:
             attended=tuple(map(int, attended)),
             expected=expected,
             score=nearest(scores[attended[0]]),
-            expected_score=nearest(scores[expected[0]]),
+            expected_score=nearest(scores[expected[0]]) if expected[0] in scores else -inf,
         )
         return _Looked(k, head, attention)
 
+    def _attention(self, layer: int, k: int, head: Head) -> tuple[Mapping[int, Any], Sequence[int]]:
+        """Return a head's scores by position, those that its mask lets it see, and the positions attended to."""
+        scores, attended = self.seen.heads[layer, k]
+        there = in_sight(head.mask, self.position, len(self.specification.tokens))
+        return dict(zip(there, scores, strict=False)), attended
+
     def _root(self, layer: int, looked: _Looked | None) -> Cause | None:
         """Return the first wrong value at the attended positions before this layer, if there is one."""
-        if looked is None:
-            return None
+        if looked is None or self.decoder.labeller or self.decoder.looks_ahead:
+            return None  # nothing, or everything before this layer has been looked at
         attention = looked.attention
         if len(attention.attended) + len(attention.expected) > 8:
             return None
@@ -232,11 +264,12 @@ class _Finder:
 
     def _softly(self, layer: int, looked: _Looked) -> str | None:
         """Say how much weight a softmax head gave to other positions, if that made its answer wrong."""
-        scores = np.asarray(self.seen.heads[layer, looked.number][0], dtype=np.float64)
+        scores, _ = self._attention(layer, looked.number, looked.head)
         expected = looked.attention.expected
         if looked.head.weighting != "softmax" or len(expected) != 1:
             return None
-        missing = 1 - float(softmax(scores)[expected[0]])
+        weights = softmax(np.asarray(list(scores.values()), dtype=np.float64))
+        missing = 1 - float(weights[list(scores).index(expected[0])])
         if missing < np.finfo(np.float64).eps:
             return None
         return f"soft attention: {missing:.3g} of the weight went to other positions: use a lower temperature"
@@ -244,6 +277,9 @@ class _Finder:
     def _why_elsewhere(self, layer: int, looked: _Looked) -> str:
         """Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic?"""
         head, attention = looked.head, looked.attention
+        there = in_sight(head.mask, self.position, len(self.specification.tokens))
+        if hidden := set(attention.expected) - set(there):
+            return f"its mask {head.mask!r} hides {_positions(tuple(sorted(hidden)))}: use mask {_wider(head.mask)!r}"
         if self.decoder.layers[layer].attention_norm is not None:
             return (
                 "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding"
@@ -267,21 +303,37 @@ class _Finder:
 
     def _exact_score(self, layer: int, head: Head, places: Collection[int]) -> Rational:
         """Return the highest score of `places`, with this head's weights and the right values of the stream."""
-        stream = partial(self.specification.stream, self.decoder.layout, layer=layer - 1, part="feed_forward")
+        part = "feed_forward" if layer else "embedding"
+        stream = partial(self.specification.stream, self.decoder.layout, layer=layer - 1, part=part)
         return max(exact_scores(head, stream(self.position), map(stream, places)))
 
 
+def _wider(mask: Mask) -> Mask:
+    """Return a mask that hides less."""
+    return "none" if mask != "none" else mask
+
+
 def _first_wrong(
-    decoder: Decoder, spec: Specification, i: int, stage: tuple[int, str], residual: list[Any], dtype: str
+    decoder: Decoder,
+    spec: Specification,
+    i: int,
+    stage: tuple[int, str],
+    residual: list[Any],
+    dtype: str,
+    length: int | None = None,
 ) -> tuple[Subspace, list[Any]] | None:
     """Return the first subspace whose value after `stage` is wrong, with that value.
 
-    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1); rationals must be exact. Under
-    softmax, integers and labels may be off by `SOFT` instead; multiples of 1/(i+1) pass through uniform heads only.
+    Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1), or 1/length; rationals must be
+    exact. Under softmax, integers and labels may be off by `SOFT` instead; multiples of 1/(i+1) pass through uniform heads
+    only.
+
+    Args:
+        length: that of the whole sequence, where it is run at once.
     """
     layout, soft = decoder.layout, decoder.soft
     slack = 0.0 if dtype == "rational" else 8 * float(np.finfo(dtype).eps)
-    wanted, per = spec.stream(layout, i, *stage), 1 / (i + 1)
+    wanted, per = spec.stream(layout, i, *stage), 1 / (length or i + 1)
     for subspace in layout.subspaces:
         place = layout[subspace.name]
         allowed = SOFT if soft and not subspace.share else 0.0

@@ -13,7 +13,7 @@ from tm2tfr.errors import EngineError, visible
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING
 from tm2tfr.trace.cause import Cause, ending_cause, find_cause, unembedding_cause
 from tm2tfr.trace.columns import columns_of, is_turing
-from tm2tfr.trace.rows import rows
+from tm2tfr.trace.rows import as_computed, rows
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
@@ -68,8 +68,8 @@ class Trace:
         rows: the decoder's rows, in order; empty if they were not kept.
         tokens: the number of positions processed.
         answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
-            chapter's; ``end`` where its position table ends; ``limit`` if it gave none.
-        T: the number of intermediate steps of Definition 8.1; None if nothing ended the run.
+            chapter's; ``end`` where its position table ends, or the sequence that it labels; ``limit`` if it gave none.
+        T: the number of intermediate steps of Definition 8.1, 0 of a labeller; None if nothing ended the run.
         result: what came out of the reference, its own kind of `tm2tfr.contract.RunResult`; None without a check.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
@@ -188,9 +188,12 @@ def check(
         EngineError: if the decoder's vocabulary lacks one of the prompt's tokens.
     """
     truth.refuse(decoder.layout)
-    columns, prompt = columns_of(decoder.layout), truth.prompt
+    columns, prompt = columns_of(decoder), truth.prompt
+    expected = truth.rows(columns)
+    if decoder.labeller and engine.dtype != "rational":
+        expected = (as_computed(row, engine.dtype) for row in expected)
     found = rows(decoder, prompt, engine=engine, max_positions=_positions(decoder, prompt, max_steps))
-    pairs = _Pairs(found, truth.rows(columns), keep_rows=keep_rows, heads=columns == TURING)
+    pairs = _Pairs(found, expected, keep_rows=keep_rows, heads=columns == TURING)
     _drain(pairs, len(prompt), progress, sink)
     divergence = None
     if pairs.differs is None or pairs.differs[1] is None:
@@ -300,11 +303,15 @@ def _trace(
     truth: Truth | None,
     gap: Divergence | None,
 ) -> Trace:
+    columns = columns_of(decoder)
+    steps = pairs.tokens - len(prompt) + (-1 if decoder.bos is not None else 1)
+    if decoder.labeller:
+        steps = 0
     said = pairs.last[-1] if pairs.last and pairs.tokens > len(prompt) else ""  # an answer to the prompt ends nothing
-    columns = columns_of(decoder.layout)
     ends = OUTCOME_OF_TOKEN if columns == TURING else {token: token for token in decoder.stop}
     answer = ends.get(said)
-    if answer is None and pairs.tokens == decoder.positions and not decoder.stop:
+    whole = len(prompt) if decoder.labeller else decoder.positions
+    if answer is None and pairs.tokens == whole and not decoder.stop:
         answer = "end"
     return Trace(
         machine=name(decoder.provenance) if truth is None else truth.name,
@@ -313,7 +320,7 @@ def _trace(
         dtype=engine.dtype,
         tokens=pairs.tokens,
         answer="limit" if answer is None else answer,
-        T=None if answer is None else pairs.tokens - len(prompt) + (-1 if decoder.bos is not None else 1),
+        T=None if answer is None else steps,
         result=None if truth is None else truth.result(),
         compared=pairs.compared,
         divergence=gap,
@@ -332,9 +339,10 @@ def _trace(
 def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -> int | None:
     """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps.
 
-    Without BOS the last token of the prompt is the one that the first step answers.
+    Without BOS the last token of the prompt is the one that the first step answers. A labeller has no steps, and all
+    positions of the prompt.
     """
-    if max_steps is None:
+    if max_steps is None or decoder.labeller:
         return None
     return len(prompt) + max_steps + (2 if decoder.bos is not None else -1)
 
@@ -342,16 +350,17 @@ def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -
 def difference(decoder: Decoder, truth: Truth, pair: tuple[AnyRow | None, AnyRow | None], engine: Engine) -> Divergence:
     """Return the first cell that differs between the reference's row and the decoder's, one of which may be missing."""
     want, row = pair
-    columns = columns_of(decoder.layout)
+    columns = columns_of(decoder)
     cells = list(zip(columns, want or [None] * len(columns), row or [None] * len(columns), strict=True))
     column, expected, found = next((cell for cell in cells[1:] if cell[1] != cell[2]), cells[-1])
     position, cause = int((want or row or (0,))[0]), None
     if want is not None:
-        specification = truth.specification(position)
+        specification = truth.specification(len(truth.prompt) - 1 if decoder.labeller else position)
         if specification.covers(decoder.layout):
             cause = find_cause(decoder, specification, position, engine=observable(engine))
-            if cause is None and row is not None and column is columns[-1]:
-                cause = unembedding_cause(decoder, want, row, specification.about(position))
+            if cause is None and row is not None and (column is columns[-1] or column.kind == "output"):
+                output, about = column.holds or None, specification.about(position)
+                cause = unembedding_cause(decoder, position, expected, found, about, output=output)
     return Divergence(
         position=position,
         column=column.name,

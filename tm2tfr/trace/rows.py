@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -17,16 +18,12 @@ from numpy.typing import NDArray
 from tm2tfr.contract import AnyRow, Column
 from tm2tfr.engines.decode import Engine, Step, generate
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.engines.reading import SOFT, answered, combination, plain_number
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.trace.columns import columns_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
-
-SOFT = 0.25
-"""Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
-
-_LARGEST_INTEGER = 2.0**53
 
 
 @lru_cache(maxsize=64)
@@ -71,6 +68,8 @@ def _is_field(name: str) -> bool:
 def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[Any]:
     """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
+    A labeller has the positions of the prompt.
+
     Raises:
         EngineError: if `word` holds something that is not in the vocabulary; at a position that the engine refuses,
             after the rows before it.
@@ -106,8 +105,8 @@ class Readout:
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        self._layout, self._soft = decoder.layout, decoder.soft
-        self.columns = columns_of(decoder.layout)
+        self._decoder, self._layout, self._soft = decoder, decoder.layout, decoder.soft
+        self.columns = columns_of(decoder)
         self._row = row_type(self.columns)
         self._read = [(column, column.read_from(decoder.layout)) for column in self.columns]
 
@@ -115,13 +114,16 @@ class Readout:
         """Return the row of each step."""
         if not steps:
             return []
+        if self._decoder.labeller:
+            answers = (answered(self._decoder, step.logits) for step in steps)
+            return [self._row(step.position, step.token, *each) for step, each in zip(steps, answers, strict=True)]
         stream = _as_floats([step.residual for step in steps])  # (n_steps, width)
         cells = [self._cells(column, read, steps, stream) for column, read in self._read]
         return [self._row(*each) for each in zip(*cells, strict=True)]
 
     def row(self, position: int, token: str, output: str, residual: Any) -> Any:
-        """Return the row of one position."""
-        return self.rows([Step(position, token, output, residual)])[0]
+        """Return the row of one position of a decoder that generates."""
+        return self.rows([Step(position, token, output, residual, ())])[0]
 
     def _cells(self, column: Column, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
         """Return the cells of one column."""
@@ -176,13 +178,7 @@ def _as_floats(streams: Sequence[Any]) -> NDArray[np.float64]:
         return np.array([[nearest(v) for v in stream] for stream in streams])
 
 
-def plain_number(value: float) -> int | float:
-    """Return an integer as such, as long as floats can tell it from its neighbours."""
-    return int(value) if value.is_integer() and abs(value) < _LARGEST_INTEGER else value
-
-
-def combination(labels: Sequence[str], values: Sequence[float]) -> str:
-    """Return a vector that is not one-hot as text: ``⟨0.5·q1 + q2⟩``."""
-    terms = [(nearest(v), label) for label, v in zip(labels, values, strict=True) if v]
-    shown = [label if v == 1 else f"{v:.6g}·{label}" for v, label in terms[:4]]
-    return f"⟨{' + '.join(shown)}{' + …' if len(terms) > 4 else ''}⟩"
+def as_computed(row: AnyRow, dtype: str) -> AnyRow:
+    """Return a row of a reference with fractions as the nearest numbers of `dtype`: what an engine can answer at best."""
+    kind = np.dtype(dtype).type
+    return tuple(float(kind(nearest(cell))) if isinstance(cell, Fraction) else cell for cell in row)

@@ -12,7 +12,7 @@ from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.weights import Head, Mask
 
 
-def visible(mask: Mask, position: int, length: int) -> range:
+def in_sight(mask: Mask, position: int, length: int) -> range:
     """Return the positions of a sequence of this length that a head with this mask attends to from `position`."""
     match mask:
         case "future":

@@ -1,0 +1,54 @@
+"""What numbers of the stream, or logits, stand for: a label, a number, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.engines.overflow import nearest
+from tm2tfr.transformer.outputs import Output, sections
+from tm2tfr.transformer.weights import Decoder
+
+SOFT = 0.25
+"""Under softmax, a value this close to an integer, or to a one-hot vector by coordinate, is read as such (Theorem 26)."""
+
+_LARGEST_INTEGER = 2.0**53
+
+Answer = str | int | float | Fraction
+"""The answer of an output: a label, or a vector that is none as ``⟨…⟩``; or a number."""
+
+
+def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[Answer, ...]:
+    """Return the answer of each output, in order; logits: (answers,).
+
+    A label is answered if the logits of its output are exactly one-hot; otherwise the answer is their combination as text,
+    ``⟨0.5·a + b⟩``, so that it is no label. Under softmax a logit within `SOFT` of an integer counts as that integer.
+    """
+    values = logits.tolist() if hasattr(logits, "tolist") else list(logits)
+    return tuple(_answer(output, values[cut], soft=decoder.soft) for output, cut in sections(decoder.outputs))
+
+
+def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> Answer:
+    if soft:
+        rounded = [round(v) if abs(v) < _LARGEST_INTEGER else v for v in logits]
+        if all(abs(v - r) <= SOFT for v, r in zip(logits, rounded, strict=True)):
+            logits = rounded
+    if output.labels is None:
+        return plain_number(logits[0])
+    hot = [label for label, v in zip(output.labels, logits, strict=True) if v]
+    return hot[0] if len(hot) == 1 and 1 in logits else combination(output.labels, logits)
+
+
+def plain_number(value: float | Fraction) -> int | float | Fraction:
+    """Return an integer as such, as long as floats can tell it from its neighbours; a fraction stays one."""
+    if not isinstance(value, float):
+        return value if value.denominator != 1 else value.numerator
+    return int(value) if value.is_integer() and abs(value) < _LARGEST_INTEGER else value
+
+
+def combination(labels: Sequence[str], values: Sequence[float]) -> str:
+    """Return a vector that is not one-hot as text: ``⟨0.5·q1 + q2⟩``."""
+    terms = [(nearest(v), label) for label, v in zip(labels, values, strict=True) if v]
+    shown = [label if v == 1 else f"{v:.6g}·{label}" for v, label in terms[:4]]
+    return f"⟨{' + '.join(shown)}{' + …' if len(terms) > 4 else ''}⟩"
