@@ -19,6 +19,8 @@ from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer
 
 LETTERS = ("a", "b", "c")
+SINCE = {name: (-1, "embedding") for name in ("token", "i", "i^2", "1")}
+SINCE |= {name: (0, "attention") for name in ("next", "before", "share")} | {"same": (1, "feed_forward")}
 OUTPUTS = (Output("next", LETTERS), Output("share", None), Output("same", ("yes", "no")))
 
 
@@ -29,12 +31,13 @@ def labeller() -> Decoder:
     """
     names = ("i", "i^2", "1", "share")
     spaces = (
-        Subspace("token", LETTERS, holds="token", since=(-1, "embedding")),
-        *(Subspace(name, holds=name, since=(0 if name == "share" else -1, _part(name))) for name in names),
-        Subspace("next", LETTERS, holds="next", since=(0, "attention")),
-        Subspace("before", LETTERS, holds="before", since=(0, "attention")),
-        Subspace("same", ("yes", "no"), holds="same", since=(1, "feed_forward")),
+        Subspace("token", LETTERS),
+        *map(Subspace, names),
+        Subspace("next", LETTERS),
+        Subspace("before", LETTERS),
+        Subspace("same", ("yes", "no")),
     )
+    spaces = tuple(dataclasses.replace(space, holds=space.name, since=SINCE[space.name]) for space in spaces)
     layout = Residual(spaces)
     tokens: list[Linear] = [{at("token", letter): 1.0} for letter in LETTERS]
 
@@ -76,10 +79,6 @@ def labeller() -> Decoder:
         outputs=OUTPUTS,
         provenance={"name": "labeller"},
     )
-
-
-def _part(name: str) -> str:
-    return "attention" if name == "share" else "embedding"
 
 
 def expected(word: str) -> list[tuple[str, tuple[int, int], str]]:
@@ -131,8 +130,7 @@ class Told:
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         stages = [(-1, "embedding"), (0, "attention"), (0, "feed_forward"), (1, "attention"), (1, "feed_forward")]
-        since = {space.holds: space.since for space in labeller().layout.subspaces}[what]
-        return stages.index((layer, part)) >= stages.index(since or (-1, "embedding"))
+        return stages.index((layer, part)) >= stages.index(SINCE[what])
 
     def values(self, i: int) -> dict[str, Any]:
         token, (a, n), same = expected(self.input)[i]

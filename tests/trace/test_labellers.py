@@ -222,7 +222,7 @@ def faults() -> list[tuple[str, int, int, float]]:
         there = {(r, c): v for r, c, v in matrix.entries()}
         for r in range(matrix.shape[0]):
             for c in range(matrix.shape[1]):
-                if (r, c) in there or (r + 3 * c) % 7 == 0:
+                if (r, c) in there or (r + 3 * c) % 11 == 0:
                     found.append((path, r, c, there.get((r, c), 0.0) + (1.0 if (r + c) % 2 else -0.5)))
     return found
 

@@ -15,11 +15,11 @@ SOFT = 0.25
 
 _LARGEST_INTEGER = 2.0**53
 
-Answer = str | int | float | Fraction
+OutputValue = str | int | float | Fraction
 """The answer of an output: a label, or a vector that is none as ``⟨…⟩``; or a number."""
 
 
-def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[Answer, ...]:
+def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[OutputValue, ...]:
     """Return the answer of each output, in order; logits: (answers,).
 
     A label is answered if the logits of its output are exactly one-hot; otherwise the answer is their combination as text,
@@ -29,7 +29,7 @@ def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[Answer, ...]:
     return tuple(_answer(output, values[cut], soft=decoder.soft) for output, cut in sections(decoder.outputs))
 
 
-def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> Answer:
+def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> OutputValue:
     if soft:
         rounded = [round(v) if abs(v) < _LARGEST_INTEGER else v for v in logits]
         if all(abs(v - r) <= SOFT for v, r in zip(logits, rounded, strict=True)):
