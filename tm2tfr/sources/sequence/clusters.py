@@ -7,49 +7,62 @@ would win alone): its nodes are taken together, as one cluster over tuples of va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tm2tfr.sources.sequence.elementwise import Tuple
 from tm2tfr.sources.sequence.functions import RELATIONS
 from tm2tfr.sources.sequence.graph import Compare, Fixed, Item, Operation, Selection, leaves
 
+Test = Callable[[Tuple, Tuple], bool]
+"""Whether a query with some values selects a key with some values."""
 
-def selects(selector: Selection, values: dict[Operation, Item], queries: dict[Operation, Item]) -> bool:
-    """Return whether a query with these values selects a key with these; see `Compare`."""
+
+def test(selector: Selection, keys: Sequence[Operation], queries: Sequence[Operation]) -> Test:
+    """Return a selector as a function of the values of its key nodes and its query nodes, constants left out."""
     if isinstance(selector, Compare):
+        return _comparison(selector, keys, queries)
+    parts = [test(part, keys, queries) for part in selector.parts]
+    if selector.operator == "not":
+        (part,) = parts
+        return lambda key, query: not part(key, query)
+    first, *rest = parts
+    for other in rest:
+        first = _both(first, other) if selector.operator == "and" else _either(first, other)
+    return first
+
+
+def _both(left: Test, right: Test) -> Test:
+    return lambda key, query: left(key, query) and right(key, query)
+
+
+def _either(left: Test, right: Test) -> Test:
+    return lambda key, query: left(key, query) or right(key, query)
+
+
+def _comparison(leaf: Compare, keys: Sequence[Operation], queries: Sequence[Operation]) -> Test:
+    own, asked = _getter(leaf.keys, keys), _getter(leaf.queries, queries)
+    relation = RELATIONS[leaf.relation]
+
+    def compared(key: Tuple, query: Tuple) -> bool:
         try:
-            return bool(RELATIONS[selector.relation](values[selector.keys], queries[selector.queries]))
+            return bool(relation(own(key), asked(query)))
         except TypeError:
             return False  # no order: the input is undefined
-    found = (selects(part, values, queries) for part in selector.parts)
-    if selector.operator == "not":
-        return not next(found)
-    return all(found) if selector.operator == "and" else any(found)
+
+    return compared
 
 
-class Predicate:
-    """A selector as a truth value of what its keys and its queries are.
-
-    Attributes:
-        keys, queries: the nodes whose values it compares, each once.
-    """
-
-    def __init__(self, selector: Selection) -> None:
-        every = leaves(selector)
-        self.selector = selector
-        self.keys = tuple(dict.fromkeys(leaf.keys for leaf in every))
-        self.queries = tuple(dict.fromkeys(leaf.queries for leaf in every))
-        self._known: dict[tuple[Tuple, Tuple], bool] = {}
-
-    def __call__(self, keys: Tuple, queries: Tuple) -> bool:
-        """Return whether a query with these values selects a key with these."""
-        pair = keys, queries
-        found = self._known.get(pair)
-        if found is None:
-            known = dict(zip(self.keys, keys, strict=True)), dict(zip(self.queries, queries, strict=True))
-            found = self._known[pair] = selects(self.selector, *known)
-        return found
+def _getter(node: Operation, nodes: Sequence[Operation]) -> Callable[[Tuple], Item]:
+    if isinstance(node, Fixed):
+        value = node.value
+        return lambda values: value
+    return itemgetter(nodes.index(node))
 
 
 @dataclass(frozen=True)
@@ -70,26 +83,51 @@ class SelectorCluster:
         """The keys of its selectors, a negated one after ``!``, for specifications."""
         return ",".join(f"{'!' if negated else ''}{part.key}" for part, negated in self.parts)
 
+    @cached_property
+    def _tests(self) -> tuple[tuple[Test, bool], ...]:
+        return tuple((test(part, self.keys, self.queries), negated) for part, negated in self.parts)
+
     def __call__(self, keys: Tuple, queries: Tuple) -> bool:
         """Return whether a query with these values is satisfied by a key with these."""
-        values: dict[Operation, Item] = dict(zip(self.keys, keys, strict=True))
-        asked: dict[Operation, Item] = dict(zip(self.queries, queries, strict=True))
+        return all(tested(keys, queries) != negated for tested, negated in self._tests)
+
+    def matrix(self, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
+        """Return whether each query is satisfied by each key: (queries, keys)."""
+        found = np.ones((len(queries), len(keys)), dtype=bool)
         for part, negated in self.parts:
-            for leaf in leaves(part):
-                if isinstance(leaf.keys, Fixed):
-                    values[leaf.keys] = leaf.keys.value
-                if isinstance(leaf.queries, Fixed):
-                    asked[leaf.queries] = leaf.queries.value
-            if selects(part, values, asked) == negated:
-                return False
-        return True
+            found &= self._part(part, keys, queries) != negated
+        return found
+
+    def _part(self, part: Selection, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
+        if isinstance(part, Compare):
+            return self._leaf(part, keys, queries)
+        matrices = [self._part(each, keys, queries) for each in part.parts]
+        if part.operator == "not":
+            return ~matrices[0]
+        together = np.logical_and if part.operator == "and" else np.logical_or
+        found: NDArray[np.bool_] = together.reduce(matrices)
+        return found
+
+    def _leaf(self, leaf: Compare, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
+        own, brought = _numbered(map(_getter(leaf.keys, self.keys), keys))
+        asked, wanted = _numbered(map(_getter(leaf.queries, self.queries), queries))
+        compared = _comparison(leaf, [leaf.keys], [leaf.queries])
+        small = np.array([[compared((key,), (query,)) for key in own] for query in asked], dtype=bool)
+        return small.reshape(len(asked), len(own))[np.ix_(wanted, brought)]
+
+
+def _numbered(values: Iterable[Item]) -> tuple[list[Item], list[int]]:
+    """Return the distinct values, and the number of each among them."""
+    numbers: dict[Item, int] = {}
+    places = [numbers.setdefault(value, len(numbers)) for value in values]
+    return list(numbers), places
 
 
 def clusters(selector: Selection) -> tuple[SelectorCluster, ...]:
     """Return the clusters of `selector`: conjuncts over some of the nodes of another one belong to that one's cluster."""
     found: list[SelectorCluster] = []
-    for part, negated in sorted(_conjuncts(selector, False), key=lambda each: -sum(map(len, _nodes(each[0])))):
-        keys, queries = _nodes(part)
+    for part, negated in sorted(_conjuncts(selector, False), key=lambda each: -sum(map(len, nodes_of(each[0])))):
+        keys, queries = nodes_of(part)
         for n, cluster in enumerate(found):
             if set(keys) <= set(cluster.keys) and set(queries) <= set(cluster.queries):
                 found[n] = SelectorCluster((*cluster.parts, (part, negated)), cluster.keys, cluster.queries)
@@ -110,7 +148,8 @@ def _conjuncts(selector: Selection, negated: bool) -> Iterator[tuple[Selection, 
         yield selector, negated
 
 
-def _nodes(selector: Selection) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
+def nodes_of(selector: Selection) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
+    """Return the nodes that a selector compares as keys, and as queries, constants left out."""
     every = leaves(selector)
     keys = dict.fromkeys(leaf.keys for leaf in every if not isinstance(leaf.keys, Fixed))
     queries = dict.fromkeys(leaf.queries for leaf in every if not isinstance(leaf.queries, Fixed))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from tm2tfr.sources.sequence.clusters import Predicate, SelectorCluster, clusters
+from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters, nodes_of, test
 from tm2tfr.sources.sequence.elementwise import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.graph import (
     Apply,
@@ -248,17 +248,30 @@ def order_of(value: Item) -> tuple[int, object]:
     return (2, value) if isinstance(value, str) else (0 if isinstance(value, bool) else 1, value)
 
 
+class _Tally:
+    """The offers of the key positions to one query, from the first on.
+
+    Attributes:
+        told: the number of positions.
+        last: the last of them that may be selected, -1 if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.offers, self.told, self.last = Counter[Offer | None](), 0, -1
+
+
 class _Attention:
     """The values of one attention, length by length."""
 
     def __init__(self, domains: Domains, node: Attend) -> None:
         self._domains, self._node = domains, node
-        self._predicate = Predicate(node.selector)
+        self._keys, self._queries = nodes_of(node.selector)
+        self._test = test(node.selector, self._keys, self._queries)
         self._facts = domains.facts.setdefault(node, Facts())
         self._mixed = mixed(node, domains.kinds)
-        self._keyed = (*self._predicate.keys, node.values)
-        self._key_roots, self._query_roots = roots_of(self._keyed), roots_of(self._predicate.queries)
-        self._own_roots = roots_of([*self._keyed, *self._predicate.queries])
+        self._keyed = (*self._keys, node.values)
+        self._key_roots, self._query_roots = roots_of(self._keyed), roots_of(self._queries)
+        self._own_roots = roots_of([*self._keyed, *self._queries])
         self._related = bool(set(self._key_roots) & set(self._query_roots))
         self._clusters: tuple[SelectorCluster, ...] = clusters(node.selector)
         self._cluster_roots = [(roots_of(each.keys), roots_of(each.queries)) for each in self._clusters]
@@ -266,6 +279,7 @@ class _Attention:
         self._brought: dict[tuple[int, ...], frozenset[Tuple]] = {}
         self._asked: dict[tuple[int, ...], frozenset[Tuple]] = {}
         self._offers: dict[tuple[Tuple, frozenset[Tuple]], Offer | None] = {}
+        self._by_key: dict[frozenset[Tuple], list[tuple[Tuple, set[Item]]]] = {}
         self._own: dict[tuple[int, ...], dict[Tuple, Offer]] = {}
         self._picked: dict[frozenset[tuple[Offer, int]], Picked] = {}
 
@@ -275,23 +289,33 @@ class _Attention:
         if any(self._size(self._key_roots, n, j) > EXACT for j in range(n)):
             return [domains.number_of(self._roughly(n, i)) for i in range(n)]
         keys = [self._of(self._keyed, self._key_roots, n, j, self._brought) for j in range(n)]
-        everywhere = Counter(keys)
+        tallies: dict[Tuple, _Tally] = {}
         found = []
-        seen = Counter[frozenset[Tuple]]()
         for i in range(n):
-            seen[keys[i]] += 1
             if len(keys[i]) * self._size(self._query_roots, n, i) > EXACT:
                 found.append(domains.number_of(self._roughly(n, i)))
                 continue
             values: set[Item] = set()
-            others = seen if domains._causal else everywhere
             own = self._own_offers(n, i) if self._related else None
-            for query in self._of(self._predicate.queries, self._query_roots, n, i, self._asked):
-                values |= self._with(query, others, keys, i, own, n)
+            for query in self._of(self._queries, self._query_roots, n, i, self._asked):
+                tally = tallies.setdefault(query, _Tally())
+                self._tell(tally, query, keys[: i + 1] if domains._causal else keys)
+                values |= self._with(tally, query, keys[i], own)
+                if tally.last > i and self._facts.ahead is None:
+                    self._facts.ahead = Glance(n, i, tally.last)
             if len(values) > domains._most:
                 raise domains.too_many(self._node)
             found.append(domains.number_of(frozenset(values)))
         return found
+
+    def _tell(self, tally: _Tally, query: Tuple, keys: list[frozenset[Tuple]]) -> None:
+        """Add the offers of the positions that are not in the tally of a query yet."""
+        for j in range(tally.told, len(keys)):
+            offer = self._offer(query, keys[j])
+            tally.offers[offer] += 1
+            if offer is not None and offer.values:
+                tally.last = j
+        tally.told = len(keys)
 
     def _of(
         self,
@@ -338,54 +362,49 @@ class _Attention:
         return self._satisfied[number, keys, queries]
 
     def _with(
-        self,
-        query: Tuple,
-        others: Counter[frozenset[Tuple]],
-        keys: list[frozenset[Tuple]],
-        i: int,
-        own: dict[Tuple, Offer] | None,
-        n: int,
+        self, tally: _Tally, query: Tuple, brought: frozenset[Tuple], own: dict[Tuple, Offer] | None
     ) -> frozenset[Item]:
-        """Return the values for a query with these values at position i."""
-        offers = Counter[Offer]()
+        """Return the values for a query with these values, at a position that brings `brought` itself."""
+        offers = tally.offers
         if own is not None:
             if query not in own:
                 return frozenset()
+            offers = offers.copy()
+            offers[self._offer(query, brought)] -= 1
             offers[own[query]] += 1
-        for brought, times in others.items():
-            rest = times - (own is not None and brought == keys[i])
-            if rest:
-                offer = self._offer(query, brought)
-                if offer is None:
-                    return frozenset()
-                offers[offer] += rest
-        if self._facts.ahead is None and not self._domains._causal:
-            self._look_ahead(query, keys, i, n)
-        return self._result(frozenset(offers.items()))
-
-    def _look_ahead(self, query: Tuple, keys: list[frozenset[Tuple]], i: int, n: int) -> None:
-        for j in range(i + 1, n):
-            offer = self._offer(query, keys[j])
-            if offer is not None and offer.values:
-                self._facts.ahead = Glance(n, i, j)
-                return
+        if offers[None] > 0:
+            return frozenset()  # no run gets here
+        return self._result(frozenset((offer, times) for offer, times in offers.items() if offer is not None and times))
 
     def _offer(self, query: Tuple, brought: frozenset[Tuple]) -> Offer | None:
         """Return what a position with such keys and values offers to a query; None if it cannot be there at all."""
         pair = query, brought
         if pair not in self._offers:
-            chosen = [(self._predicate(each[:-1], query), each[-1]) for each in brought]
-            self._offers[pair] = _offer_of(chosen)
+            self._offers[pair] = self._offered(query, brought)
         return self._offers[pair]
+
+    def _offered(self, query: Tuple, brought: frozenset[Tuple]) -> Offer | None:
+        if brought not in self._by_key:
+            grouped: dict[Tuple, set[Item]] = {}
+            for each in brought:
+                grouped.setdefault(each[:-1], set()).add(each[-1])
+            self._by_key[brought] = list(grouped.items())
+        skip, values, tested = False, set[Item](), self._test
+        for key, own in self._by_key[brought]:
+            if tested(key, query):
+                values |= own
+            else:
+                skip = True
+        return Offer(skip, frozenset(values)) if brought else None
 
     def _own_offers(self, n: int, i: int) -> dict[Tuple, Offer]:
         """Return, for each query that there can be at position i, what the position offers to itself."""
         sets = self._domains.sets_at(self._own_roots, n, i)
         if sets not in self._own:
             width, grouped = len(self._keyed), dict[Tuple, list[tuple[bool, Item]]]()
-            for values in self._domains.together((*self._keyed, *self._predicate.queries), self._own_roots, sets):
+            for values in self._domains.together((*self._keyed, *self._queries), self._own_roots, sets):
                 key, value, query = values[: width - 1], values[width - 1], values[width:]
-                grouped.setdefault(query, []).append((self._predicate(key, query), value))
+                grouped.setdefault(query, []).append((self._test(key, query), value))
             self._own[sets] = {query: _offer_of(chosen) for query, chosen in grouped.items()}  # type: ignore[misc]
         return self._own[sets]
 

@@ -34,9 +34,28 @@ def applied(name: str, arguments: tuple[Item, ...], entries: Mapping[Item, Item]
     return found
 
 
+class _Hashed(Fraction):
+    """A fraction that computes its hash once: tables of values are looked up in all the time."""
+
+    __slots__ = ("_known",)
+    _known: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._known
+        except AttributeError:
+            self._known = super().__hash__()
+            return self._known
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other)
+
+
 def whole(value: Any) -> Any:
     """Return a number as an int if it is whole."""
-    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+    if not isinstance(value, Fraction):
+        return value
+    return value.numerator if value.denominator == 1 else _Hashed(value)
 
 
 def is_number(value: Item) -> bool:

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tm2tfr.sources.sequence.clusters import SelectorCluster
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, added
 from tm2tfr.sources.sequence.domains import Domains
@@ -40,7 +43,7 @@ class Scored:
 
     scores: tuple[tuple[BitForm, BitForm], ...]
     rows: Mapping[Item, tuple[BitForm, BitForm]]
-    brought: Mapping[Item, frozenset[Tuple]]
+    brought: Mapping[Item, Sequence[Tuple]]
     always: bool
     depth: int
 
@@ -48,26 +51,31 @@ class Scored:
 def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, causal: bool) -> Scored:
     """Return the scores of a cluster: one component for each kind of query, or for each kind of key if these are fewer."""
     keys, queries = _together(domains, cluster.keys), _together(domains, cluster.queries)
-    rows = {query: frozenset(key for key in keys if cluster(key, query)) for query in queries}
-    if _always(cluster, rows, keys, causal):
+    whole = cluster.matrix(keys, queries)
+    if _always(cluster, whole, keys, queries, causal):
         return Scored((), {}, {}, always=True, depth=0)
-    kinds_of_query = _kinds({query: row for query, row in rows.items() if row})
-    columns = {key: frozenset(query for query in queries if key in rows[query]) for key in keys}
-    kinds_of_key = _kinds({key: column for key, column in columns.items() if column})
+    query_kinds, key_kinds = _kinds(whole), _kinds(whole.T)
+    kinds_of_query = {_name(queries[same[0]]): [queries[n] for n in same] for same in query_kinds}
+    kinds_of_key = {_name(keys[same[0]]): [keys[n] for n in same] for same in key_kinds}
     asked, asked_depth = _bits(codes, cluster, "queries", queries, kinds_of_query)
     brought, brought_depth = _bits(codes, cluster, "keys", keys, kinds_of_key)
-    pairs: dict[Item, tuple[BitForm, BitForm]] = {}
-    for query, alike in kinds_of_query.items():
-        row = rows[alike[0]]
-        pairs[query] = asked[query], added(brought[key] for key, same in kinds_of_key.items() if same[0] in row)
-    scores: tuple[tuple[BitForm, BitForm], ...] = tuple(pairs.values())
+    small = whole[np.ix_([same[0] for same in query_kinds], [same[0] for same in key_kinds])]
+    key_bits, query_bits = list(brought.values()), list(asked.values())
+    of_query = {
+        kind: (bit, added(key_bits[n] for n in np.flatnonzero(row)))
+        for (kind, bit), row in zip(asked.items(), small, strict=True)
+    }
+    scores: tuple[tuple[BitForm, BitForm], ...] = tuple(of_query.values())
     if len(kinds_of_key) < len(kinds_of_query):
         scores = tuple(
-            (added(asked[query] for query, same in kinds_of_query.items() if alike[0] in rows[same[0]]), brought[key])
-            for key, alike in kinds_of_key.items()
+            (added(query_bits[n] for n in np.flatnonzero(column)), bit)
+            for bit, column in zip(key_bits, small.T, strict=True)
         )
-    brought_by = {kind: rows[same[0]] for kind, same in kinds_of_query.items()}
-    return Scored(scores, pairs, brought_by, always=False, depth=max(asked_depth, brought_depth))
+    brought_by = {
+        kind: [keys[n] for n in np.flatnonzero(whole[same[0]])]
+        for kind, same in zip(kinds_of_query, query_kinds, strict=True)
+    }
+    return Scored(scores, of_query, brought_by, always=False, depth=max(asked_depth, brought_depth))
 
 
 def _together(domains: Domains, nodes: Sequence[Operation]) -> list[Tuple]:
@@ -83,20 +91,28 @@ def _tuple(nodes: Sequence[Operation]) -> Apply:
     return Apply(key=f"({','.join(node.key for node in nodes)})", operator="tuple", arguments=tuple(nodes))
 
 
-def _always(cluster: SelectorCluster, rows: Mapping[Tuple, frozenset[Tuple]], keys: Sequence[Tuple], causal: bool) -> bool:
+def _always(
+    cluster: SelectorCluster, whole: NDArray[np.bool_], keys: Sequence[Tuple], queries: Sequence[Tuple], causal: bool
+) -> bool:
     """Return whether every key that a query can see satisfies it."""
-    ordered = causal and all(isinstance(node, Position) for node in (*cluster.keys, *cluster.queries))
-    if ordered and cluster.keys and cluster.queries:
-        return all(key in row for (i,), row in rows.items() for key in keys if key[0] <= i)  # type: ignore[operator]
-    return all(len(row) == len(keys) for row in rows.values())
+    positions = all(isinstance(node, Position) for node in (*cluster.keys, *cluster.queries))
+    if causal and positions and len(keys[0]) == len(queries[0]) == 1:
+        places = np.array([key for (key,) in keys]), np.array([query for (query,) in queries])
+        return bool((whole | (places[0][None, :] > places[1][:, None])).all())
+    return bool(whole.all())
 
 
-def _kinds(rows: Mapping[Tuple, frozenset[Tuple]]) -> dict[Item, list[Tuple]]:
-    """Return the values with equal rows together, by the first of them."""
-    grouped: dict[frozenset[Tuple], list[Tuple]] = {}
-    for own, row in rows.items():
-        grouped.setdefault(row, []).append(own)
-    return {same[0] if len(same[0]) != 1 else same[0][0]: same for same in grouped.values()}
+def _kinds(rows: NDArray[np.bool_]) -> list[list[int]]:
+    """Return the numbers of the rows that are equal together, those of rows without a truth left out."""
+    grouped: dict[bytes, list[int]] = {}
+    for number, row in enumerate(np.packbits(rows, axis=1)):
+        grouped.setdefault(row.tobytes(), []).append(number)
+    return [same for same in grouped.values() if rows[same[0]].any()]
+
+
+def _name(values: Tuple) -> Item:
+    """Return one of a kind as its name: a tuple, or the value alone if it is one."""
+    return values[0] if len(values) == 1 else values
 
 
 def _bits(

@@ -71,6 +71,7 @@ class Lowering:
         self._linear: dict[Operation, Code] = {}
         self._values: dict[Operation, tuple[Item, ...]] = {}
         self._heads: dict[tuple[Selection, int], _Head] = {}
+        self._clusters: dict[Selection, list[tuple[SelectorCluster, Scored]]] = {}
         self._means: dict[Attend, Numbered] = {}
         self._groups: dict[str, Operation] = {}
 
@@ -323,7 +324,7 @@ class Lowering:
     # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────
     def _head(self, selector: Selection, values: Time) -> tuple[_Head, int]:
         """Return the head of a selector, in the first attention layer after what it needs, and the number of that layer."""
-        every = [(cluster, scored(self, self._domains, cluster, self._causal)) for cluster in clusters(selector)]
+        every = self._scored(selector)
         depth = 1 + max([values.depth, *(each.depth for _, each in every)])
         if (selector, depth) not in self._heads:
             mask = "future" if self._causal else "none"
@@ -334,6 +335,13 @@ class Lowering:
             self._heads[selector, depth] = _Head(looking, kept, any(not each.rows for _, each in kept))
             self._stream.head(depth, looking)
         return self._heads[selector, depth], depth
+
+    def _scored(self, selector: Selection) -> list[tuple[SelectorCluster, Scored]]:
+        if selector not in self._clusters:
+            self._clusters[selector] = [
+                (cluster, scored(self, self._domains, cluster, self._causal)) for cluster in clusters(selector)
+            ]
+        return self._clusters[selector]
 
     def _name_of(self, selector: Selection) -> str:
         return selector.name or selector.key
