@@ -57,6 +57,7 @@ def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     assert {m for m in found if re.match(rf"tm2tfr\.({parts})\b", m)} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["machines", "table busy-beaver-2x4 --max-steps 3000", "compile universal --explain"])
 def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> None:
     """Click makes a failure of it, and forgets why."""

@@ -161,6 +161,7 @@ def test_input_words_of_another_locale_are_shown_as_they_are(greek: Path) -> Non
     assert "position 1: 'λ' is not in the input alphabet" in done.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -181,6 +182,7 @@ def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> N
 FULL = b"standard output: the disk is full: free some space, or choose another place\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here: run the tests on Linux")
 @pytest.mark.parametrize(
     "command",
@@ -203,6 +205,7 @@ def test_a_full_disk_is_no_bug(command: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, FULL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here: run the tests on Linux")
 def test_nothing_more_can_be_said_than_nothing(tmp_path: Path) -> None:
     assert program("tm2tfr trace > /dev/full 2> /dev/full", tmp_path).returncode == 2

@@ -150,6 +150,7 @@ def test_the_file_of_a_circuit_stands_for_a_spec(format: str, tmp_path: Path) ->
 
 
 # ── sweeps ──────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 def test_the_shipped_spec_of_adders() -> None:
     found = sweep(load_spec("adders"), workers=1, engine="dense")
     assert sweep_report(found) == "adders: 1 circuit, 256 runs, 5,376 bits compared, all agree"
@@ -232,6 +233,7 @@ def test_what_makes_no_sense_for_circuits_is_refused() -> None:
         sweep(soft, workers=1, engine="exact")
 
 
+@pytest.mark.slow
 def test_the_commands_take_circuits(tmp_path: Path) -> None:
     swept = command("sweep", "half-adder", "--engine", "dense", cwd=tmp_path)
     assert (swept.returncode, swept.stdout) == (0, "half-adder: 1 circuit, 4 runs, 8 bits compared, all agree\n")

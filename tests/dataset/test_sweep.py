@@ -71,6 +71,7 @@ def test_a_machine_whose_words_are_in_several_jobs_is_counted_once() -> None:
     assert (found.tally.machines, found.tally.runs) == (3, 9)
 
 
+@pytest.mark.slow
 def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = some_two_states()
     machines = list(spec.families[0])
@@ -96,6 +97,7 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     assert said[-1] == f"reproduce: {found.again}"
 
 
+@pytest.mark.slow
 def test_the_chapters_left_boundary_is_found_to_be_wrong_also_by_two_workers(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(ONE_WAY, encoding="utf-8")
     options = ("sweep", "spec.yaml", "--left-boundary", "chapter")
@@ -116,6 +118,7 @@ def again(told: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [ONE_WAY, LEFT_EDGE])
 def test_the_command_shows_the_same_failure(text: str, tmp_path: Path) -> None:
     spec = read(text, file="spec.yaml")
@@ -148,6 +151,7 @@ def test_the_limit_of_the_command_goes_before_the_specs() -> None:
     assert sweep(spec, workers=1, max_steps=3).tally.rows < sweep(spec, workers=1).tally.rows
 
 
+@pytest.mark.slow
 def test_complaints_about_a_spec_are_printed_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text("machines: [chapter]\ninputs: [2]\n", encoding="utf-8")
     said = failed(2, command("dataset", "spec.yaml", "-o", "data", cwd=tmp_path))

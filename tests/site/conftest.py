@@ -37,7 +37,9 @@ def _lacking() -> str | None:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the built site."""
+    """Return the folder of the built site: the one that the variable TM2TFR_SITE names, or one of its own."""
+    if built := os.environ.get("TM2TFR_SITE"):
+        return Path(built)
     if name := _lacking():
         pytest.skip(f"{name} is not installed: pip install 'tm2tfr[docs]'")
     folder = tmp_path_factory.mktemp("site")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.sources.circuit.random_circuits import circuits
+from tests.strategies import tries
 from tm2tfr.sources.circuit.basis import BASES, BasisName, to_basis, to_nor, to_paper
 from tm2tfr.sources.circuit.evaluate import evaluate, evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases, read_input
@@ -25,7 +26,7 @@ def one(table: str, operands: str = "abc") -> Circuit:
 
 
 @pytest.mark.parametrize("basis", BASES)
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 @given(circuit=circuits())
 def test_the_function_is_the_same(basis: BasisName, circuit: Circuit) -> None:
     found = to_basis(circuit, basis)

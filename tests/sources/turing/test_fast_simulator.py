@@ -96,6 +96,7 @@ def test_a_start_state_that_halts(size: int) -> None:
     same(m, "00", None, size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", ["L", "R"])
 def test_a_tape_that_grows_far(move: str) -> None:
     same(machine({("a", "_"): ("a", "x", move)}), "", 100_000, 100_000)

@@ -99,6 +99,7 @@ GIVEN = [
 """dtype, H, N; None: H = N - 1."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "head", "bound"), GIVEN)
 def test_the_latest_write_wins_below_the_bound_and_not_within_16_times_it(dtype: str, head: int | None, bound: int) -> None:
     decoder, rng = DECODERS["two-way"], np.random.default_rng(7)
@@ -123,6 +124,7 @@ def test_the_latest_write_wins_below_the_bound_and_not_within_16_times_it(dtype:
     assert any(wrong for _, wrong in ties(16 * bound, 30)), "the bound says nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_write_of_another_cell_never_wins_below_the_bound_and_does_within_16_times_it(dtype: str) -> None:
     decoder, rng = DECODERS["two-way"], np.random.default_rng(3)
