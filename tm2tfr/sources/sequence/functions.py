@@ -40,7 +40,7 @@ class _Hashed(Fraction):
     __slots__ = ("_known",)
     _known: int
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         try:
             return self._known
         except AttributeError:
