@@ -23,6 +23,7 @@ from tm2tfr.sources.sequence.elementwise import NOTHING, Remembered, Rooted, Tup
 from tm2tfr.sources.sequence.graph import (
     Apply,
     Attend,
+    Fixed,
     Item,
     Operation,
     Position,
@@ -194,11 +195,6 @@ class Domains:
                 return most + 1
         return len(found)
 
-    def few(self, node: Operation) -> bool:
-        """Return whether the roots of `node` have at most `EXACT` combinations of values at every position."""
-        roots = self.function(node).roots
-        return all(prod(len(self._sets[number]) for number in sets) <= EXACT for sets in self._everywhere(roots))
-
     def values(self, node: Operation) -> tuple[Item, ...]:
         """Return the values of `node`, in order.
 
@@ -221,7 +217,10 @@ class Domains:
 
     def _image(self, node: Operation, sets: tuple[int, ...]) -> Iterator[Item]:
         roots = self.function(node).roots
-        if prod(len(self._sets[number]) for number in sets) <= EXACT or not isinstance(node, Apply):
+        if not isinstance(node, Apply):
+            yield from [node.value] if isinstance(node, Fixed) else self._sets[sets[0]]
+            return
+        if prod(len(self._sets[number]) for number in sets) <= EXACT:
             yield from (values[0] for values in self.together([node], roots, sets))
             return
         step = self.step(node)
