@@ -19,8 +19,8 @@ from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer
 
 LETTERS = ("a", "b", "c")
-SINCE = {name: (-1, "embedding") for name in ("token", "i", "i^2", "1")}
-SINCE |= {name: (0, "attention") for name in ("next", "before", "share")} | {"same": (1, "feed_forward")}
+SINCE = dict.fromkeys(("token", "i", "i^2", "1"), (-1, "embedding"))
+SINCE |= dict.fromkeys(("next", "before", "share"), (0, "attention")) | {"same": (1, "feed_forward")}
 OUTPUTS = (Output("next", LETTERS), Output("share", None), Output("same", ("yes", "no")))
 
 

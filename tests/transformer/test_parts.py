@@ -9,18 +9,30 @@ from pathlib import Path
 
 import pytest
 
+from tests.engines.labellers import causal, labeller, soft, with_heads
 from tests.handmade import majority, normed, tabled
 from tm2tfr import check, export_gpt2, export_to
 from tm2tfr.engines import engine
 from tm2tfr.errors import EngineError, ExportError
+from tm2tfr.explorer.record import record
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.softness.measure import measure
+from tm2tfr.softness.run import soft_run
+from tm2tfr.sources.circuit.compiler import compile_circuit
+from tm2tfr.sources.circuit.library.registry import load as load_circuit
+from tm2tfr.sources.circuit.proof import prove as prove_circuit
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
+from tm2tfr.tables.attention import attention_map
+from tm2tfr.targets.common.comparison import Evaluated
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
+from tm2tfr.targets.lens.tabled import lens_recipe
+from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
 from tm2tfr.transformer.weights import Decoder, Norm
 
@@ -112,3 +124,85 @@ def test_gpt2_refuses_what_it_lacks() -> None:
     one = dataclasses.replace(plain, norm=Norm(gain=gain, bias=Matrix.from_entries(gain.shape, {})))
     with pytest.raises(ExportError, match="^GPT-2 has these weights as they are if every layer has one head with softmax"):
         tokenizer(translated(one, recipe))
+
+
+# ── heads that look ahead, and outputs by name ──────────────────────────────────────────────────────────────
+def unmasked(decoder: Decoder) -> Decoder:
+    return with_heads(decoder, lambda head: dataclasses.replace(head, mask="none"))
+
+
+AHEAD_ALONE = unmasked(majority())
+TOLD = {"labeller": (labeller(), "heads that look ahead and outputs by name"), "causal": (causal(), "outputs by name")}
+
+
+@pytest.mark.parametrize(("made", "lacking"), [*TOLD.values(), (AHEAD_ALONE, "heads that look ahead")], ids=[*TOLD, "mask"])
+def test_exports_refuse_labellers_by_name(made: Decoder, lacking: str, tmp_path: Path) -> None:
+    for target in ("torch", "onnx"):
+        words = f"these weights have {lacking}, which an export to PyTorch or ONNX does not have: run them with tm2tfr"
+        with pytest.raises(ExportError, match=f"^{re.escape(words)}"):
+            export_to(target, made, tmp_path / "export", verify=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_exports_to_causal_models_refuse_heads_that_look_ahead(tmp_path: Path) -> None:
+    machine, circuit = load("parity"), load_circuit("half-adder")
+    told = "^these weights have heads that look ahead, which an export to {} does not have: run them with tm2tfr, or save"
+    with pytest.raises(ExportError, match=told.format("GPT-2")):
+        export_gpt2(unmasked(compile_machine(machine)), tmp_path / "export", machine=machine, verify=False)
+    with pytest.raises(ExportError, match=told.format("TransformerLens")):
+        export_to("lens", unmasked(compile_machine(machine)), tmp_path / "export", machine=machine, verify=False)
+    compiled = compile_circuit(circuit)
+    with pytest.raises(ExportError, match=told.format("TransformerLens")):
+        lens_recipe(unmasked(compiled), Evaluated(circuit, compiled), positions=None, max_head=None, dtype="float64")
+    with pytest.raises(ExportError, match=told.format("PyTorch or ONNX")):
+        fitted(unmasked(compiled), Evaluated(circuit, compiled))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_softness_of_labellers_is_not_measured(name: str) -> None:
+    made, lacking = TOLD[name]
+    words = f"these weights have {lacking}, which a measurement of softness cannot run: soften them at a temperature"
+    with pytest.raises(EngineError, match=f"^{words}"):
+        soft_run(made, "ab", truth=None, engine=engine("dense"))
+    with pytest.raises(EngineError, match=f"^{words}"):
+        measure(made, "ab", 0.5, engine=engine("dense"))
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_page_shows_no_labellers(name: str) -> None:
+    made, lacking = TOLD[name]
+    with pytest.raises(
+        EngineError, match=f"^these weights have {lacking}, which the explorer cannot run: see tm2tfr trace$"
+    ):
+        record(made, "ab", truth=None, engine=engine("dense"), max_steps=None)
+
+
+def test_certificates_refuse_labellers_by_name() -> None:
+    machine = load("parity")
+    decoder = compile_machine(machine)
+    outputs = tuple(Output(f"n{n}", None) for n in range(len(decoder.vocabulary)))
+    labelling = dataclasses.replace(decoder, bos=None, stop=(), outputs=outputs)
+    told = [(r.part, r.what, r.witness) for r in prove(labelling, machine).refusals]
+    assert told[0] == ("layout", "the construction has no such part", "these weights have outputs by name")
+    told = [(r.part, r.what) for r in prove(unmasked(decoder), machine).refusals]
+    assert told[0] == ("attention", "head 'sum of moves' is not future-masked average-hard attention")
+    circuit = load_circuit("half-adder")
+    compiled = compile_circuit(circuit)
+    for wrong, part in (
+        (unmasked(compiled), "heads that look ahead"),
+        (dataclasses.replace(compiled, outputs=(Output("bit", ("0", "1")),)), "outputs by name"),
+    ):
+        refused = prove_circuit(wrong, circuit).certificate().refusals[0]
+        assert (refused.what, refused.witness) == ("the construction has no such part", f"these weights have {part}")
+
+
+def test_a_map_of_attention_knows_every_mask() -> None:
+    found = [attention_map(labeller(), "abc", engine=engine("dense"), layer=1, head=k) for k in range(3)]
+    assert [(m.rows, m.columns) for m in found] == [(("0 a", "1 b", "2 c"),) * 2] * 3
+    assert found[0].weights.tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 1]]
+    assert found[1].weights.tolist() == [[1 / 3] * 3] * 3
+    assert found[2].weights.tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0]]
+    weights = attention_map(soft(labeller()), "abc", engine=engine("dense"), layer=1, head=0).weights
+    assert (weights[1, 0], weights[2].tolist()) == (0, [0, 0, 1])
+    assert weights.sum(axis=1).tolist() == pytest.approx([1, 1, 1])

@@ -17,6 +17,7 @@ from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine, Session, Watch
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -98,8 +99,9 @@ def record(
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
-        EngineError: if the decoder's vocabulary lacks one of its symbols.
+        EngineError: if the decoder's vocabulary lacks one of its symbols; for weights with a part that no page shows.
     """
+    refuse_parts(decoder, "the explorer", "see tm2tfr trace", known=(TABLE, NORMS, NO_BOS))
     recorder = _Recorder(decoder)
     watched: Any = _Watched(engine, recorder)
     if truth is None:

@@ -24,6 +24,7 @@ from tm2tfr.engines.norm import Vector
 from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
 from tm2tfr.transformer.soft import (
     carried_factor,
     claimed,
@@ -99,6 +100,12 @@ class Softness:
         return all(head.holds for head in self.heads)
 
 
+def refuse_unmeasured(decoder: Decoder) -> None:
+    """Raise EngineError if `decoder` has a part that nothing is measured of."""
+    remedy = "soften them at a temperature, and check the run of what comes out"
+    refuse_parts(decoder, "a measurement of softness", remedy, known=(TABLE, NORMS, NO_BOS))
+
+
 def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engine: Engine) -> Softness:
     """Feed `tokens` to `decoder` and to the same decoder with softmax, and compare them at every position.
 
@@ -108,7 +115,9 @@ def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engi
 
     Raises:
         CompileError: if nothing is claimed about a head that is not uniform; for an invalid temperature.
+        EngineError: for weights with a part that is not measured.
     """
+    refuse_unmeasured(decoder)
     hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
     layers = [_Layer(n, layer, temperature, engine.dtype) for n, layer in enumerate(decoder.layers)]
     heads: list[HeadError] = []

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
-from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure
+from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure, refuse_unmeasured
 from tm2tfr.softness.warmest import Search, Warmest, exponent, lengths
 from tm2tfr.trace.check import STOP, Trace, check, run
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
@@ -100,9 +100,10 @@ def soft_run(
             of the largest that works. Both are rounded down to a power of two.
 
     Raises:
-        EngineError: if the average-hard run is itself wrong.
+        EngineError: if the average-hard run is itself wrong; for weights with a part that is not measured.
         CompileError: if a head is not one of the construction; for an invalid temperature.
     """
+    refuse_unmeasured(decoder)
     if temperature is not None and temperature != "auto":
         softened(decoder, temperature)  # refuses an invalid temperature before anything is run
     trace = _right(decoder, word, truth, engine, max_steps)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, generate, observable
-from tm2tfr.engines.watching import Observation
+from tm2tfr.engines.watching import observe_all
 from tm2tfr.errors import EngineError, OutputError, ShapeError, counted, visible
 from tm2tfr.extras import required
 from tm2tfr.files import write_whole
 from tm2tfr.text.columns import aligned
-from tm2tfr.transformer.attention import softmax
+from tm2tfr.transformer.attention import in_sight, softmax
 from tm2tfr.transformer.weights import Decoder, Head
 
 ATTENTION_FORMATS = (".png", ".svg", ".pdf")
@@ -73,7 +73,8 @@ def attention_map(
 
     Args:
         layer, head: as in the paths of weights: ``layers.1.heads.0`` is the first head of the first layer.
-        symbols: the names of all tokens fed and of the last one answered; by default their positions and the tokens.
+        symbols: the names of all tokens fed and of the last one answered; by default their positions and the tokens, which
+            the rows of a labeller have as well.
 
     Raises:
         EngineError: if there is no such layer or head, or the prompt cannot be run.
@@ -81,20 +82,24 @@ def attention_map(
     """
     looked_at = _head(decoder, layer, head)
     steps = list(generate(decoder, prompt, engine=engine, max_positions=max_positions))
-    session, weights = observable(engine).start(decoder), np.zeros((len(steps), len(steps)))
-    for step in steps:
-        seen = Observation()
-        session.feed(decoder.numbers[step.token], seen)
+    fed, weights = [step.token for step in steps], np.zeros((len(steps), len(steps)))
+    for i, seen in enumerate(observe_all(decoder, fed, engine=observable(engine))):
         scores, attended = seen.heads[layer - 1, head]
         if looked_at.weighting == "softmax" and not looked_at.uniform:
-            weights[step.position, : step.position + 1] = softmax(np.asarray(scores))
+            there = in_sight(looked_at.mask, i, len(steps))
+            weights[i, there.start : there.stop] = softmax(np.asarray(scores))
         else:
-            weights[step.position, np.asarray(attended)] = 1 / len(attended)
-    if symbols is None:
-        tokens = [*(step.token for step in steps), *(step.output for step in steps[-1:])]
-        symbols = [f"{n} {token}" for n, token in enumerate(tokens)]
+            weights[i, np.asarray(attended)] = 1 / len(attended)
+    answered = fed[1:] + [step.output for step in steps[-1:]]
+    if decoder.labeller:
+        rows = columns = tuple(f"{n} {token}" for n, token in enumerate(fed))
+    elif symbols is None:
+        columns = tuple(f"{n} {token}" for n, token in enumerate(fed))
+        rows = tuple(f"{n} {token}" for n, token in enumerate(answered, start=1))
+    else:
+        rows, columns = tuple(symbols[1:]), tuple(symbols[:-1])
     title = f"layer {layer} ({decoder.layers[layer - 1].name}), head {looked_at.name!r}"
-    return AttentionMap(title=title, weights=weights, rows=tuple(symbols[1:]), columns=tuple(symbols[:-1]))
+    return AttentionMap(title=title, weights=weights, rows=rows, columns=columns)
 
 
 def _head(decoder: Decoder, layer: int, head: int) -> Head:

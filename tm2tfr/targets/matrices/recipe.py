@@ -11,7 +11,7 @@ from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
 from tm2tfr.targets.common.tabled import fitted_to_table
-from tm2tfr.transformer.parts import refuse_export
+from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
@@ -52,6 +52,7 @@ def fitted(
     Raises:
         ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be the program.
     """
+    refuse_export(decoder, "PyTorch or ONNX", known=(TABLE, NORMS, NO_BOS))
     if not isinstance(truth, Evaluated):
         refuse_export(decoder, "matrices without the program that they were compiled from")
     size = decoder.parameters * (4 if dtype == "float32" else 8)

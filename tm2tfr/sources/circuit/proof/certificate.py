@@ -25,6 +25,7 @@ from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
 from tm2tfr.sources.circuit.proof.spans import DIGITS, Interval, Rounding, quantum_of
 from tm2tfr.sources.circuit.proof.stream import Embedded, Normed
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
 from tm2tfr.transformer.weights import Decoder, digest, matrices
 
 RUNS: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
@@ -147,6 +148,9 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
     Raises:
         Refused: for any other.
     """
+    foreign = [part for part in parts(decoder) if part in (AHEAD, OUTPUTS)]
+    if foreign:
+        raise Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
     positions, table = len(circuit.inputs) + len(circuit.gates) - 1, decoder.position_table
     if table is None or decoder.positions != positions:
         there = "none" if table is None else f"{decoder.positions:,}"
