@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from tm2tfr.errors import Tm2tfrError, did_you_mean
@@ -134,8 +135,9 @@ class Elaborator:
     def _assignment(self, statement: s.Assignment, scope: Scope) -> None:
         values = [self.value(expression, scope) for expression in statement.values]
         value = values[0] if len(values) == 1 else values
+        inside = self.calls > 0 and statement.source in self.foreign  # what the library calls its parts is its own affair
         if len(statement.names) == 1:
-            assign(statement.names[0], value, scope)
+            assign(statement.names[0], value, scope, naming=not inside)
         else:
             take_apart(statement.names, value, statement, scope)
         self.last = None
@@ -233,6 +235,10 @@ class Elaborator:
 
     def _prefixed(self, expression: s.Prefixed, scope: Scope) -> Meta:
         value = self.value(expression.operand, scope)
+        if expression.operator == "round" and isinstance(value, Fraction) and value.denominator == 2:
+            what = f"halves are rounded to the even neighbour: this is {round(value)}"
+            log = self.log.inside(expression.source)
+            log.add(expression.span, what, "add a small number before rounding to round up", "warning")
         with self._refusing(expression):
             return operators.prefixed(expression.operator, value, self._at(expression))
 

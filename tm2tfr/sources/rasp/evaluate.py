@@ -17,7 +17,7 @@ from itertools import compress
 from typing import Any
 
 from tm2tfr.errors import InputError, Tm2tfrError
-from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.graph import made_of, needed
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
@@ -90,6 +90,15 @@ def evaluate(program: Program | SOp | Selector | Iterable[Node], word: Iterable[
     return _plan(nodes)(tuple(word))
 
 
+def attempt(nodes: Iterable[Node], word: Iterable[Atom]) -> Mapping[Node, Any]:
+    """Return the values or the matrix of each node and of all that they need, or the error of the first one that it lacks.
+
+    Raises:
+        InputError: if the input is empty.
+    """
+    return _plan(tuple(nodes)).attempt(tuple(word))
+
+
 class _Plan:
     """Some nodes with all that they need, ready to be evaluated on many inputs."""
 
@@ -101,8 +110,7 @@ class _Plan:
         self.selectors = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, Selector))
 
     def __call__(self, word: Word) -> Stages:
-        if not word:
-            raise InputError("the input is empty: RASP programs are defined on at least one token")
+        _check(word)
         done: _Steps = []
         for step, node in zip(self.steps, self.nodes, strict=True):
             try:
@@ -112,6 +120,25 @@ class _Plan:
         return Stages(
             word, {node: done[place] for place, node in self.sops}, {node: done[place] for place, node in self.selectors}
         )
+
+    def attempt(self, word: Word) -> Mapping[Node, Any]:
+        """Return what each node comes to, or why it cannot."""
+        _check(word)
+        found: dict[Node, Any] = {}
+        done: _Steps = []
+        for step, node in zip(self.steps, self.nodes, strict=True):
+            failed = next((found[part] for part in made_of(node) if isinstance(found[part], Undefined)), None)
+            try:
+                found[node] = failed or step(done, word)
+            except ValueRefused as why:
+                found[node] = Undefined(node, str(why), _where(step, done, word), word)
+            done.append(found[node])
+        return found
+
+
+def _check(word: Word) -> None:
+    if not word:
+        raise InputError("the input is empty: RASP programs are defined on at least one token")
 
 
 @lru_cache(maxsize=64)

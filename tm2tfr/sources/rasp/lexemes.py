@@ -47,6 +47,13 @@ def parser() -> Lark:
     )
 
 
+@cache
+def words() -> frozenset[str]:
+    """Return the words of the language, which cannot be names."""
+    found = (terminal.pattern.value for terminal in parser().terminals if terminal.pattern.type == "str")
+    return frozenset(word for word in found if word.isidentifier())
+
+
 @dataclass
 class Brackets:
     """The brackets that are open."""

@@ -35,7 +35,7 @@ class Program:
         name: that of its file without the ending, or what its header says.
         text: the text it was read from.
         sops: every top-level variable that is an s-op, by name, in the order in which they were last assigned, those of the
-            language and its library left out.
+            language and its library left out, and those that begin with an underscore where there are others.
         selectors: likewise.
         chosen: the name of the s-op that is compiled: the one last assigned, if nothing else is asked for.
         alphabet: the tokens of its inputs, from its header or found in it; empty: not known.

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
+from tm2tfr.sources.rasp import traps
 from tm2tfr.sources.rasp.elaborate import Elaborator, named
 from tm2tfr.sources.rasp.headers import Headers, headers
 from tm2tfr.sources.rasp.nodes import Maker
@@ -16,7 +17,7 @@ from tm2tfr.sources.rasp.parse import parse
 from tm2tfr.sources.rasp.program import Example, Program, Word
 from tm2tfr.sources.rasp.scope import RESERVED, Request, Scope
 from tm2tfr.sources.rasp.sops import Selector, SOp
-from tm2tfr.sources.rasp.syntax import Statement
+from tm2tfr.sources.rasp.syntax import Assignment, Definition, Statement
 from tm2tfr.text.source import Log, Mark, Source, decoded
 
 LIBRARY = ("library", "examples")
@@ -65,9 +66,23 @@ def read(
     """
     log = Log(decoded(text, file=file, noun="program"))
     said = headers(log)
-    made = elaborated(log, parse(log), library=library, folder=folder)
+    statements = parse(log)
+    made = elaborated(log, statements, library=library, folder=folder)
     program = _program(made, log, said, name or Path(file).stem)
+    for warned in traps.precedence(statements):
+        log.add(*warned, severity="warning")
+    if not any(d.severity == "error" for d in log.found):
+        traps.undefined(program, _tried(program, said, made), log)
+        traps.equal_selectors([program.sop], log)
     return LoadedRasp(program, log.conclude(), tuple(made.elaborator.requests), said.length, said.mask)
+
+
+def _tried(program: Program, said: Headers, made: Elaborated) -> list[Word]:
+    """Return the inputs on which the program is tried: its examples, or what ``set example`` says, or its alphabet."""
+    if said.examples:
+        return [example.input for example in program.examples if not example.error]
+    example = made.elaborator.example
+    return [tuple(example) if example != "hello" or not said.alphabet else said.alphabet]
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,15 @@ def elaborated(log: Log, statements: tuple[Statement, ...], *, library: bool, fo
 
 
 @cache
+def library_names() -> frozenset[str]:
+    """Return the names of the library, which a program cannot assign."""
+    statements = _library(LIBRARY[0])[1]
+    found = {s.name.name for s in statements if isinstance(s, Definition)}
+    found |= {name.name for s in statements if isinstance(s, Assignment) for name in s.names}
+    return frozenset(name for name in found if not name.startswith("_"))
+
+
+@cache
 def _library(part: str) -> tuple[Source, tuple[Statement, ...]]:
     text = files("tm2tfr").joinpath("sources", "rasp", f"{part}.rasp").read_text(encoding="utf-8")
     log = Log(Source(text, f"{part}.rasp"))
@@ -129,7 +153,8 @@ def _files(folder: Path | None) -> Callable[[str, Source], Source]:
 
 
 def _program(made: Elaborated, log: Log, said: Headers, name: str) -> Program:
-    sops = named(made.top.names, SOp)
+    every = named(made.top.names, SOp)
+    sops = {name: sop for name, sop in every.items() if not name.startswith("_")} or every
     last = made.elaborator.last
     if not sops and isinstance(last, SOp):
         sops = {last.name or "out": last}

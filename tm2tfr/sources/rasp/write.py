@@ -1,0 +1,190 @@
+"""Writes s-ops as RASP text that reads back to an equal graph, one variable for each node that has a name or is used twice.
+
+Nodes that are no variables of the program get names that begin with an underscore, which `Program.sops` leaves out. The
+text needs no library: what a library function made is written out. Functions and loops are gone, since they are of the meta
+level; what is left is the object level, node by node.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp.graph import made_of, needed
+from tm2tfr.sources.rasp.lexemes import words
+from tm2tfr.sources.rasp.program import Example, Program, Word
+from tm2tfr.sources.rasp.read import library_names
+from tm2tfr.sources.rasp.scope import RESERVED
+from tm2tfr.sources.rasp.sops import (
+    Aggregate,
+    Atom,
+    Combined,
+    Constant,
+    Elementwise,
+    Indices,
+    Node,
+    Select,
+    Selector,
+    SOp,
+    Tokens,
+)
+from tm2tfr.sources.rasp.values import shown
+
+LONGEST = 70
+"""An expression with more characters than this gets a variable of its own."""
+_NAME = re.compile("[a-zA-Z_][a-zA-Z_0-9]*")
+
+
+def write(program: Program) -> str:
+    """Return the text of a program, with its headers.
+
+    Raises:
+        CompileError: if a value cannot be written, such as a text with quotes in it.
+    """
+    lines = [f"# title: {program.title}"] if program.title else []
+    if program.alphabet:
+        lines.append(f"# alphabet: {_word(program.alphabet)}")
+    body = written(program.sops, program.selectors)
+    if program.chosen and program.chosen != next(reversed([*program.sops]), ""):
+        lines.append(f"# sop: {program.chosen}")
+    lines += [f"# example: {_example(example, program.chosen)}" for example in program.examples]
+    return "\n".join([*lines, *([""] if lines else []), body])
+
+
+def written(sops: Mapping[str, SOp], selectors: Mapping[str, Selector] | None = None) -> str:
+    """Return the text that assigns these s-ops to variables of these names, the last one last.
+
+    Raises:
+        CompileError: if a value cannot be written, such as a text with quotes in it.
+    """
+    wanted: dict[str, Node] = {**(selectors or {}), **sops}
+    nodes = needed(wanted.values())
+    writer = _Writer(nodes, wanted)
+    for node in nodes:
+        writer.take(node)
+    for name, node in wanted.items():
+        if writer.names.get(node.number) != name:
+            writer.lines.append(f"{name} = {writer.text[node.number]};")
+    return "\n".join([*writer.lines, ""])
+
+
+class _Writer:
+    """The lines that have been written, and how each node is referred to."""
+
+    def __init__(self, nodes: tuple[Node, ...], wanted: Mapping[str, Node]) -> None:
+        self.lines: list[str] = []
+        self.numbers = 0
+        self.text: dict[int, str] = {}
+        self.uses = Counter(part.number for node in nodes for part in made_of(node))
+        self.taken = RESERVED | library_names() | words() | set(wanted)
+        self.names: dict[int, str] = {node.number: name for name, node in wanted.items() if _simple(node)}
+        self.used = set(self.taken)
+
+    def take(self, node: Node) -> None:
+        """Write the line of a node, unless it is written where it is used."""
+        if isinstance(node, Tokens):
+            self.text[node.number] = f"tokens_{node.conversion}"
+        elif isinstance(node, Indices):
+            self.text[node.number] = "indices"
+        elif isinstance(node, Constant):
+            self.text[node.number] = literal(node.value)
+        else:
+            expression = self.expression(node)
+            name = self.names.get(node.number) or self.fresh(node)
+            if name or self.uses[node.number] != 1 or len(expression) > LONGEST:
+                name = name or self.numbered()
+                self.lines.append(f"{name} = {expression};")
+                self.text[node.number] = name
+            else:
+                self.text[node.number] = expression if _is_call(node) else f"({expression})"
+
+    def fresh(self, node: Node) -> str:
+        """Return a private name made of the node's own, or the empty string if it has none or another node has that."""
+        name = f"_{node.name.removeprefix('_')}"
+        if not _NAME.fullmatch(node.name) or name in self.used:
+            return ""
+        self.used.add(name)
+        return name
+
+    def numbered(self) -> str:
+        """Return a name for a node that has none."""
+        self.numbers += 1
+        while f"_{self.numbers}" in self.used:
+            self.numbers += 1
+        self.used.add(f"_{self.numbers}")
+        return f"_{self.numbers}"
+
+    def expression(self, node: Node) -> str:
+        """Return the expression that makes a node."""
+        parts = [self.text[part.number] for part in made_of(node)]
+        if isinstance(node, Aggregate):
+            usual = isinstance(node.default, int) and not isinstance(node.default, bool) and node.default == 0
+            return f"aggregate({', '.join(parts)}{'' if usual else ', ' + literal(node.default)})"
+        if isinstance(node, Select):
+            return f"select({', '.join(parts)}, {node.relation})"
+        if isinstance(node, Combined):
+            return f"not {parts[0]}" if node.operator == "not" else f" {node.operator} ".join(parts)
+        if isinstance(node, Elementwise):
+            return _elementwise(node, parts)
+        raise TypeError(f"{type(node).__name__} is not a node of a program")
+
+
+def _is_call(node: Node) -> bool:
+    """Return whether a node is written as a call, which needs no brackets around it."""
+    return isinstance(node, Select | Aggregate) or (
+        isinstance(node, Elementwise) and node.operator in ("round", "indicator")
+    )
+
+
+def _simple(node: Node) -> bool:
+    """Return whether a node is written by a line of its own."""
+    return not isinstance(node, Tokens | Indices | Constant)
+
+
+def _elementwise(node: Elementwise, parts: list[str]) -> str:
+    if all(isinstance(argument, Constant) for argument in node.arguments):
+        raise CompileError(f"'{node.operator}' of constants alone cannot be written as RASP: use its value")
+    if node.operator == "if":
+        then, condition, other = parts
+        return f"{then} if {condition} else {other}"
+    if node.operator == "in":
+        return f"{parts[0]} in [{', '.join(literal(key) for key, _ in node.entries)}]"
+    if node.operator == "table":
+        return f"{{{', '.join(f'{literal(k)}: {literal(v)}' for k, v in node.entries)}}}[{parts[0]}]"
+    if node.operator in ("round", "indicator"):
+        return f"{node.operator}({parts[0]})"
+    if len(parts) == 1:
+        return {"not": "not ", "neg": "-", "pos": "+"}[node.operator] + parts[0]
+    return f"{parts[0]} {node.operator} {parts[1]}"
+
+
+def literal(value: Atom) -> str:
+    """Return an atom as RASP text.
+
+    Raises:
+        CompileError: if it is a text with a quote or a line break.
+    """
+    if isinstance(value, str) and re.search('["\r\n]', value):
+        raise CompileError(f"the text {value!r} cannot be written in RASP, which has no escapes: use another token")
+    if isinstance(value, Fraction) and "/" in shown(value):
+        return f"({value.numerator} / {value.denominator})"
+    return f"({shown(value)})" if not isinstance(value, str | bool) and value < 0 else shown(value)
+
+
+def _word(word: Iterable[Atom]) -> str:
+    """Return tokens as headers have them: characters, or a JSON list."""
+    tokens = list(word)
+    plain = all(isinstance(token, str) and len(token) == 1 and not token.isspace() for token in tokens)
+    if plain and tokens[0] != "[":
+        return "".join(map(str, tokens))
+    return json.dumps([str(token) if isinstance(token, Fraction) else token for token in tokens], ensure_ascii=False)
+
+
+def _example(example: Example, chosen: str) -> str:
+    given: Word = example.input
+    left = _word(given) if example.sop == chosen else f"{example.sop}({_word(given)})"
+    return f"{left} -> {'error' if example.error else _word(example.output)}"
