@@ -41,7 +41,7 @@ from tm2tfr.text.source import Log, Source
 
 MOST_CALLS = 1000
 """That may be nested."""
-MOST_STEPS = 2_000_000
+MOST_STEPS = 500_000
 """Expressions that are evaluated."""
 _FRAMES = 100_000
 EXIT = "exit"
@@ -151,7 +151,7 @@ class Elaborator:
     def _items(self, iterable: s.Expression, scope: Scope, noun: str) -> list[Meta]:
         value = self.value(iterable, scope)
         if not isinstance(value, list | dict):
-            remedy = f"write [c for c in list]; a text is no list: write {[*value][:3]}" if isinstance(value, str) else ""
+            remedy = f"write its characters as a list: {[*value][:3]}" if isinstance(value, str) else ""
             what = f"{noun} goes over a list or a dictionary, not over {sort_of(value)}"
             raise StatementRefused(iterable, what, remedy.replace("'", '"') or "use a list, for example range(3)")
         return list(value)
@@ -361,6 +361,8 @@ class Elaborator:
 
     def _call(self, function: RaspFunction, values: Sequence[Meta], call: s.Applied) -> Meta:
         definition = function.definition
+        if any(isinstance(result, s.Broken) for result in definition.results):
+            raise StatementRefused(call)
         if len(values) != len(definition.parameters):
             wanted = ", ".join(parameter.name for parameter in definition.parameters)
             counted = f"{len(definition.parameters)} argument{'s' * (len(definition.parameters) != 1)}"

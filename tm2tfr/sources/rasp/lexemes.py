@@ -108,6 +108,7 @@ def statements(tokens: list[Lexeme]) -> Iterator[list[Lexeme]]:
             yield [*current, end_of_line(current[-1])]
             current, brackets, line = [], Brackets(), False
         begins = token.type == "DEF" or (token.type in BEGINNINGS and brackets.between_statements)
+        begins = begins and not (token.type == "RETURN" and current and current[0].type == "DEF")
         if current and begins and BLOCK not in brackets.open:
             yield current  # its semicolon is missing
             current, brackets, line = [], Brackets(), False

@@ -56,7 +56,9 @@ def unexpected(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake:
     if before is not None and at == len(tokens):
         return _at_the_end(tokens, before, expected)
     token = tokens[at]
-    for rule in (_bracket, _operator, _word, _number, _statement, _missing_semicolon):
+    if token.type == "UNREADABLE":
+        return character(token)
+    for rule in (_bracket, _operator, _missing_semicolon, _word, _number, _statement):
         if (found := rule(tokens, at, expected)) is not None:
             return found
     shown = f"{str(token)!r} cannot stand here"
@@ -91,8 +93,12 @@ def _bracket(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | Non
 def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:  # noqa: PLR0911
     token, before = tokens[at], tokens[at - 1] if at else token_none()
     span = _span(token)
-    if token.type == "NE":
+    if token.type == "NE" and before.type != "COMMA":
         return span, "'!=' can only be the third argument of 'select'", "write not (a == b)"
+    opened = _open_bracket(tokens[:at])
+    named = token.type == "ASSIGN" and [t.type for t in tokens[at - 2 : at]] == ["COMMA", "ID"]
+    if named and opened is not None and "COMMA" in expected:
+        return _span(before, token), "arguments have no names", "write only the value"
     if token.type == "ASSIGN" and "EQ" in expected:
         return span, "'=' assigns and cannot stand in an expression", "write '==' to compare"
     pair = before.type + " " + token.type if before.end == token.start else ""
@@ -103,7 +109,10 @@ def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | No
         token.type == "ASSIGN" and before.type in ("MINUS", "STAR", "SLASH")
     ):
         return span, f"'{before}=' is not an assignment", f"write x = x {before} …"
-    if token.type in ("EQ", "LT", "GT", "LE", "GE") and before.type in ("COMMA",) and "ID" in expected:
+    if token.type in ("EQ", "LT", "GT", "LE", "GE", "NE") and before.type == "COMMA" and "ID" in expected:
+        number = next((n for n, t in enumerate(tokens[:at]) if t is opened), 0)
+        if number and str(tokens[number - 1]) == "select":
+            return _span(tokens[number - 1]), "'select' and its bracket belong together", "write select( without a blank"
         return span, f"{str(token)!r} can only be the third argument of 'select'", "write select(keys, queries, relation)"
     if token.type in ("STAR", "SLASH", "PERCENT", "CARET", "EQ", "LE", "GE", "LT", "GT") and "ID" in expected:
         return span, f"the left side of {str(token)!r} is missing", "write a value before it"
@@ -126,23 +135,27 @@ def _word(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None: 
         return _span(token), "'s-op' is a word of the language", "write 's - op' to subtract, or rename the variable"
     if token.type == "ASSIGN" and before in WORDS:
         return _reserved(tokens[at - 1])
-    meant = before in ("COMMA", "DEF", "FOR", "OPEN") and "ID" in expected and token.type not in _INNER
+    meant = before in ("COMMA", "DEF", "FOR", "OPEN") and "ID" in expected
+    meant = meant and not ("INT" in expected and token.type in _INNER)
     if token.type in WORDS and (following == "ASSIGN" or meant):
         return _reserved(token)
     if token.type == "FOR" and "CLOSE" in expected:
         return _span(token), "a comprehension stands in square or curly brackets", "write [… for x in list]"
-    if token.type == "IF" and "ELSE" not in expected and "CLOSE_SQUARE" in expected:
-        return _span(token), "a comprehension has no condition", "filter with 'a if condition else b'"
     if token.type == "RETURN":
         return _span(token), "'return' can only be the last statement of a function", "move it to the end of a 'def'"
+    if before == "LOAD":
+        return _span(token), "'load' takes the name of a file in quotes", 'write load "name";'
+    opened = _open_bracket(tokens[:at])
+    if token.type == "CLOSE_SQUARE" and "ELSE" in expected and any(t.type == "FOR" for t in tokens[:at]):
+        return _span(token), "a comprehension has no condition", "choose with 'a if condition else b' for each item"
+    if token.type == "CLOSE" and opened is not None and opened.type == "SELECT":
+        return _span(token), "'select' takes three arguments", "write select(keys, queries, relation), for example with =="
     if token.type in ("SEMICOLON", "CLOSE", "CLOSE_SQUARE") and "ELSE" in expected:
         return _span(token), "'if' without 'else' is not an expression", "add 'else …'"
     if token.type == "OPEN_BRACE" and before == "ELSE":
         return _span(token), "'if' and 'else' choose between values, not between statements", "write a if condition else b"
     if token.type == "IF" and at == 0:
         return _span(token), "a statement cannot begin with 'if'", "write x = a if condition else b;"
-    if token.type in ("OPEN_SQUARE", "STRING", "INT") and before == "LOAD":
-        return _span(token), "'load' takes a file name", 'write load "name";'
     if token.type in ("ID", "ELSE", "IN", "AND", "OR", "IF") and at == 0 and token.type != "ID":
         return _span(token), f"a statement cannot begin with {str(token)!r}", "write a value before it"
     return None
@@ -179,6 +192,9 @@ def _statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | N
     if first == "DEF" and "RETURN" in expected and tokens[at - 1].type == "SEMICOLON" and token.type != "SEMICOLON":
         return None
     if tokens[at - 1 : at] and tokens[at - 1].type == "SEMICOLON" and _after_return(tokens, at):
+        opened = _open_bracket(tokens)
+        if opened is not None and tokens[-1].type != "CLOSE_BRACE":
+            return _span(opened), "this '{' is never closed", "add a '}'"
         return _span(token), "nothing can stand behind 'return'", "move it before, or remove it"
     return None
 

@@ -10,12 +10,13 @@ gives one complaint.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from lark.exceptions import UnexpectedToken
 
 from tm2tfr.sources.rasp.lexemes import BEGINNINGS, Brackets, lexemes, parser, pieces, statements
-from tm2tfr.sources.rasp.mistakes import character, misplaced_comment, unexpected
+from tm2tfr.sources.rasp.mistakes import misplaced_comment, unexpected
 from tm2tfr.sources.rasp.syntax import Statement
 from tm2tfr.sources.rasp.tree import Lexeme
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log
@@ -24,30 +25,24 @@ from tm2tfr.text.source import MOST_DIAGNOSTICS, Log
 def parse(log: Log) -> tuple[Statement, ...]:
     """Return the statements of the log's source; what is wrong with the text goes to the log."""
     tokens, comments = lexemes(log.source)
-    readable = []
-    for token in tokens:
-        if token.type != "UNREADABLE":
-            readable.append(token)
-        elif not (readable and _touches(log, token)):
-            log.add(*character(token))
-    found = []
-    for one in statements(readable):
-        if (statement := _statement(one, log)) is not None:
-            found.append(statement)
+    found = [statement for one in statements(tokens) for statement in _read(one, log)]
     for comment in comments:
-        if (complaint := misplaced_comment(comment, readable)) is not None:
-            log.add(*complaint, severity="warning")
+        if (mistake := misplaced_comment(comment, tokens)) is not None:
+            log.add(*mistake, severity="warning")
     return tuple(found)
 
 
-def _touches(log: Log, token: Lexeme) -> bool:
-    """Return whether the character before `token` could not be read either, and has been reported."""
-    before = log.source.text[token.start - 1 : token.start]
-    return before == str(token) and not before.isspace() and before not in '"'
+def _read(tokens: list[Lexeme], log: Log) -> Iterator[Statement]:
+    """Yield the statement that `tokens` are, or two if a semicolon is missing between them."""
+    rest: list[Lexeme] | None = tokens
+    while rest:
+        statement, rest = _statement(rest, log)
+        if statement is not None:
+            yield statement
 
 
-def _statement(tokens: list[Lexeme], log: Log) -> Statement | None:
-    """Return the statement that `tokens` are; after a complaint, without its unreadable parts."""
+def _statement(tokens: list[Lexeme], log: Log) -> tuple[Statement | None, list[Lexeme] | None]:
+    """Return the statement that `tokens` begin with, without what cannot be read, and the tokens of one behind it."""
     while len(log.found) < MOST_DIAGNOSTICS:
         session = parser().parse_interactive("", start="statement")
         for number, token in enumerate(tokens):
@@ -63,29 +58,41 @@ def _statement(tokens: list[Lexeme], log: Log) -> Statement | None:
                 expected, at = set(error.accepts or ()) | set(error.expected), len(tokens)
             else:
                 statement: Statement = result
-                return statement
-        mended = _mended(tokens, at, expected, log)
-        if mended is None or len(mended) > 2 * len(tokens) + 10:
-            return None
+                return statement, None
+        log.add(*unexpected(tokens, at, expected))
+        if "SEMICOLON" in expected and _ends_there(tokens, at):
+            last = tokens[at - 1]
+            ended = [*tokens[:at], Lexeme.of("SEMICOLON", "", last.source, last.end)]
+            if not _in_block(tokens[:at]):
+                return _statement(ended, log)[0], tokens[at:]
+            tokens = [*ended, *tokens[at:]]
+            continue
+        mended = _mended(tokens, at)
+        if mended is None:
+            break
         tokens = mended
-    return None
+    return None, None
 
 
-def _mended(tokens: list[Lexeme], at: int, expected: set[str], log: Log) -> list[Lexeme] | None:
-    """Report that the token number `at` cannot stand there, and return what is left to read without the broken part."""
-    log.add(*unexpected(tokens, at, expected))
-    if "SEMICOLON" in expected and _ends_there(tokens, at):
-        last = tokens[at - 1]
-        return [*tokens[:at], Lexeme.of("SEMICOLON", "", last.source, last.end), *tokens[at:]]
+def _in_block(tokens: list[Lexeme]) -> bool:
+    brackets = Brackets()
+    for token in tokens:
+        brackets.take(token.type)
+    return bool(brackets.open)
+
+
+def _mended(tokens: list[Lexeme], at: int) -> list[Lexeme] | None:
+    """Return what is left to read without the piece in which the token number `at` cannot stand."""
     for begin, end in pieces(tokens):
         if begin <= min(at, len(tokens) - 1) < end:
             whole = (begin, end) == (0, len(tokens))
             if any(token.type == "BROKEN" for token in tokens[begin:end]):
-                return None  # it is the statement around it that cannot be read
+                break  # it is the statement around it that cannot be read
             if tokens[end - 1].type in ("SEMICOLON", "END_OF_LINE") or (whole and tokens[0].type != "DEF"):
                 replaced = _broken(tokens[begin:end])
                 return [*tokens[:begin], *replaced, *tokens[end:]] or None
-    return None if any(token.type == "BROKEN" for token in tokens) else _broken(tokens) or None
+    made = _broken(tokens)
+    return made if made and [token.type for token in made] != [token.type for token in tokens] else None
 
 
 def _ends_there(tokens: list[Lexeme], at: int) -> bool:

@@ -144,7 +144,7 @@ def _files(folder: Path | None) -> Callable[[str, Source], Source]:
         try:
             text = path.read_bytes()
         except OSError:
-            raise ReadError(f"there is no file {str(path)!r}") from None
+            raise ReadError(f"there is no file '{name}.rasp' beside this one") from None
         found[str(path)] = path
         return decoded(text, file=str(path), noun="program")
 
@@ -161,7 +161,7 @@ def _program(made: Elaborated, log: Log, said: Headers, name: str) -> Program:
     chosen = said.sop or next(reversed(sops), "")
     known = {**made.library, **sops}
     if not sops and not any(d.severity == "error" for d in log.found) and chosen not in known:
-        log.add(None, "the program defines no s-op", "assign one, for example out_is = indices + 1;")
+        log.add(None, "the program defines no s-op", "assign one, for example 'a = indices + 1;'")
     elif said.sop and said.sop not in known:
         what = f"the header names the s-op {said.sop!r}, and there is none{did_you_mean(said.sop, known)}"
         log.add(_line(log, said, "sop"), what, "name one that the program assigns")

@@ -1,0 +1,57 @@
+"""Any graph of s-ops as text, read back: the same values, layers and heads, and the same text again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.sources.rasp.headers import FOLDER, names
+from tests.sources.rasp.language.running import program
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp.analyse import analyse, shapes_of
+from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.read import read
+from tm2tfr.sources.rasp.write import literal, write
+
+
+def shape(made: Program) -> list[int]:
+    return sorted(Counter(shapes_of(needed(made.sops.values())).values()).values())
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_shipped_program_is_written_and_read_back(name: str) -> None:
+    made = read(Path(FOLDER, f"{name}.rasp").read_text(), file=name).program
+    again = read(write(made), file=name).program
+    assert (list(again.sops), again.chosen, again.alphabet, again.examples) == (
+        list(made.sops), made.chosen, made.alphabet, made.examples,
+    )  # fmt: skip
+    assert write(again) == write(made)
+    for sop in made.sops:
+        before, after = analyse(made.choosing(sop)), analyse(again.choosing(sop))
+        assert (after.heads, after.merged_heads) == (before.heads, before.merged_heads)
+    assert shape(again) == shape(made)
+
+
+def test_the_text_of_a_program() -> None:
+    made = program(
+        '# title: t\n# alphabet: ab\n# example: ab -> [1, "1/2"]\n'
+        'def f(x) { y = x - 0.5; return y * y / 3; }\na = f(indices) if "a" in tokens else -1;'
+    )
+    assert write(made) == (
+        '# title: t\n# alphabet: ab\n# example: ab -> [1, "1/2"]\n\n'
+        "_y = indices - 0.5;\n"
+        'a = ((_y * _y) / 3) if (aggregate(select(1, 1, ==), indicator((tokens_str == "a"))) > 0) else (-1);\n'
+    )
+
+
+def test_values_as_text() -> None:
+    values = [1, -1, True, "a", Fraction(1, 2), Fraction(-3, 8), Fraction(2), Fraction(1, 3), Fraction(-1, 3)]
+    assert [literal(value) for value in values] == [
+        "1", "(-1)", "True", '"a"', "0.5", "(-0.375)", "2.0", "(1 / 3)", "(-1 / 3)",
+    ]  # fmt: skip
+    with pytest.raises(CompileError, match="cannot be written in RASP, which has no escapes"):
+        literal('say "a"')
