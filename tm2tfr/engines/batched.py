@@ -60,10 +60,11 @@ class RowByRow:
         total, product = np.empty(x.shape[1:], self._dtype), np.empty(x.shape[1:], self._dtype)
         for row, entries in self._entries:
             column, value = entries[0]
-            np.multiply(x[column], 1 if value is None else value, out=total)
+            found = x[column] if value is None else np.multiply(x[column], value, out=total)
             for column, value in entries[1:]:
-                np.add(total, x[column] if value is None else np.multiply(x[column], value, out=product), out=total)
-            yield row, total
+                term = x[column] if value is None else np.multiply(x[column], value, out=product)
+                found = np.add(found, term, out=total)
+            yield row, found
 
     def add_to(self, y: Batch, x: Batch) -> None:
         """Add the product with x, (columns, batch, n), to y, (rows, batch, n), in place."""

@@ -18,8 +18,8 @@ from tm2tfr.transformer.weights import Decoder, Layer, Norm
 
 MEMORY = 2**28
 """The most bytes that a block of sequences takes, beside the results."""
-BLOCK = 2**20
-"""The bytes that the stream of a block takes, or its scores if these are more: few enough for a processor's cache."""
+BLOCK = 2**12
+"""The number of positions of a block, if there is memory: as a row of numbers they fit into a processor's cache."""
 
 
 class PassedBatch(NamedTuple):
@@ -107,8 +107,7 @@ class WholeDense:
         scores = n * n if heads else 0
         item = self._dtype.itemsize
         most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))
-        good = BLOCK // max(1, item * max(stream, scores, hidden))
-        return max(1, min(most, good))
+        return max(1, min(most, BLOCK // n))
 
     def _run(self, tokens: NDArray[np.int64]) -> tuple[Batch, Batch]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
