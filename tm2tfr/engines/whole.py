@@ -107,7 +107,7 @@ class WholeDense:
         scores = n * n if heads else 0
         item = self._dtype.itemsize
         most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))
-        return max(1, min(most, BLOCK // n))
+        return max(1, min(most, BLOCK // max(1, n)))
 
     def _run(self, tokens: NDArray[np.int64]) -> tuple[Batch, Batch]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
