@@ -9,15 +9,15 @@ from importlib.resources import files
 from pathlib import Path
 
 from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
-from tm2tfr.sources.rasp import traps
-from tm2tfr.sources.rasp.elaborate import Elaborator, named
-from tm2tfr.sources.rasp.headers import Headers, headers
-from tm2tfr.sources.rasp.nodes import Maker
-from tm2tfr.sources.rasp.parse import parse
+from tm2tfr.sources.rasp.language import traps
+from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
+from tm2tfr.sources.rasp.language.headers import Headers, headers
+from tm2tfr.sources.rasp.language.nodes import Maker
+from tm2tfr.sources.rasp.language.parse import parse
+from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope
+from tm2tfr.sources.rasp.language.syntax import Assignment, Definition, Statement
 from tm2tfr.sources.rasp.program import Example, Program, Word
-from tm2tfr.sources.rasp.scope import RESERVED, Request, Scope
 from tm2tfr.sources.rasp.sops import Selector, SOp
-from tm2tfr.sources.rasp.syntax import Assignment, Definition, Statement
 from tm2tfr.text.source import Log, Mark, Source, decoded
 
 LIBRARY = ("library", "examples")
@@ -129,7 +129,7 @@ def library_names() -> frozenset[str]:
 
 @cache
 def _library(part: str) -> tuple[Source, tuple[Statement, ...]]:
-    text = files("tm2tfr").joinpath("sources", "rasp", f"{part}.rasp").read_text(encoding="utf-8")
+    text = files("tm2tfr").joinpath("sources", "rasp", "language", f"{part}.rasp").read_text(encoding="utf-8")
     log = Log(Source(text, f"{part}.rasp"))
     statements = parse(log)
     log.conclude()

@@ -15,10 +15,10 @@ from fractions import Fraction
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.graph import made_of, needed
-from tm2tfr.sources.rasp.lexemes import words
+from tm2tfr.sources.rasp.language.lexemes import words
+from tm2tfr.sources.rasp.language.scope import RESERVED
 from tm2tfr.sources.rasp.program import Example, Program, Word
 from tm2tfr.sources.rasp.read import library_names
-from tm2tfr.sources.rasp.scope import RESERVED
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
     Atom,

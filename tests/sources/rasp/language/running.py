@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tm2tfr.sources.rasp.evaluate import evaluate
-from tm2tfr.sources.rasp.parse import parse
+from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated, read
 from tm2tfr.text.source import Log, Source

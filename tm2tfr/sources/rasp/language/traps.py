@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 from tm2tfr.errors import Span
-from tm2tfr.sources.rasp import syntax as s
 from tm2tfr.sources.rasp.analyse import shapes_of
 from tm2tfr.sources.rasp.evaluate import Undefined, attempt, shown_word
 from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Select, SOp
 from tm2tfr.text.source import Log

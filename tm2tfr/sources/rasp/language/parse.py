@@ -15,10 +15,10 @@ from typing import Any
 
 from lark.exceptions import UnexpectedToken
 
-from tm2tfr.sources.rasp.lexemes import BEGINNINGS, Brackets, lexemes, parser, pieces, statements
-from tm2tfr.sources.rasp.mistakes import misplaced_comment, unexpected
-from tm2tfr.sources.rasp.syntax import Statement
-from tm2tfr.sources.rasp.tree import Lexeme
+from tm2tfr.sources.rasp.language.lexemes import BEGINNINGS, Brackets, lexemes, parser, pieces, statements
+from tm2tfr.sources.rasp.language.mistakes import misplaced_comment, unexpected
+from tm2tfr.sources.rasp.language.syntax import Statement
+from tm2tfr.sources.rasp.language.tree import Lexeme
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lark import Token, Transformer
 
-from tm2tfr.sources.rasp import syntax as s
+from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.text.source import Source
 
 PREFIXES = {"not": "not", "-": "neg", "+": "pos"}

@@ -20,12 +20,12 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.errors import Tm2tfrError, did_you_mean
-from tm2tfr.sources.rasp import operators
-from tm2tfr.sources.rasp import syntax as s
-from tm2tfr.sources.rasp.assign import assign, bind, break_names, take_apart
-from tm2tfr.sources.rasp.nodes import MOST_NODES, Maker, TooManyNodes
-from tm2tfr.sources.rasp.parse import parse
-from tm2tfr.sources.rasp.scope import (
+from tm2tfr.sources.rasp.language import operators
+from tm2tfr.sources.rasp.language import syntax as s
+from tm2tfr.sources.rasp.language.assign import assign, bind, break_names, take_apart
+from tm2tfr.sources.rasp.language.nodes import MOST_NODES, Maker, TooManyNodes
+from tm2tfr.sources.rasp.language.parse import parse
+from tm2tfr.sources.rasp.language.scope import (
     BROKEN,
     Answer,
     Meta,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tm2tfr.errors import Span
-from tm2tfr.sources.rasp.lexemes import LINES, Brackets
-from tm2tfr.sources.rasp.tree import Lexeme
+from tm2tfr.sources.rasp.language.lexemes import LINES, Brackets
+from tm2tfr.sources.rasp.language.tree import Lexeme
 
 Mistake = tuple[Span | None, str, str]
 

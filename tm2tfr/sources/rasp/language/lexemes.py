@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from lark import Lark
 
-from tm2tfr.sources.rasp.tree import Lexeme, TreeBuilder
+from tm2tfr.sources.rasp.language.tree import Lexeme, TreeBuilder
 from tm2tfr.text.source import Source
 
 LINES = {"SET", "SHOW", "S_OP", "SELECTOR", "EXAMPLES", "FULL_SEQ_DISPLAY", "EXIT", "EXIT_CALL", "QUIT", "QUIT_CALL"}
@@ -35,7 +35,7 @@ BLOCK = "block"
 @cache
 def parser() -> Lark:
     """Return the parser of a statement, which builds its syntax tree."""
-    grammar = files("tm2tfr").joinpath("sources", "rasp", "grammar.lark").read_text(encoding="utf-8")
+    grammar = files("tm2tfr").joinpath("sources", "rasp", "language", "grammar.lark").read_text(encoding="utf-8")
     return Lark(
         grammar,
         parser="lalr",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tm2tfr.sources.rasp import syntax as s
-from tm2tfr.sources.rasp.nodes import call_it
-from tm2tfr.sources.rasp.scope import BROKEN, RESERVED, Meta, Scope, StatementRefused, sort_of
+from tm2tfr.sources.rasp.language import syntax as s
+from tm2tfr.sources.rasp.language.nodes import call_it
+from tm2tfr.sources.rasp.language.scope import BROKEN, RESERVED, Meta, Scope, StatementRefused, sort_of
 from tm2tfr.sources.rasp.sops import Node
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from tm2tfr.sources.rasp.nodes import Maker
-from tm2tfr.sources.rasp.scope import Meta, RaspFunction, is_atom, sort_of
+from tm2tfr.sources.rasp.language.nodes import Maker
+from tm2tfr.sources.rasp.language.scope import Meta, RaspFunction, is_atom, sort_of
 from tm2tfr.sources.rasp.sops import Selector, SOp
 from tm2tfr.sources.rasp.values import BINARY, UNARY, ValueRefused, shown
 

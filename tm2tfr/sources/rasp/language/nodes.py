@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
 
+from tm2tfr.sources.rasp.language.syntax import TextPart
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
     Atom,
@@ -20,7 +21,6 @@ from tm2tfr.sources.rasp.sops import (
     SOp,
     Tokens,
 )
-from tm2tfr.sources.rasp.syntax import TextPart
 
 N = TypeVar("N", bound=Node)
 MOST_NODES = 100_000

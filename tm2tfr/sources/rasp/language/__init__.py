@@ -1,0 +1,1 @@
+"""The language of RASP: from text to s-ops and selectors."""
