@@ -9,9 +9,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
+from tm2tfr.sources.rasp.headers import Headers, headers
 from tm2tfr.sources.rasp.language import traps
 from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
-from tm2tfr.sources.rasp.language.headers import Headers, headers
 from tm2tfr.sources.rasp.language.nodes import Maker
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope
