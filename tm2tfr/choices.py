@@ -43,6 +43,12 @@ WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 Eq. 8.1. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
 `tm2tfr.transformer.soft`."""
 
+RASP = "rasp"
+"""The construction that compiles RASP programs, as the provenance of weights names it."""
+RaspMask = Literal["none", "future"]
+RASP_MASKS: tuple[RaspMask, ...] = get_args(RaspMask)
+"""What the heads of a RASP program's weights may see: every position, or none after their own."""
+
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")

@@ -299,6 +299,8 @@ class Construction(Generic[_Program]):
         exported: program -> what an export has to say of it beside its weights, as plain data.
         card: program -> the paragraph of a model card that says what the model is given and what it generates.
         prepare: (program, options) -> the program that these options are about, which also says what is right.
+        restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
+            were compiled from; None: what was read.
     """
 
     name: str
@@ -323,3 +325,4 @@ class Construction(Generic[_Program]):
     exported: Callable[[_Program], Mapping[str, Any]] | None = None
     card: Callable[[_Program], str] | None = None
     prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None

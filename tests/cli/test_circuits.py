@@ -105,7 +105,7 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         (
             "list full-addr",
-            "full-addr: there is no such file, and no machine or circuit of that name is shipped "
+            "full-addr: there is no such file, and no machine, circuit or program of that name is shipped "
             "(did you mean 'full-adder'?): name a file, or what 'tm2tfr list' lists",
         ),
         (

@@ -13,6 +13,7 @@ machine, a path to a machine or to a weight file, bbchallenge text, or ``-`` for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,14 @@ def compile(
     variant: str | None = None,
     basis: str | None = None,
     epsilon: float | None = None,
+    sop: str | None = None,
+    alphabet: str | Sequence[str | bool | int] | None = None,
+    max_length: int | None = None,
+    mask: str | None = None,
+    max_values: int | None = None,
+    max_units: int | None = None,
 ) -> Decoder:
-    """Return the decoder that simulates a machine or evaluates a circuit; weights are returned as they are.
+    """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
 
     >>> import tm2tfr
     >>> tm2tfr.compile("full-adder", variant="paper-hard").positions
@@ -53,12 +60,19 @@ def compile(
             paper, repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them.
         basis: of a circuit, rewrite it in these gates first: ``nor``, or ``paper`` for NOR, AND and XOR of two operands.
         epsilon: of a circuit in the variant ``paper``, that of its layer norms. Default: 0.
+        sop: of a RASP program, the s-op that is compiled. Default: the one assigned last.
+        alphabet: of a RASP program, its tokens: ``abc``, or a list of them. Default: the program's own.
+        max_length: of a RASP program, the longest input. Default: the program's own, otherwise 10.
+        mask: of a RASP program, what heads see: ``none`` is every position, ``future`` none after their own. Default:
+            ``future`` if no selection can look ahead.
+        max_values, max_units: of a RASP program, the most values of an s-op, and the most entries of a table.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
         CompileError: if an option does not apply to the program, or the weights are already compiled.
     """
-    options = {"variant": variant, "basis": basis, "epsilon": epsilon}
+    options = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop, "alphabet": alphabet, "mask": mask}
+    options |= {"max_length": max_length, "max_values": max_values, "max_units": max_units}
     return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 

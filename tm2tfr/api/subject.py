@@ -207,7 +207,9 @@ class Subject:
         text = provenance.source(said)
         if not text or self.construction is None:
             return None
-        return self.construction.read(text, provenance.name(said, "<provenance>"))
+        found = self.construction.read(text, provenance.name(said, "<provenance>"))
+        restore = self.construction.restore
+        return found if restore is None else restore(found, provenance.options(said))
 
     @property
     def machine(self) -> Machine | None:

@@ -9,8 +9,19 @@ from typing import Any
 
 import click
 
-from tm2tfr.choices import BASES, CIRCUIT_VARIANTS, LEFT_BOUNDARIES
-from tm2tfr.cli.options import CIRCUITS, CONSTRUCTION, MACHINE_HELP, Declared, choice, machine, option
+from tm2tfr.choices import BASES, CIRCUIT_VARIANTS, LEFT_BOUNDARIES, RASP_MASKS
+from tm2tfr.cli.options import (
+    CIRCUITS,
+    CONSTRUCTION,
+    MACHINE_HELP,
+    PROGRAMS,
+    Declared,
+    choice,
+    count,
+    flag,
+    machine,
+    option,
+)
 from tm2tfr.errors import UsageError
 
 PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
@@ -68,6 +79,32 @@ _EXPRESSION = option(
 _TRUTH_TABLE = option(
     "--truth-table", "--table", metavar="BITS", panel=CIRCUITS, help="A circuit as its truth table, such as 0110."
 )
+_RASP = {
+    "sop": option("--sop", metavar="NAME", panel=PROGRAMS, help="The s-op to compile. Default: the one assigned last."),
+    "alphabet": option(
+        "--alphabet",
+        metavar="TOKENS",
+        panel=PROGRAMS,
+        help="Its tokens: abc, or a JSON list such as '[\"a\", 3]'. Default: the program's own.",
+    ),
+    "max_length": count(
+        "--max-length", least=1, panel=PROGRAMS, help="The longest input. Default: the program's own, otherwise 10."
+    ),
+    "mask": choice(
+        "--mask",
+        of=RASP_MASKS,
+        panel=PROGRAMS,
+        help="What heads see. Default: future (nothing after their position) if no selection can look ahead.",
+    ),
+    "max_values": count(
+        "--max-values", least=1, panel=PROGRAMS, help="The most values of an s-op. Default: 4,096.", hidden=True
+    ),
+    "max_units": count(
+        "--max-units", least=1, panel=PROGRAMS, help="The most entries of a table. Default: 65,536.", hidden=True
+    ),
+    "sink": flag("--sink", default=None, panel=PROGRAMS, help="Not there yet.", hidden=True),
+}
+"""The options of the construction of RASP programs."""
 
 
 def subject(default: str | None = "chapter", *, help: str = "", compiled: bool = True) -> Declared:
@@ -96,6 +133,7 @@ def subject(default: str | None = "chapter", *, help: str = "", compiled: bool =
                 context = click.get_current_context()
                 raise click.MissingParameter(ctx=context, param=context.command.params[0])
             chosen = {"left_boundary": left_boundary, "variant": variant, "basis": basis}
+            chosen |= {name: others.pop(name) for name in _RASP if name in others}
             asked = Asked(
                 argument=machine or default or "",
                 expression=expression,
@@ -107,7 +145,7 @@ def subject(default: str | None = "chapter", *, help: str = "", compiled: bool =
 
         every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
         every += [_EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
-        every += [_LEFT_BOUNDARY, _VARIANT, _BASIS] if compiled else [_BASIS]
+        every += [_LEFT_BOUNDARY, _VARIANT, _BASIS, *_RASP.values()] if compiled else [_BASIS]
         for each in reversed(every):
             gathered = each(gathered)
         return gathered

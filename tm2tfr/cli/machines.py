@@ -133,17 +133,20 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
     "what",
     type=LISTED,
     required=False,
-    help="'machines' or 'circuits'; or what to describe, a name or a file. Default: list everything.",
+    help="'machines', 'circuits' or 'programs'; or what to describe, a name or a file. Default: list everything.",
 )
 @choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object for each.")
 def list_(what: str | None, format: str) -> None:
-    """List the shipped machines and circuits, or describe one: what it is made of, its examples, and commands to try."""
+    """List what is shipped, or describe one: what it is made of, its examples, and commands to try."""
     from tm2tfr.cli import catalogue, circuits
+    from tm2tfr.cli.rasp import about as programs
 
     as_json = format == "json"
-    if what in ("machines", "circuits", None):
-        lines = [] if what == "circuits" else list(catalogue.listed(as_json=as_json))
-        lines += [] if what == "machines" else circuits.listed(as_json=as_json, heading=what is None and not as_json)
+    if what in ("machines", "circuits", "programs", None):
+        headed = what is None and not as_json
+        lines = list(catalogue.listed(as_json=as_json)) if what in ("machines", None) else []
+        lines += circuits.listed(as_json=as_json, heading=headed) if what in ("circuits", None) else []
+        lines += programs.listed(as_json=as_json, heading=headed) if what in ("programs", None) else []
     else:
         lines = list(_described(what, as_json=as_json))
     for line in lines:
@@ -165,8 +168,11 @@ def machines(machine: str | None, format: str) -> None:
 def _described(name: str, *, as_json: bool) -> Any:
     """Yield the lines that describe a machine or a circuit; as JSON, one object."""
     from tm2tfr.cli import catalogue, circuits
+    from tm2tfr.cli.rasp import about as programs
 
     found = subject(Asked(argument=name))
+    if found.construction is not None and found.construction.noun == "program":
+        return programs.described(name, found.right, as_json=as_json)
     if found.machine is not None:
         return catalogue.described(name, found.machine, as_json=as_json)
     return circuits.described(name, found.right, as_json=as_json)

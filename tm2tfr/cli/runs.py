@@ -18,7 +18,7 @@ from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
 from tm2tfr.cli.subject import runs as runs_of
-from tm2tfr.errors import OutputError, counted
+from tm2tfr.errors import OutputError, UsageError, counted
 
 if TYPE_CHECKING:
     from tm2tfr.runs.options import RunOptions
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    summary="Compile a machine or a circuit to the weights of a decoder",
+    summary="Compile a machine, a circuit or a RASP program to weights",
     example="tm2tfr compile chapter -o chapter.safetensors",
 )
 @subject_asked()
@@ -54,7 +54,7 @@ def compile(
     temperature: str | None,
     length: int | None,
 ) -> None:
-    """Compile a machine or a circuit to a decoder: print a summary, write the weights, or explain them."""
+    """Compile a machine, a circuit or a RASP program: print a summary, write the weights, or explain them."""
     from tm2tfr.places import check_file
 
     check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
@@ -164,7 +164,13 @@ def table(
     "100 random ones.",
 )
 @options.flag("--all", "everything", help="All inputs of a circuit, at most 2^20 of them.", panel=options.CIRCUITS)
-@options.count("--random", "count", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.CIRCUITS)
+@options.count("--random", "count", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.RUN)
+@options.count(
+    "--all-up-to",
+    least=1,
+    panel=options.PROGRAMS,
+    help="All inputs of up to N tokens. Default: as long as there are at most 20,000, then random ones.",
+)
 @options.rows
 @options.choice("--format", of=options.REPORTS, default="text", help="Lines for people, or one JSON object per run.")
 @options.run(
@@ -180,17 +186,28 @@ def check(
     words: tuple[str, ...],
     everything: bool,
     count: int | None,
+    all_up_to: int | None,
     format: str,
     run: RunOptions,
     attention: str | None,
     temperature: str | None,
 ) -> None:
-    """Compare the decoder with the simulator of the machine, or the evaluator of the circuit, at every position."""
+    """Compare the decoder with what is right at every position: simulator, evaluator of the circuit, or interpreter."""
     check_places(asked.argument, run)
     found = subject(asked, seeded=count is not None)
     from tm2tfr.cli.report import Report
 
     as_json = format == "json"
+    if found.construction is not None and found.construction.noun == "program":
+        from tm2tfr.cli.rasp.checks import report_of_program
+
+        if everything:
+            raise UsageError("tm2tfr check: --all is for circuits, and programs have inputs of any length: use --all-up-to")
+        seed = asked.parameters.get("seed")
+        softened = softness.for_run(found, attention, temperature, None, None)
+        report_of_program(softened, words, run, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
+    if all_up_to is not None:
+        raise UsageError(f"tm2tfr check: --all-up-to is for RASP programs, and {found.name} is none: omit it")
     if everything or count is not None:
         seed = asked.parameters.get("seed") if count is not None else None
         many: Many | None = Many(everything=everything, count=count, seed=seed, words=words, run=run)

@@ -9,12 +9,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import CIRCUIT, TURING
+from tm2tfr.choices import CIRCUIT, RASP, TURING
 from tm2tfr.contract import Construction
 from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
 from tm2tfr.files import is_safetensors
 
-_MODULES = {TURING: "tm2tfr.sources.turing.construction", CIRCUIT: "tm2tfr.sources.circuit.construction"}
+_MODULES = {
+    TURING: "tm2tfr.sources.turing.construction",
+    CIRCUIT: "tm2tfr.sources.circuit.construction",
+    RASP: "tm2tfr.sources.rasp.construction",
+}
 """The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
 
 
@@ -78,6 +82,8 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         return built(given, {})
     if name == _STDIN and format in (None, "yaml"):
         return _of_standard_input(format)
+    if format is None and _is_rasp(given):
+        return _rasp(given)
     if _is_circuit_text(name, format):
         from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
@@ -87,6 +93,22 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
     except NotFoundError as error:
         raise (_unknown(name) if _is_word(name) else error) from None
     return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+
+
+def _is_rasp(given: str | Path) -> bool:
+    """Return whether a name or a path is that of a RASP program, and of nothing else that is shipped."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.rasp.given.library import is_program  # noqa: PLC0415
+    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
+
+    return is_program(given) and str(given) not in shipped() and str(given) not in GENERATORS
+
+
+def _rasp(given: str | Path) -> LoadedProgram:
+    from tm2tfr.sources.rasp.given.library import load  # noqa: PLC0415
+
+    found = load(given)
+    return LoadedProgram(found.program, tuple(map(str, found.warnings)), found.program.examples)
 
 
 def _of_standard_input(format: str | None) -> LoadedProgram:
@@ -110,12 +132,13 @@ def _is_word(name: str) -> bool:
 
 
 def _unknown(name: str) -> NotFoundError:
-    """Return the error for a name that nothing has, with the shipped machine or circuit that may be meant."""
+    """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
     from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.rasp.given.library import shipped as programs  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
-    what = f"{name}: there is no such file, and no machine or circuit of that name is shipped"
-    close = did_you_mean(name, dict.fromkeys((*shipped(), *GENERATORS)))
+    what = f"{name}: there is no such file, and no machine, circuit or program of that name is shipped"
+    close = did_you_mean(name, dict.fromkeys((*shipped(), *GENERATORS, *programs())))
     return NotFoundError(f"{what}{close}: name a file, or what 'tm2tfr list' lists")
 
 

@@ -1,13 +1,14 @@
 """Where weights come from, as far as they say so. Nothing but this module spells the keys of `Decoder.provenance`.
 
 The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
-construction, ``tm2tfr`` (the version that compiled it) and, once attention is soft, ``attention`` and ``temperature``.
+construction, ``tm2tfr`` (the version that compiled it), ``notes`` (what has to be said of the weights, one line each) and,
+once attention is soft, ``attention`` and ``temperature``.
 Version 1 of weight files and exports said ``machine`` for ``source``, and ``left_boundary`` without ``option.``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tm2tfr._version import __version__
 
@@ -15,6 +16,7 @@ Provenance = Mapping[str, str]
 """What `Decoder.provenance` is, and what a weight file or an export states."""
 
 CONSTRUCTION, SOURCE, NAME, TM2TFR = "construction", "source", "name", "tm2tfr"
+NOTES = "notes"
 ATTENTION, TEMPERATURE = "attention", "temperature"
 OPTION = "option."
 _VERSION_1 = "machine"
@@ -24,6 +26,17 @@ def stated(construction: str, *, source: str, name: str, options: Mapping[str, s
     """Return the provenance of weights that this version of tm2tfr has just compiled."""
     chosen = {OPTION + option: value for option, value in options.items()}
     return {CONSTRUCTION: construction, **chosen, SOURCE: source, NAME: name, TM2TFR: __version__}
+
+
+def noted(provenance: Provenance, notes: Sequence[str]) -> dict[str, str]:
+    """Return the provenance with what has to be said of the weights, in place of what was noted before."""
+    rest = {key: value for key, value in provenance.items() if key != NOTES}
+    return {**rest, NOTES: "\n".join(notes)} if notes else rest
+
+
+def notes(provenance: Provenance) -> tuple[str, ...]:
+    """Return what has to be said of the weights, one sentence each."""
+    return tuple(provenance.get(NOTES, "").splitlines())
 
 
 def softened(provenance: Provenance, temperature: float) -> dict[str, str]:

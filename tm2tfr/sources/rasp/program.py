@@ -57,6 +57,10 @@ class Program:
     title: str = ""
     library: Mapping[str, SOp] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        tokens = ", ".join(map(shown_atom, self.alphabet[:8])) + (", …" if len(self.alphabet) > 8 else "")
+        return f"<Program {self.name}: s-op {self.chosen} of the tokens {tokens or '(not known)'}>"
+
     @property
     def sop(self) -> SOp:
         """The s-op that is compiled."""

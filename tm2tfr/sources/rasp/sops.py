@@ -28,7 +28,7 @@ Operator = Literal[
 """What an elementwise s-op computes at each position."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Node:
     """A node of the graph.
 
@@ -42,32 +42,35 @@ class Node:
     name: str = ""
     span: Span | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.number}{f' {self.name}' if self.name else ''}>"
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SOp(Node):
     """An s-op."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Tokens(SOp):
     """The input, each token converted."""
 
     conversion: Conversion = "str"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Indices(SOp):
     """The positions 0, 1, …, n - 1."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Constant(SOp):
     """The same value at every position: an atom where an s-op is wanted."""
 
     value: Atom
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Elementwise(SOp):
     """A function of the values at the same position.
 
@@ -83,12 +86,12 @@ class Elementwise(SOp):
     entries: tuple[tuple[Atom, Atom], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Selector(Node):
     """A selector."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Select(Selector):
     """``select(key, query, relation)``: at (query position q, key position k) it is ``key[k] relation query[q]``."""
 
@@ -97,7 +100,7 @@ class Select(Selector):
     relation: Relation
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Combined(Selector):
     """``and`` and ``or`` of two selectors, ``not`` of one, entry by entry."""
 
@@ -105,7 +108,7 @@ class Combined(Selector):
     parts: tuple[Selector, ...]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Aggregate(SOp):
     """``aggregate(selector, values, default)``.
 

@@ -363,8 +363,15 @@ class Lowering:
         for n, (cluster, each) in enumerate(head.clusters):
             labels = [text_of(row) for row in each.rows]
             title = f"share {name}" if len(head.clusters) == 1 else f"share {name}.{n + 1}"
+            brought = [
+                (text_of(k[0] if len(k) == 1 else k), text_of(row)) for row, keys in each.brought.items() for k in keys
+            ]
             share = self._stream.space(
-                title, holds=f"share {selector.key} {cluster.claim}", time=Time(depth), labels=labels
+                title,
+                holds=f"share {selector.key} {cluster.claim} of {','.join(node.key for node in cluster.keys)}",
+                time=Time(depth),
+                labels=labels,
+                groups=tuple(brought),
             )
             row_of = {row: {at(share, text_of(row)): 1} for row in each.rows}
             head.looking.carries += [(each.rows[row][1], row_of[row]) for row in each.rows]

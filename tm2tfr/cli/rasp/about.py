@@ -1,0 +1,99 @@
+"""RASP programs: what their analysis and their weights are made of, in words; the list of shipped ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr.cli.colour import styled
+from tm2tfr.errors import counted, listing, visible
+from tm2tfr.text.markdown import quoted
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.rasp.program import Program
+    from tm2tfr.transformer.weights import Decoder
+
+
+def heading(program: Program, decoder: Decoder) -> str:
+    """Return the lines above a summary: what the authors' interpreter says of a program, and what its weights have."""
+    from tm2tfr.sources.rasp.analyse import analyse
+    from tm2tfr.transformer.provenance import notes
+
+    found = analyse(program)
+    attention = [layer for layer in decoder.layers if layer.heads]
+    sublayers = [kind for layer in decoder.layers for kind in _sublayers(layer)]
+    largest = max(decoder.layout.subspaces, key=lambda each: len(each.labels or ()))
+    lines = [
+        str(program).strip("<>"),
+        f"RASP: {_layers(len(found.layers), found.heads)}",
+        f"here: {_layers(len(attention), tuple(len(layer.heads) for layer in attention))}, "
+        f"{counted(sublayers.count('f'), 'feed-forward sublayer')}: {' '.join(sublayers) or 'none'} "
+        f"({counted(len(decoder.layers), 'block')})",
+        f"inputs: of up to {counted(decoder.positions or 0, 'token')}, from {listing(decoder.vocabulary)}",
+        f"largest set of values: {len(largest.labels or ())} ({largest.name})",
+        *(f"note: {note}" for note in notes(decoder.provenance)),
+    ]
+    return "\n".join(map(visible, lines)) + "\n"
+
+
+def _layers(layers: int, heads: tuple[int, ...]) -> str:
+    """Return ``2 attention layers with 1 + 2 heads``."""
+    if not layers:
+        return "no attention layers"
+    word = "head" if heads == (1,) else "heads"
+    return f"{counted(layers, 'attention layer')} with {' + '.join(map(str, heads))} {word}"
+
+
+def _sublayers(layer: Any) -> Iterator[str]:
+    if layer.heads:
+        yield "s"
+    if layer.feed_forward is not None:
+        yield "f"
+
+
+def listed(*, as_json: bool, heading: bool) -> list[str]:
+    """Return one line per shipped program."""
+    from tm2tfr.sources.rasp.given.library import load, shipped
+
+    programs = {name: load(f"{name}.rasp").program for name in shipped()}
+    if as_json:
+        return [json.dumps(_facts(each), ensure_ascii=False) for each in programs.values()]
+    width = max(map(len, programs))
+    lines = [f"{name:<{width}}  program  {visible(each.title)}" for name, each in programs.items()]
+    return ["", *lines] if heading else lines
+
+
+def _facts(program: Program) -> dict[str, Any]:
+    from tm2tfr.sources.rasp.program import shown_atom
+
+    tokens = list(map(shown_atom, program.alphabet))
+    return {"name": program.name, "kind": "program", "title": program.title, "sop": program.chosen, "alphabet": tokens}
+
+
+def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str]:
+    """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
+    from tm2tfr.sources.rasp.analyse import analyse
+    from tm2tfr.sources.rasp.given.inputs import own_word, written
+    from tm2tfr.sources.rasp.program import shown_atom
+
+    if as_json:
+        yield json.dumps({**_facts(program), "sops": list(program.sops)}, ensure_ascii=False)
+        return
+    found = analyse(program)
+    yield visible(str(program).strip("<>"))
+    if program.title:
+        yield visible(program.title)
+    yield ""
+    yield visible(f"s-ops:  {', '.join(program.sops)}")
+    yield f"RASP:   {_layers(len(found.layers), found.heads)}"
+    if program.examples:
+        yield ""
+        yield styled("Examples", "bold")
+    for example in program.examples:
+        said = "undefined" if example.error else " ".join(map(shown_atom, example.output))
+        yield visible(f"  {example.sop}({written(example.input)}) = {said}")
+    yield ""
+    yield styled("Try", "bold")
+    for words in (["trace", argument, "--input", own_word(program)], ["check", argument], ["compile", argument]):
+        yield "  " + " ".join(["tm2tfr", *map(quoted, words)])

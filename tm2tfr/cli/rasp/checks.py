@@ -1,0 +1,241 @@
+"""``check`` of a RASP program: the examples of its author, then all inputs up to a length, then random longer ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from tm2tfr.cli import colour
+from tm2tfr.cli.output import tell
+from tm2tfr.errors import Interrupted, UsageError, counted, visible
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.words import Words
+    from tm2tfr.sources.rasp.program import Example
+
+MOST_BY_DEFAULT, RANDOM_BY_DEFAULT = 20_000, 200
+"""All inputs are run up to the longest length at which there are at most so many; of longer ones so many, seed 0."""
+MOST_INPUTS = 20_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths:
+    """Which inputs are run.
+
+    Args:
+        upto: all inputs of up to so many tokens.
+        count, shortest, longest, seed: so many random ones, of these lengths.
+    """
+
+    upto: int
+    count: int
+    shortest: int
+    longest: int
+    seed: int
+
+
+def lengths(subject: Subject, all_up_to: int | None, count: int | None, seed: int) -> Lengths:
+    """Return which inputs are run, given what is asked for.
+
+    Raises:
+        UsageError: if there are too many inputs, or the weights have fewer positions.
+    """
+    letters, longest = len(subject.right.alphabet), subject.decoder.positions or 0
+    if all_up_to is not None and all_up_to > longest:
+        what = f"tm2tfr check: the weights have {counted(longest, 'position')}, and --all-up-to {all_up_to} asks for more"
+        raise UsageError(f"{what}: use --max-length {all_up_to}")
+    if all_up_to is not None and inputs_up_to(letters, all_up_to) > MOST_INPUTS:
+        what = f"tm2tfr check: there are {inputs_up_to(letters, all_up_to):,} inputs of up to {all_up_to} tokens"
+        raise UsageError(f"{what}: use a smaller --all-up-to, or --random")
+    upto = all_up_to if all_up_to is not None else 0
+    if all_up_to is None and count is None:
+        upto = max((n for n in range(1, longest + 1) if inputs_up_to(letters, n) <= MOST_BY_DEFAULT), default=1)
+    asked = count if count is not None else (0 if all_up_to is not None or upto == longest else RANDOM_BY_DEFAULT)
+    shortest = min(upto + 1, longest) if count is None or all_up_to is not None else 1
+    return Lengths(upto=upto, count=asked, shortest=shortest, longest=longest, seed=seed)
+
+
+def inputs_up_to(letters: int, length: int) -> int:
+    """Return how many inputs of 1 to `length` tokens there are."""
+    return sum(letters**n for n in range(1, length + 1))
+
+
+def report_of_program(
+    subject: Subject,
+    words: tuple[str, ...],
+    run: RunOptions,
+    *,
+    all_up_to: int | None,
+    count: int | None,
+    seed: str | None,
+    as_json: bool,
+) -> NoReturn:
+    """Check a program, print what was found, and exit: 1 if anything is wrong."""
+    refuse(run, words, all_up_to, count, seed)
+    good = True
+    if words:
+        for word in words:
+            good &= _one(subject, word, run, as_json=as_json)
+        raise click.exceptions.Exit(0 if good else 1)
+    asked = lengths(subject, all_up_to, count, int(seed or 0))
+    if all_up_to is None and count is None:
+        for example in subject.right.examples:
+            good &= _example(subject, example, run, as_json=as_json)
+    for found, what in _batches(subject, asked, run):
+        good &= found.agrees
+        if as_json:
+            tell(json.dumps({**found.as_dict(), "inputs": what}, ensure_ascii=False), as_json=True)
+            continue
+        tell(colour.judged(_line(found, what)), as_json=False)
+    if good and asked.upto and not as_json:
+        beyond = "" if asked.upto == asked.longest else ", and not proved beyond"
+        tell(f"proved for all inputs of up to {counted(asked.upto, 'token')}{beyond}", as_json=False)
+    raise click.exceptions.Exit(0 if good else 1)
+
+
+def refuse(run: RunOptions, words: tuple[str, ...], all_up_to: int | None, count: int | None, seed: str | None) -> None:
+    """Raise UsageError for options that cannot be combined."""
+    for option, given in (("--all-up-to", all_up_to), ("--random", count)):
+        if words and given is not None:
+            raise UsageError(f"tm2tfr check: {option} and --input cannot be combined: omit one of them")
+    if run.recorded:
+        raise UsageError("tm2tfr check: there are many runs, and a checkpoint or file of rows contains one: omit it")
+    if seed is not None and count is None:
+        raise UsageError("tm2tfr check: --seed is that of random inputs: add --random, or omit it")
+    if seed is not None and not (seed.isascii() and seed.isdecimal() and len(seed) < 12):
+        raise UsageError(f"tm2tfr check: --seed: {seed[:40]!r} is not a seed: use a whole number from 0 on")
+
+
+def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tuple[Words, str]]:
+    """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
+    from tm2tfr.runs.words import checked_words
+    from tm2tfr.sources.rasp.given.inputs import all_words, random_words
+
+    program, decoder = subject.right, subject.decoder
+    dtype: Any = run.dtype or "float64"
+    if asked.upto:
+        every = inputs_up_to(len(program.alphabet), asked.upto)
+        with _counting(every) as progress:
+            words = (word for n in range(1, asked.upto + 1) for word in all_words(program.alphabet, n))
+            found = checked_words(decoder, program, words, dtype=dtype, progress=progress)
+        yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
+    if asked.count:
+        spread = sorted(range(asked.shortest, asked.longest + 1))
+        with _counting(asked.count) as progress:
+            drawn = sorted(random_words(program.alphabet, spread, asked.count, asked.seed), key=len)
+            found = checked_words(decoder, program, drawn, dtype=dtype, progress=progress)
+        which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
+        which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
+        yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
+
+
+def _line(found: Words, what: str) -> str:
+    left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
+    text = f"{what}: {counted(found.cells, 'cell')} compared with the interpreter"
+    if found.failure is None:
+        return f"ok    {text}, all agree{left}"
+    return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {_indented(str(found.failure.divergence))}"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n      ")
+
+
+def _one(subject: Subject, word: str, run: RunOptions, *, as_json: bool) -> bool:
+    """Check an input, print what was found, and return whether it is right."""
+    from tm2tfr.cli.subject import traced
+
+    trace = traced(subject, word, run, checked=True)
+    if as_json:
+        tell(json.dumps(trace.as_dict(), ensure_ascii=False), as_json=True)
+        return trace.agrees
+    said = f"{visible(word)} → {visible(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
+    text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {_indented(str(trace.divergence))}"
+    tell(colour.judged(text), as_json=False)
+    return trace.agrees
+
+
+def _example(subject: Subject, example: Example, run: RunOptions, *, as_json: bool) -> bool:
+    """Check an example: what its author says, the interpreter and the weights; return whether all three agree."""
+    from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
+    from tm2tfr.sources.rasp.given.inputs import written
+    from tm2tfr.sources.rasp.program import shown_atom
+
+    program, word = subject.right, written(example.input)
+    sop, said = program.choosing(example.sop).sop, "undefined" if example.error else list(map(shown_atom, example.output))
+    try:
+        found: Any = list(map(shown_atom, evaluate(sop, example.input).values[sop]))
+    except Undefined:
+        found = "undefined"
+    met = found == said
+    trace, refused = None, ""
+    fits = len(example.input) <= (subject.decoder.positions or 0) and set(example.input) <= set(program.alphabet)
+    if met and not example.error and fits:
+        from tm2tfr.cli.subject import traced
+
+        try:
+            trace = traced(subject, word, run, checked=True)
+        except Undefined as error:
+            refused = str(error)
+    good = met and (trace is None or trace.agrees)
+    if as_json:
+        plain = {"example": {"sop": example.sop, "input": word, "met": met, "expected": said, "interpreter": found}}
+        tell(json.dumps({**(trace.as_dict() if trace else {}), **plain}, ensure_ascii=False), as_json=True)
+        return good
+    shown = f"{example.sop}({visible(word)}) = {_list(said)}"
+    if not met:
+        text = f"FAIL  {shown}, says the author; the interpreter says {_list(found)}"
+    elif trace is None:
+        why = refused or ("as the interpreter says" if example.error or fits else "the weights do not take this input")
+        text = f"ok    {shown}: {why}"
+    else:
+        text = f"ok    {shown}: {counted(trace.compared, 'cell')} agree"
+        text = text if trace.agrees else f"FAIL  {shown}\n      {_indented(str(trace.divergence))}"
+    tell(colour.judged(text), as_json=False)
+    return good
+
+
+def _list(values: Any) -> str:
+    from tm2tfr.sources.rasp.truth import joined
+
+    return values if isinstance(values, str) else visible(joined(values))
+
+
+@contextmanager
+def _counting(inputs: int) -> Iterator[Callable[[int], None]]:
+    """Yield a callback that shows finished inputs on a terminal.
+
+    Raises:
+        Interrupted: on Ctrl-C, saying how many are done.
+    """
+    from tm2tfr.cli.progress import line
+
+    standing, began = 0, time.monotonic()
+    shown = "{task.completed:,} of {task.total:,.0f} inputs, {task.fields[rate]:,.0f} per second"
+    bar = line(shown) if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=inputs, rate=0.0)
+    if bar is not None:
+        bar.start()
+
+    def show(done: int) -> None:
+        nonlocal standing
+        standing = done
+        if bar is not None and task is not None:
+            bar.update(task, completed=done, rate=done / max(time.monotonic() - began, 1e-9))
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted after {standing:,} of {inputs:,} inputs") from None
+    finally:
+        if bar is not None:
+            bar.stop()

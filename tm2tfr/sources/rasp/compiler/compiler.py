@@ -1,0 +1,235 @@
+"""RASP programs to weights: which s-ops are answered, what the heads may see, and what the weights say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tm2tfr.choices import RASP, RASP_MASKS, RaspMask
+from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError, did_you_mean
+from tm2tfr.sources.rasp.compiler.lower import lowered
+from tm2tfr.sources.rasp.compiler.masks import Ahead, looks_ahead
+from tm2tfr.sources.rasp.compiler.outputs import NamedSOp, less_defined, outputs_of
+from tm2tfr.sources.rasp.given.inputs import alphabet_of, shown_word, written
+from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.headers import Headers, headers
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.read import read
+from tm2tfr.sources.rasp.sops import Node, SOp
+from tm2tfr.sources.sequence.compiler import Limits, compile_graph
+from tm2tfr.sources.sequence.domains import Domains
+from tm2tfr.sources.sequence.graph import SequenceGraph
+from tm2tfr.text.source import Log, Source
+from tm2tfr.transformer import provenance
+from tm2tfr.transformer.weights import Decoder
+
+LENGTH = 10
+"""The longest input, where neither the program nor an option says it."""
+MOST_LENGTH = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaspOptions:
+    """How a program is compiled.
+
+    Args:
+        sop: the s-op; None: the program's own choice.
+        alphabet: its tokens; None: the program's.
+        max_length: the longest input.
+        mask: of the heads; None: ``future`` if no selection can look ahead, otherwise ``none``.
+        max_values, max_units: see `tm2tfr.sources.sequence.compiler.Limits`.
+
+    Raises:
+        CompileError: for anything else.
+    """
+
+    sop: str | None = None
+    alphabet: tuple[Any, ...] | None = None
+    max_length: int | None = None
+    mask: RaspMask | None = None
+    max_values: int | None = None
+    max_units: int | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> RaspOptions:
+        """Return the options that are given by name, as values or, as in provenance, as text."""
+        if options.get("sink") not in (None, False, "False"):
+            raise CompileError("--sink is not there yet: omit it")
+        mask = options.get("mask")
+        if mask is not None and mask not in RASP_MASKS:
+            close = did_you_mean(str(mask), RASP_MASKS)
+            raise CompileError(f"there is no mask {mask!r}{close}: use {' or '.join(RASP_MASKS)}")
+        alphabet = options.get("alphabet")
+        return cls(
+            sop=options.get("sop"),
+            alphabet=None if alphabet is None else alphabet_of(alphabet),
+            max_length=_whole("--max-length", options.get("max_length"), MOST_LENGTH),
+            mask=mask,
+            max_values=_whole("--max-values", options.get("max_values")),
+            max_units=_whole("--max-units", options.get("max_units")),
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """How large the model may get."""
+        given = {"values": self.max_values, "units": self.max_units}
+        return Limits(**{name: limit for name, limit in given.items() if limit is not None})
+
+
+def _whole(name: str, given: Any, most: int = 10**9) -> int | None:
+    if given is None:
+        return None
+    number = int(given) if isinstance(given, str) and given.isascii() and given.isdecimal() and len(given) < 10 else given
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+        raise CompileError(f"{name} must be a whole number from 1 to {most:,}, not {given!r}: use for example 10")
+    return number
+
+
+def prepared(program: Program, options: RaspOptions) -> Program:
+    """Return the program with the s-op and the alphabet that are asked for.
+
+    Raises:
+        CompileError: if it has no such s-op.
+    """
+    if options.sop is not None:
+        program = program.choosing(options.sop)
+    return program if options.alphabet is None else replace(program, alphabet=options.alphabet)
+
+
+def compile_program(program: Program, options: RaspOptions) -> Decoder:
+    """Return the weights of a program; see `tm2tfr.sources.sequence.compiler.compile_graph`.
+
+    Its outputs are the s-op that is compiled and the other named ones, but for those that are undefined on an input on
+    which that one is not, and those that cannot be compiled; the weights say which, and why.
+
+    Raises:
+        CompileError: where it cannot be compiled exactly, with the place and the reason; if it looks ahead and is asked
+            not to; if its alphabet is not known.
+    """
+    program, text = stored(prepared(program, options))
+    attempt = _Attempt(program, text, options)
+    first, *others = outputs_of(program)
+    notes = []
+    if program.alphabet:
+        vague = less_defined(program, others)
+        others = [each for each in others if each[0] not in vague]
+        notes += [f"{name} is not an output: it is undefined on an input on which {first[0]} is not" for name in vague]
+    try:
+        return attempt([first, *others], notes)
+    except CompileError:
+        if not others:
+            raise
+    kept = [first]
+    decoder = attempt(kept, notes)  # says what is wrong with it, if anything is
+    for each in others:
+        try:
+            decoder = attempt([*kept, each], notes)
+            kept.append(each)
+        except CompileError as error:
+            why = str(error).splitlines()[0]
+            notes.append(f"{each[0]} is not an output: {why.removeprefix(f'{program.name}.rasp:')}")
+    return replace(decoder, provenance=provenance.noted(decoder.provenance, notes))
+
+
+class _Attempt:
+    """Compiles some outputs of a program."""
+
+    def __init__(self, program: Program, text: str, options: RaspOptions) -> None:
+        self._program, self._text, self._options = program, text, options
+        self._file = f"{program.name}.rasp"
+        said = headers_of(program)
+        self._length = options.max_length or said.length or LENGTH
+        self._asked = options.mask or said.mask or None
+
+    def __call__(self, outputs: Sequence[NamedSOp], notes: Sequence[str]) -> Decoder:
+        """Return the weights with these outputs.
+
+        Raises:
+            CompileError: see `compile_program`.
+        """
+        program, limits = self._program, self._options.limits
+        graph = lowered(program, outputs, file=self._file)
+        mask, cautions = self._mask(graph, outputs)
+        stated = {"sop": program.chosen, "alphabet": written(program.alphabet)}
+        stated |= {"max_length": str(self._length), "mask": mask}
+        stated |= {"max_values": str(limits.values), "max_units": str(limits.units)}
+        said = provenance.stated(RASP, source=self._text, name=program.name, options=stated)
+        said = provenance.noted(said, [*cautions, *notes])
+        return compile_graph(graph, length=self._length, mask=mask, limits=limits, provenance=said)
+
+    def _mask(self, graph: SequenceGraph, outputs: Sequence[NamedSOp]) -> tuple[RaspMask, list[str]]:
+        """Return the mask of every head, with what is not proved about it."""
+        if self._asked == "none":
+            return "none", []
+        may = self._may_look_ahead(graph)
+        if not may:
+            return "future", []
+        if self._asked is None:
+            return "none", []
+        found, upto = looks_ahead([sop for _, sop in outputs], self._program.alphabet, min(self._length, 8))
+        if found is not None:
+            raise self._refusal(found)
+        what = f"it selects no later position on any input of up to {upto} tokens, which is not proved beyond"
+        return "future", [f"the mask is 'future', as was asked for: {what}"]
+
+    def _may_look_ahead(self, graph: SequenceGraph) -> bool:
+        """Return whether a selection may look ahead, as far as the sets of values tell: on short inputs first."""
+        wanted = [node for _, node in graph.outputs]
+        for length in dict.fromkeys([min(3, self._length), self._length]):
+            domains = Domains(graph, length, wanted=wanted, most=self._options.limits.values)
+            if any(facts.ahead is not None for facts in domains.facts.values()):
+                return True
+        return False
+
+    def _refusal(self, found: Ahead) -> CompileError:
+        selector = found.selector
+        name = f"the selector {selector.name!r}" if selector.name else "this selector"
+        where = f"position {found.query} selects position {found.key}"
+        what = f"{name} looks ahead: on the input {shown_word(found.word)}, {where}"
+        remedy = "omit --mask future, or select only keys up to the query with 'and select(indices, indices, <=)'"
+        return CompileError(str(Diagnostic(what=what, remedy=remedy, file=self._file, span=selector.span)))
+
+
+# ── the text that is stored ─────────────────────────────────────────────────────────────────────────────────
+def headers_of(program: Program) -> Headers:
+    """Return what the headers of a program's text say."""
+    return headers(Log(Source(program.text, f"{program.name}.rasp")))
+
+
+def stored(program: Program) -> tuple[Program, str]:
+    """Return a program with a text that reads back to the same s-ops, with the same numbers.
+
+    That is its own text; without one, or where it needs other files, there is none yet, and the text is empty.
+    """
+    if program.text and _reads_back(program):
+        return program, program.text
+    return program, ""
+
+
+def _reads_back(program: Program) -> bool:
+    try:
+        again = read(program.text, file=f"{program.name}.rasp").program
+    except Tm2tfrError:
+        return False
+    same = program.sops.keys() == again.sops.keys()
+    return same and _numbered([*program.sops.values(), program.sop]) == _numbered(
+        [*again.sops.values(), again.choosing(program.chosen).sop]
+    )
+
+
+def _numbered(sops: Sequence[SOp]) -> list[Any]:
+    """Return what nodes are, with their numbers."""
+    return [
+        (
+            type(node).__name__,
+            {name: _plain(value) for name, value in vars(node).items() if name not in ("span", "name")},
+        )
+        for node in needed(sops)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.number if isinstance(value, Node) else (type(value), value)

@@ -1,0 +1,87 @@
+"""The construction for RASP programs (Weiss, Goldberg and Yahav 2021): what everything else knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.choices import RASP as NAME
+from tm2tfr.contract import Construction, Truth
+from tm2tfr.errors import ConversionError, OutputError
+from tm2tfr.sources.rasp.given.inputs import own_word, word_of
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.transformer.weights import Decoder
+
+
+def _compile(program: Program, options: Mapping[str, Any]) -> Decoder:
+    from tm2tfr.sources.rasp.compiler import RaspOptions, compile_program
+
+    return compile_program(program, RaspOptions.of(options))
+
+
+def _prepare(program: Program, options: Mapping[str, Any]) -> Program:
+    """Return the program with the s-op and the alphabet that are asked for."""
+    from tm2tfr.sources.rasp.compiler import RaspOptions, prepared
+
+    return prepared(program, RaspOptions.of(options))
+
+
+def _truth(program: Program, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
+    from tm2tfr.sources.rasp.truth import RaspTruth
+
+    return RaspTruth(program, word, decoder)
+
+
+def _read(text: str, file: str) -> Program:
+    from tm2tfr.sources.rasp.read import read
+
+    return read(text, file=file, name=file).program
+
+
+def _given(program: Program, word: str) -> str:
+    if program.alphabet:
+        word_of(program, word)
+    return word
+
+
+def _convert(program: Program, format: str) -> Any:
+    raise ConversionError(f"{program.name} is a RASP program, which is not written as {format}: use its own text")
+
+
+def _format_for(path: Path) -> str:
+    raise OutputError(f"{path}: a RASP program is not written in another format: omit it")
+
+
+def _no_drawing(program: Program, *_: Any) -> Any:
+    raise ConversionError(f"{program.name}: RASP programs are not drawn yet")
+
+
+CONSTRUCTION = Construction(
+    name=NAME,
+    noun="program",
+    type=Program,
+    options={
+        "sop": "an s-op is one of a RASP program",
+        "alphabet": "an alphabet is given for a RASP program",
+        "max_length": "the longest input is that of a RASP program's weights",
+        "mask": "a mask is chosen for the heads of a RASP program's weights",
+        "max_values": "the most values are those of an s-op of a RASP program",
+        "max_units": "the most units are those of a table of a RASP program's weights",
+        "sink": "a sink is a position of a RASP program's weights",
+    },
+    compile=_compile,
+    truth=_truth,
+    read=_read,
+    own_input=own_word,
+    given=_given,
+    targets=(),
+    convert=_convert,
+    format_for=_format_for,
+    drawn=(),
+    dot=_no_drawing,
+    draw=_no_drawing,
+    graph=_no_drawing,
+    prepare=_prepare,
+    restore=_prepare,
+)

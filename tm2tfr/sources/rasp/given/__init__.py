@@ -1,0 +1,1 @@
+"""What people give: programs by name or file, and their inputs."""

@@ -1,0 +1,287 @@
+"""What every subspace must hold at every position of a run, and where each head must look.
+
+Worked out from the program, the input and what weights claim: the interpreter has the values of s-ops and the matrices of
+selectors, and a claim says what is made of them. No weight is read, and nothing is shared with the compiler.
+
+A subspace may be claimed to hold
+
+- ``token``, ``position`` as one-hot vectors, ``1``, ``i`` as numbers;
+- ``value s12``: the value of an s-op; ``value keys C of s3,s4``, ``value queries C of s3``: the label with which the
+  subspace's groups pair the text of these values, nothing if there is none;
+- ``picked s12``: of an aggregate, the mean of the one-hot vectors of its values over the positions that its head attends
+  to; ``mean s12 K L``: the mean of ``K (value - L)`` over them;
+- ``steps s12``: for each label ``a..b`` where the number x of ``mean s12 K L`` stands between a and b, from 0 to 1;
+- ``share c7 C of s3,s4``: over the positions that the head of a selector attends to, the mean of the 0/1 vectors of the
+  labels with which groups pair the text of these values there; ``found c7``: 1 iff the selector selects a position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from tm2tfr.contract import vector
+from tm2tfr.sources.rasp.evaluate import Stages
+from tm2tfr.sources.rasp.program import shown_atom
+from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
+from tm2tfr.sources.rasp.specification.claims import Gaze, look, number, numeric, s_ops, shown_value
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder
+
+Holding = str | int | Fraction | None | Mapping[str, Any]
+"""A number, the label of a one-hot vector, None for the zero vector, or the coordinates that are not 0, by label."""
+
+_STAGES = ("embedding", "attention", "feed_forward")
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+class _Unknown(Exception):  # noqa: N818  (it is caught where it arises)
+    """A claim that says nothing of this program."""
+
+
+@dataclass(frozen=True)
+class RaspSpecification:
+    """The specification of a run.
+
+    Args:
+        stages: what the interpreter says.
+        layout: the residual stream of the weights, for what its subspaces are claimed to hold.
+        claims: what the heads are claimed to attend to.
+    """
+
+    stages: Stages
+    layout: Residual
+    claims: tuple[str, ...]
+
+    @classmethod
+    def of(cls, stages: Stages, decoder: Decoder) -> RaspSpecification:
+        """Return the specification for weights: their claims, and nothing else of them."""
+        heads = (head for layer in decoder.layers for head in layer.heads)
+        return cls(stages, decoder.layout, tuple(head.claim.attends for head in heads if head.claim is not None))
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens of the input."""
+        return tuple(map(shown_atom, self.stages.word))
+
+    def covers(self, layout: Residual) -> bool:
+        """Return whether every claim of `layout` can be interpreted, and every head has one."""
+        try:
+            for subspace in layout.subspaces:
+                self._value(subspace, 0)
+        except _Unknown:
+            return False
+        return all(look(claim) is not None and self._known(claim) for claim in self.claims)
+
+    def _known(self, claim: str) -> bool:
+        there, found = self._selectors, look(claim)
+        return found is not None and all(n in there for cluster in found.clusters for n, _ in cluster)
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
+        subspace = self.layout.holding(what)
+        return subspace is None or _since(subspace, layer, part)
+
+    def values(self, i: int) -> Mapping[str, Holding]:
+        """Return what each subspace holds at position `i` once written."""
+        return {subspace.holds: self._held(subspace, i) for subspace in self.layout.subspaces}
+
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[Any]:
+        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
+        stream: list[Any] = []
+        for subspace in layout.subspaces:
+            written = _since(subspace, layer, part)
+            stream += vector(subspace, self._held(subspace, i)) if written else [0] * subspace.width
+        return stream
+
+    def attended(self, where: str, i: int) -> Sequence[int]:
+        """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
+        found = look(where)
+        return self._looked(found, i) if found is not None and self._known(where) else ()
+
+    def remark(self, what: str, i: int) -> str | None:
+        """Nothing is known of a wrong value before it is looked at."""
+        return None
+
+    def about(self, i: int) -> str | None:
+        """Every position answers with the values of the s-ops at it."""
+        return None
+
+    # ── what a subspace holds ───────────────────────────────────────────────────────────────────────────────
+    def _held(self, subspace: Subspace, i: int) -> Holding:
+        key = subspace.name, i
+        if key not in self._memory:
+            try:
+                self._memory[key] = self._value(subspace, i)
+            except _Unknown:
+                self._memory[key] = None
+        return self._memory[key]
+
+    @cached_property
+    def _memory(self) -> dict[tuple[str, int], Holding]:
+        return {}
+
+    def _value(self, subspace: Subspace, i: int) -> Holding:
+        """Return what a subspace holds at position `i`; raise `_Unknown` if its claim says nothing of this program."""
+        kind, _, rest = subspace.holds.partition(" ")
+        if kind in _GIVEN and not rest:
+            if (subspace.labels is None) != (kind in ("1", "i")):
+                raise _Unknown
+            given: dict[str, Holding] = {"token": self.tokens[i], "position": str(i), "1": 1, "i": i}
+            return given[kind]
+        if kind not in self._readers or (subspace.labels is None) != (kind in _NUMBERS):
+            raise _Unknown
+        found: Holding = self._readers[kind](rest, subspace, i)
+        return found
+
+    @cached_property
+    def _readers(self) -> Mapping[str, Callable[[str, Subspace, int], Holding]]:
+        return {
+            "value": self._labelled,
+            "picked": self._picked,
+            "mean": self._mean,
+            "steps": self._steps,
+            "share": self._share,
+            "found": self._found,
+        }
+
+    def _labelled(self, rest: str, subspace: Subspace, i: int) -> Holding:
+        side, _, of = rest.partition(" ")
+        if side not in ("keys", "queries"):
+            return self._shown(self._sop(rest), i)
+        _, _, names = of.partition(" of ")
+        text = self._text(names, i)
+        return next((label for value, label in subspace.groups if value == text), None)
+
+    def _picked(self, rest: str, subspace: Subspace, i: int) -> Holding:
+        node = self._aggregate(rest)
+        places = self._seen_by(node.selector, i)
+        found: dict[str, Fraction] = {}
+        for j in places:
+            label = self._shown(node.values, j)
+            found[label] = found.get(label, _ZERO) + Fraction(1, len(places))
+        return found
+
+    def _mean(self, rest: str, subspace: Subspace, i: int) -> Holding:
+        name, *numbers = rest.split(" ")
+        node = self._aggregate(name)
+        try:
+            scale, least = map(Fraction, numbers)
+            offered = [number(value) for value in self.stages.values[node.values]]
+        except ValueError:
+            raise _Unknown from None
+        places = self._seen_by(node.selector, i)
+        return sum((scale * (offered[j] - least) for j in places), _ZERO) / len(places)
+
+    def _steps(self, rest: str, subspace: Subspace, i: int) -> Holding:
+        mean = next((each for each in self.layout.subspaces if each.holds.startswith(f"mean {rest} ")), None)
+        x = None if mean is None else self._value(mean, i)
+        if not isinstance(x, int | Fraction):
+            raise _Unknown
+        found: dict[str, Fraction] = {}
+        for label in subspace.labels or ():
+            try:
+                start, end = map(Fraction, label.split(".."))
+                found[label] = min(max((x - start) / (end - start), _ZERO), _ONE)
+            except (ValueError, ZeroDivisionError):
+                raise _Unknown from None
+        return found
+
+    def _share(self, rest: str, subspace: Subspace, i: int) -> Holding:
+        name, _, of = rest.partition(" ")
+        _, said, names = of.partition(" of ")
+        if not said and not of.endswith(" of"):
+            raise _Unknown
+        places = self._seen_by(self._selector(name), i)
+        found: dict[str, Fraction] = {}
+        for j in places:
+            text = self._text(names, j)
+            for value, label in subspace.groups:
+                if value == text:
+                    found[label] = found.get(label, _ZERO) + Fraction(1, len(places))
+        return found
+
+    def _found(self, rest: str, subspace: Subspace, i: int) -> Holding:
+        selector = self._selector(rest)
+        row, seen = self.stages.matrices[selector][i], self._visible(self._head(selector), i)
+        return int(any(row[j] for j in seen))
+
+    # ── s-ops and selectors by number ───────────────────────────────────────────────────────────────────────
+    @cached_property
+    def _sops(self) -> Mapping[int, SOp]:
+        return {node.number: node for node in self.stages.values}
+
+    @cached_property
+    def _selectors(self) -> Mapping[int, Selector]:
+        return {node.number: node for node in self.stages.matrices}
+
+    @cached_property
+    def _numeric(self) -> Mapping[SOp, bool]:
+        """For each s-op whether its truth values are numbers."""
+        return numeric(self.stages.values)
+
+    def _sop(self, name: str) -> SOp:
+        numbers = s_ops(name)
+        found = self._sops.get(numbers[0]) if numbers is not None and len(numbers) == 1 and numbers[0] is not None else None
+        if found is None:
+            raise _Unknown
+        return found
+
+    def _aggregate(self, name: str) -> Aggregate:
+        found = self._sop(name)
+        if not isinstance(found, Aggregate):
+            raise _Unknown
+        return found
+
+    def _selector(self, name: str) -> Selector:
+        found = self._selectors.get(int(name[1:])) if name[:1] == "c" and name[1:].isdecimal() else None
+        if found is None:
+            raise _Unknown
+        return found
+
+    def _shown(self, sop: SOp, i: int) -> str:
+        return shown_value(self.stages.values[sop][i], self._numeric[sop])
+
+    def _text(self, names: str, i: int) -> str:
+        """Return the values of listed s-ops at position `i` as text, separated by commas."""
+        numbers = s_ops(names)
+        if numbers is None or any(n is not None and n not in self._sops for n in numbers):
+            raise _Unknown
+        return ",".join(self.tokens[i] if n is None else self._shown(self._sops[n], i) for n in numbers)
+
+    # ── where heads look ────────────────────────────────────────────────────────────────────────────────────
+    @cached_property
+    def _heads(self) -> Mapping[int, Gaze]:
+        found = [look(claim) for claim in self.claims if self._known(claim)]
+        return {each.selector: each for each in found if each is not None}
+
+    def _head(self, selector: Selector) -> Gaze:
+        if selector.number not in self._heads:
+            raise _Unknown
+        return self._heads[selector.number]
+
+    def _seen_by(self, selector: Selector, i: int) -> tuple[int, ...]:
+        return self._looked(self._head(selector), i)
+
+    def _visible(self, head: Gaze, i: int) -> range:
+        return range(len(self.stages.word) if head.ahead else i + 1)
+
+    def _looked(self, head: Gaze, i: int) -> tuple[int, ...]:
+        """Return the visible positions that satisfy the most clusters at position `i`."""
+        rows = [[(self.stages.matrices[self._selectors[n]][i], wanted) for n, wanted in each] for each in head.clusters]
+        counts = [sum(all(row[j] == true for row, true in each) for each in rows) for j in self._visible(head, i)]
+        most = max(counts)
+        return tuple(j for j, count in enumerate(counts) if count == most)
+
+
+_GIVEN = ("token", "position", "1", "i")
+_NUMBERS = ("mean", "found")
+
+
+def _since(subspace: Subspace, layer: int, part: str) -> bool:
+    """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
+    at, done = subspace.since or (-1, "embedding")
+    return (at, _STAGES.index(done)) <= (layer, _STAGES.index(part))
