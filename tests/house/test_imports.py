@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": BASE,
     "shelf": {"errors", "text"},
     "sources": BASE | {"text", "shelf"},
+    "rasp": {"errors", "text", "sources"},
     "transformer": BASE | {"text"},
     "contract": {"errors", "transformer"},
     "columns": {"contract", "sources"},

@@ -338,7 +338,7 @@ class Elaborator:
         function = self.value(expression.function, scope)
         values = self._values(expression.arguments, scope)
         if isinstance(function, RaspFunction):
-            return self._call(function, values, expression)
+            return self.call(function, values, expression)
         if not isinstance(function, Node):
             what = f"{sort_of(function)} cannot be called"
             raise StatementRefused(expression.function, what, "name a function, or an s-op to apply it to an input")
@@ -359,7 +359,8 @@ class Elaborator:
             raise StatementRefused(part, "an input has at least one token", 'write for example "hello"')
         return tuple(value)
 
-    def _call(self, function: RaspFunction, values: Sequence[Meta], call: s.Applied) -> Meta:
+    def call(self, function: RaspFunction, values: Sequence[Meta], call: s.TextPart) -> Meta:
+        """Return what a function makes of some values; `call` is the part of the text that calls it."""
         definition = function.definition
         if any(isinstance(result, s.Broken) for result in definition.results):
             raise StatementRefused(call)

@@ -1,0 +1,119 @@
+"""S-ops written in Python with operators: the same values as RASP, and RASP text that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tm2tfr.errors import CompileError
+from tm2tfr.rasp import (
+    SequenceOp,
+    aggregate,
+    contained,
+    count,
+    full_s,
+    has_focus,
+    indicator,
+    indices,
+    length,
+    maximum,
+    program,
+    select,
+    selector_width,
+    sort,
+    tokens,
+    tokens_int,
+    where,
+)
+from tm2tfr.sources.rasp.analyse import analyse
+from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.read import read
+
+reverse = aggregate(select(indices, length - 1 - indices, "=="), tokens)
+same = select(tokens, tokens, "==")
+BOTH: dict[str, tuple[Callable[[], SequenceOp], str]] = {
+    "reverse": (lambda: reverse, "reverse"),
+    "histogram": (lambda: selector_width(same), "selector_width(select(tokens, tokens, ==))"),
+    "sort": (lambda: sort(tokens, tokens), "sort(tokens, tokens)"),
+    "arithmetic": (lambda: (2 * indices + 1 - indices / 2) ** 2 % 3, "(2 * indices + 1 - indices / 2) ^ 2 % 3"),
+    "swapped": (lambda: 1 - 2 / (indices + 1) + 7 % (indices + 1), "1 - 2 / (indices + 1) + (7 % (indices + 1))"),
+    "float": (lambda: indices * 0.1, "indices * 0.1"),
+    "round": (lambda: round(indices / 2), "round(indices / 2)"),
+    "logic": (
+        lambda: (indices > 1) & ~(tokens == "l") | (indices >= 4),
+        '((indices > 1) and not (tokens == "l")) or (indices >= 4)',
+    ),
+    "not equal": (lambda: tokens != "l", 'not (tokens == "l")'),
+    "where": (lambda: where(tokens == "l", -indices, 7), '-indices if tokens == "l" else 7'),
+    "isin": (lambda: tokens.isin(["l", "o"]), 'tokens in ["l", "o"]'),
+    "table": (lambda: indices.table({k: k * k for k in range(9)}), "{k: k * k for k in range(9)}[indices]"),
+    "position": (lambda: tokens[-1] + tokens[0], "tokens[-1] + tokens[0]"),
+    "anywhere": (lambda: contained("h", tokens), '"h" in tokens'),
+    "selectors": (
+        lambda: aggregate(same & ~select(indices, indices, "<=") | select(indices, 0, "=="), indices, -1),
+        "aggregate((select(tokens, tokens, ==) and not select(indices, indices, <=)) or select(indices, 0, ==),"
+        " indices, -1)",
+    ),
+    "library": (
+        lambda: count(tokens, "l") + maximum(indices, 2) + indicator(has_focus(same)) + length,
+        'count(tokens, "l") + max(indices, 2) + indicator(has_focus(select(tokens, tokens, ==))) + length',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(BOTH))
+def test_python_says_what_rasp_says(name: str) -> None:
+    made, text = BOTH[name]
+    ours = program("answer", made(), alphabet="helo")
+    theirs = read(f"answer = {text};", file="x.rasp").program
+    again = read(ours.text, file="x.rasp").program
+    for word in ("hello", "h", "oleh"):
+        want = evaluate(theirs, word).values[theirs.sop]
+        assert evaluate(ours, word).values[ours.sop] == want
+        assert evaluate(again, word).values[again.sop] == want
+    assert analyse(ours).heads == analyse(theirs).heads == analyse(again).heads
+
+
+def test_a_program_has_the_text_of_what_was_written() -> None:
+    opposite = length - 1 - indices
+    made = program("backwards", {"opposite": opposite, "backwards": aggregate(select(indices, opposite, "=="), tokens)})
+    assert made.chosen == "backwards"
+    assert made.text == (
+        "_full_s = select(1, 1, ==);\n"
+        "_length = round((1 / aggregate(_full_s, indicator((indices == 0)))));\n"
+        "opposite = (_length - 1) - indices;\n"
+        "backwards = aggregate(select(indices, opposite, ==), tokens_str);\n"
+    )
+
+
+def test_widths_are_known() -> None:
+    made = program("width", selector_width(same))
+    assert made.widths[made.sop.number] is same.node
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (lambda: bool(tokens == "a"), r"an s-op has a truth value at each position only: use where\(…\), &, \| and ~"),
+        (lambda: 1 if full_s else 0, "a selector has a truth value for each pair of positions only"),
+        (lambda: full_s & (indices == 0), "'and' cannot be applied to a selector and an s-op: make a selector of it"),
+        (lambda: select(indices, indices, "=<"), "'=<' is not a relation: use one of ==, !=, <"),  # type: ignore[arg-type]
+        (lambda: select(indices, [1], "=="), "list is not an s-op or a single value: use one of them"),
+        (lambda: aggregate(indices, tokens), "'aggregate' takes a selector first"),  # type: ignore[arg-type]
+        (lambda: indices + {1: 2}, r"'\+' cannot be applied to an s-op and a dictionary"),
+        (lambda: tokens["a"], "an s-op is indexed by a whole number, not by a text"),  # type: ignore[index]
+        (lambda: selector_width(tokens), "in 'selector_width': 'or' cannot be applied to a selector and an s-op"),
+        (lambda: sort(tokens), "in 'sort': 'sort' takes 2 arguments, not 1"),
+    ],
+)
+def test_what_cannot_be_written(wrong: Callable[[], Any], what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        wrong()
+
+
+def test_tokens_as_numbers() -> None:
+    made = program("half", tokens_int / 2)
+    assert evaluate(made, [1, 2]).values[made.sop] == (Fraction(1, 2), 1)

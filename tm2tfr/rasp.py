@@ -1,0 +1,243 @@
+"""S-ops written in Python: ``program("reverse", aggregate(select(indices, length - 1 - indices, "=="), tokens))``.
+
+The names are those of RASP, and what they give is what RASP gives. Operators on s-ops work position by position, on
+selectors entry by entry: ``&``, ``|`` and ``~`` stand for ``and``, ``or`` and ``not``, ``**`` for ``^``,
+``where(c, a, b)`` for ``a if c else b``, ``x.isin([…])`` for ``x in […]``, ``x.table({…})`` for ``{…}[x]``. Floats are
+exact: 0.1 is a tenth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.language import operators
+from tm2tfr.sources.rasp.language.nodes import call_it
+from tm2tfr.sources.rasp.language.scope import RaspFunction, StatementRefused
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.read import elaborated
+from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp
+from tm2tfr.sources.rasp.write import written
+from tm2tfr.text.source import Log, Source
+
+_LIBRARY = elaborated(Log(Source("", "library")), (), library=True, folder=None)
+_MAKE = _LIBRARY.elaborator.make
+_NAMES = {name: value for scope in _LIBRARY.top.chain() for name, value in scope.names.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return the node of an s-op or selector, and an atom as RASP has it."""
+    if isinstance(value, SequenceOp | SelectorOp):
+        return value.node
+    return Fraction(repr(value)) if isinstance(value, float) else value
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, SOp):
+        return SequenceOp(value)
+    return SelectorOp(value) if isinstance(value, Selector) else value
+
+
+def _made(operation: Callable[..., Any], *values: Any) -> Any:
+    """Return what an operation makes of some values.
+
+    Raises:
+        CompileError: if it cannot be applied to them.
+    """
+    try:
+        return _wrapped(operation(*(_plain(value) for value in values)))
+    except operators.REFUSALS as error:
+        what, remedy = operators.why(error)
+        raise CompileError(f"{what}: {remedy}") from None
+
+
+def _binary(operator: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def operation(self: Any, other: Any) -> Any:
+        left, right = (other, self) if swapped else (self, other)
+        return _made(lambda a, b: operators.between(operator, a, b, _MAKE), left, right)
+
+    return operation
+
+
+def _unary(operator: str) -> Callable[[Any], Any]:
+    return lambda self: _made(lambda value: operators.prefixed(operator, value, _MAKE), self)
+
+
+class SequenceOp:
+    """An s-op with the operators of Python; `node` is the s-op itself."""
+
+    __add__, __radd__ = _binary("+"), _binary("+", swapped=True)
+    __sub__, __rsub__ = _binary("-"), _binary("-", swapped=True)
+    __mul__, __rmul__ = _binary("*"), _binary("*", swapped=True)
+    __truediv__, __rtruediv__ = _binary("/"), _binary("/", swapped=True)
+    __mod__, __rmod__ = _binary("%"), _binary("%", swapped=True)
+    __pow__, __rpow__ = _binary("^"), _binary("^", swapped=True)
+    __and__, __rand__ = _binary("and"), _binary("and", swapped=True)
+    __or__, __ror__ = _binary("or"), _binary("or", swapped=True)
+    __lt__, __le__, __gt__, __ge__ = _binary("<"), _binary("<="), _binary(">"), _binary(">=")
+    __neg__, __pos__, __invert__, __round__ = _unary("neg"), _unary("pos"), _unary("not"), _unary("round")
+    __hash__ = object.__hash__
+
+    def __init__(self, node: SOp) -> None:
+        self.node = node
+
+    def __eq__(self, other: object) -> Any:
+        """Return the s-op that says where the two are equal."""
+        return _EQUAL(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        """Return the s-op that says where the two differ."""
+        return ~_EQUAL(self, other)
+
+    def __bool__(self) -> bool:
+        """Refuse: an s-op has a truth value at each position."""
+        raise CompileError("an s-op has a truth value at each position only: use where(…), &, | and ~")
+
+    def __getitem__(self, position: int) -> SequenceOp:
+        """Return what the s-op is at a position, by attention: from the end if it is negative, 0 if there is none."""
+        made: SequenceOp = _made(lambda whole, i: operators.indexed(whole, i, _MAKE, _NAMES["length"]), self, position)
+        return made
+
+    def isin(self, values: Iterable[Any]) -> SequenceOp:
+        """Return the s-op that says where the value is one of these."""
+        listed = [_plain(value) for value in values]
+        made: SequenceOp = _made(lambda whole: operators.contained(whole, listed, _MAKE), self)
+        return made
+
+    def table(self, entries: Mapping[Any, Any]) -> SequenceOp:
+        """Return the s-op that looks the value up; it is undefined where there is no such key."""
+        known = {_plain(key): _plain(value) for key, value in entries.items()}
+        made: SequenceOp = _made(lambda index: operators.indexed(known, index, _MAKE, None), self)
+        return made
+
+
+class SelectorOp:
+    """A selector with ``&``, ``|`` and ``~``; `node` is the selector itself."""
+
+    __and__, __or__, __invert__ = _binary("and"), _binary("or"), _unary("not")
+
+    def __init__(self, node: Selector) -> None:
+        self.node = node
+
+    def __bool__(self) -> bool:
+        """Refuse: a selector has a truth value for each pair of positions."""
+        raise CompileError(
+            "a selector has a truth value for each pair of positions only: combine selectors with &, | and ~"
+        )
+
+
+_EQUAL = _binary("==")
+
+
+def select(key: Any, query: Any, relation: Relation) -> SelectorOp:
+    """Return the selector of the positions whose key stands in a relation to the query.
+
+    Raises:
+        CompileError: for another relation, or for what is not an s-op or a single value.
+    """
+    if relation not in ("==", "!=", "<", "<=", ">", ">="):
+        raise CompileError(f"{relation!r} is not a relation: use one of ==, !=, <, <=, >, >=")
+    _check(key, query)
+    return SelectorOp(_MAKE.select(_plain(key), _plain(query), relation))
+
+
+def aggregate(selector: SelectorOp, values: Any, default: Any = 0) -> SequenceOp:
+    """Return the mean of what is selected: the very value where that is one position, the default where it is none.
+
+    Raises:
+        CompileError: if they are not a selector, an s-op and a single value.
+    """
+    if not isinstance(selector, SelectorOp):
+        raise CompileError("'aggregate' takes a selector first: use select(keys, queries, relation)")
+    _check(values)
+    return SequenceOp(_MAKE.aggregate(selector.node, _plain(values), _plain(default)))
+
+
+def where(condition: Any, then: Any, otherwise: Any) -> SequenceOp:
+    """Return ``then`` where the condition is true, and ``otherwise`` elsewhere.
+
+    Raises:
+        CompileError: if they are not s-ops or single values.
+    """
+    _check(condition, then, otherwise)
+    return SequenceOp(_MAKE.elementwise("if", *(_plain(value) for value in (then, condition, otherwise))))
+
+
+def indicator(condition: SequenceOp) -> SequenceOp:
+    """Return 1 where the condition is true, and 0 elsewhere."""
+    made: SequenceOp = _unary("indicator")(condition)
+    return made
+
+
+def contained(atom: Any, whole: SequenceOp) -> SequenceOp:
+    """Return whether any position has this value: ``atom in whole``."""
+    made: SequenceOp = _made(lambda a, b: operators.contained(a, b, _MAKE), atom, whole)
+    return made
+
+
+def _check(*values: Any) -> None:
+    for value in values:
+        if not isinstance(value, SequenceOp | str | bool | int | float | Fraction):
+            raise CompileError(f"{type(value).__name__} is not an s-op or a single value: use one of them")
+
+
+def program(
+    name: str, sops: SequenceOp | Mapping[str, SequenceOp], *, alphabet: Iterable[Any] = (), title: str = ""
+) -> Program:
+    """Return the program that computes an s-op, or several by their names, of which the last one is the answer.
+
+    Args:
+        name: the program's, and that of its s-op if it is one.
+        alphabet: the tokens of its inputs.
+
+    Raises:
+        CompileError: if a value cannot be written as RASP.
+    """
+    nodes = {key: sop.node for key, sop in ({name: sops} if isinstance(sops, SequenceOp) else sops).items()}
+    for key, node in nodes.items():
+        call_it(node, key)
+    known = {node.number for node in needed(nodes.values())}
+    widths = {number: selector for number, selector in _LIBRARY.elaborator.widths.items() if number in known}
+    return Program(
+        name=name,
+        text=written(nodes),
+        sops=nodes,
+        chosen=next(reversed(nodes)),
+        alphabet=tuple(_plain(token) for token in alphabet),
+        widths=widths,
+        title=title,
+        library=_LIBRARY.library,
+    )
+
+
+def _function(name: str) -> Callable[..., Any]:
+    function: RaspFunction = _NAMES[name]
+
+    def called(*values: Any) -> Any:
+        try:
+            return _wrapped(_LIBRARY.elaborator.call(function, [_plain(v) for v in values], function.definition))
+        except StatementRefused as refused:
+            raise CompileError(f"in {name!r}: {refused.what}: {refused.remedy}") from None
+
+    called.__name__, called.__doc__ = name, f"The function {name!r} of RASP's library."
+    return called
+
+
+def _sop(name: str) -> SequenceOp:
+    node: Node | Atom = _NAMES[name]
+    if not isinstance(node, SOp):
+        raise TypeError(f"{name} is not an s-op")
+    return SequenceOp(node)
+
+
+tokens, indices, length = _sop("tokens"), _sop("indices"), _sop("length")
+tokens_int, tokens_float, tokens_bool, tokens_asis = map(_sop, ("tokens_int", "tokens_float", "tokens_bool", "tokens_asis"))
+full_s = SelectorOp(_NAMES["full_s"])
+selector_width, has_focus, count, contains = map(_function, ("selector_width", "has_focus", "count", "contains"))
+average, maximum, minimum, sort, shift = map(_function, ("average", "max", "min", "sort", "shift"))
+load_from_location, select_next_identical = map(_function, ("load_from_location", "select_next_identical"))
+mark_first_instance, mark_last_instance = map(_function, ("mark_first_instance", "mark_last_instance"))
+select_from_first, select_from_last = map(_function, ("select_from_first", "select_from_last"))
