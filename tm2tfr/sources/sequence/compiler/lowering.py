@@ -224,7 +224,9 @@ class Lowering:
         if len(picked) == 1:
             (value,) = picked
             return of_bits({value: found, node.default: complement(found)}, time)
-        every: dict[Item, tuple[tuple[BitForm, ...], ...]] = {value: ((bit, found),) for value, bit in picked.items()}
+        every: dict[Item, tuple[tuple[BitForm, ...], ...]] = {
+            value: ((bit, found, found),) for value, bit in picked.items()
+        }  # twice: where nothing is found the bits are shares, whose sum can be rounded to more than 1
         every[node.default] = (*every.get(node.default, ()), (complement(found),))
         return Code(every, time)
 
