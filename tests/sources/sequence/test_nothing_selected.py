@@ -7,7 +7,7 @@ import pytest
 
 from tm2tfr.choices import Float
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.sources.rasp.lower import lowered
+from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.sequence.compiler import compile_graph
 
