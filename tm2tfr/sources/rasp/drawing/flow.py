@@ -1,0 +1,222 @@
+"""The flow of a computation: what a drawing of a program shows, layer by layer, and how each thing in it is called.
+
+Layers and heads are those of the analysis. As in the drawings of the authors' interpreter, constants have no box of their
+own, nor has an s-op without a name that is used once: it is written out where it is used. A variable of the program goes by
+its own name; an s-op without one that is used more often is called ``_1``, ``_2``, …, which no variable of a program is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tm2tfr.sources.rasp.analyse import Analysis, analyse
+from tm2tfr.sources.rasp.drawing.expressions import expression, named, selector_text
+from tm2tfr.sources.rasp.graph import made_of, needed
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.sops import (
+    Aggregate,
+    Constant,
+    Elementwise,
+    Indices,
+    Node,
+    Select,
+    Selector,
+    SOp,
+    Tokens,
+)
+from tm2tfr.sources.rasp.values import shown
+
+LONGEST = 60
+"""An expression with more characters than this is not written into another one."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a head averages: the name of its result, its values as text, and the default as text."""
+
+    result: Aggregate
+    name: str
+    values: str
+    default: str
+
+
+@dataclass(frozen=True)
+class FlowHead:
+    """A head of the flow.
+
+    Args:
+        selector: what it computes.
+        name: the variable that has the selector, empty if there is none.
+        text: the selector as RASP text, what it is made of by name.
+        parts: further selectors that the text names, each with its own text.
+        keys, queries: the s-ops that are compared, in the order in which they are written, each once; no constants.
+        carried: what is averaged, in the order of creation.
+    """
+
+    selector: Selector
+    name: str
+    text: str
+    parts: tuple[tuple[str, str], ...]
+    keys: tuple[SOp, ...]
+    queries: tuple[SOp, ...]
+    carried: tuple[Carried, ...]
+
+
+@dataclass(frozen=True)
+class FlowLayer:
+    """A layer of the flow: its heads, and the s-ops behind them that have a box of their own."""
+
+    heads: tuple[FlowHead, ...]
+    elementwise: tuple[Elementwise, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """The flow of a computation.
+
+    Args:
+        program: the name of the program.
+        sop: the s-op that is computed.
+        names: the number of every s-op with a box of its own, or a row in that of a head -> its name.
+        base: tokens and indices, as far as they are used.
+        embedding: s-ops before the first layer.
+        layers: the first one first.
+        analysis: whose layers and depths these are.
+    """
+
+    program: str
+    sop: SOp
+    names: Mapping[int, str]
+    base: tuple[SOp, ...]
+    embedding: tuple[Elementwise, ...]
+    layers: tuple[FlowLayer, ...]
+    analysis: Analysis
+
+    @cached_property
+    def title(self) -> str:
+        """What is drawn, in a line."""
+        return f"{self.program}: {self.names[self.sop.number]}" if self.program else self.names[self.sop.number]
+
+    def depth(self, sop: SOp) -> int:
+        """Return the layer of an s-op, from 1; 0: before the first."""
+        return self.analysis.depths[sop.number]
+
+    def named(self, sop: SOp) -> str:
+        """Return an s-op as it is referred to: by its name, or written out."""
+        return named(sop, self.names)
+
+    def expression(self, sop: SOp) -> str:
+        """Return how an s-op is made of what is drawn."""
+        return expression(sop, self.names)
+
+    def sources(self, node: Node) -> tuple[SOp, ...]:
+        """Return the s-ops with a name of their own that `node` is made of, each once, in the order of creation."""
+        found: dict[int, SOp] = {}
+        waiting = list(made_of(node))
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, SOp) and part.number in self.names:
+                found[part.number] = part
+            else:
+                waiting.extend(made_of(part))
+        return tuple(found[number] for number in sorted(found))
+
+    def behind(self, sop: SOp) -> tuple[SOp, ...]:
+        """Return `sop` itself if it has a name of its own, otherwise what it is made of."""
+        return (sop,) if sop.number in self.names else self.sources(sop)
+
+
+def flow(program: Program | SOp, *, name: str = "") -> Flow:
+    """Return the flow of a program's chosen s-op, or of an s-op of a program called `name`."""
+    sop = program.sop if isinstance(program, Program) else program
+    analysis = analyse(sop)
+    nodes = needed([sop])
+    names = _names(nodes, sop, program.chosen if isinstance(program, Program) else "")
+    layers = tuple(
+        FlowLayer(
+            tuple(_head(head.selector, head.aggregates, names) for head in layer.heads),
+            tuple(node for node in layer.elementwise if node.number in names),
+        )
+        for layer in analysis.layers
+    )
+    return Flow(
+        program=program.name if isinstance(program, Program) else name,
+        sop=sop,
+        names=names,
+        base=tuple(node for node in nodes if isinstance(node, Tokens | Indices)),
+        embedding=tuple(node for node in analysis.embedding if node.number in names),
+        layers=layers,
+        analysis=analysis,
+    )
+
+
+def _head(selector: Selector, aggregates: Iterable[Aggregate], names: Mapping[int, str]) -> FlowHead:
+    leaves = [node for node in needed_selectors(selector) if isinstance(node, Select)]
+    parts = [node for node in needed_selectors(selector) if node.name and node is not selector]
+    return FlowHead(
+        selector=selector,
+        name=selector.name,
+        text=selector_text(selector, names),
+        parts=tuple((node.name, selector_text(node, names)) for node in parts),
+        keys=_each_once(leaf.key for leaf in leaves),
+        queries=_each_once(leaf.query for leaf in leaves),
+        carried=tuple(
+            Carried(made, names[made.number], named(made.values, names), shown(made.default)) for made in aggregates
+        ),
+    )
+
+
+def needed_selectors(selector: Selector) -> tuple[Selector, ...]:
+    """Return a selector and those that it is made of, in the order of creation."""
+    found, waiting = {selector.number: selector}, [selector]
+    while waiting:
+        for part in made_of(waiting.pop()):
+            if isinstance(part, Selector) and part.number not in found:
+                found[part.number] = part
+                waiting.append(part)
+    return tuple(found[number] for number in sorted(found))
+
+
+def _each_once(sops: Iterable[SOp]) -> tuple[SOp, ...]:
+    """Return s-ops, each once and without constants."""
+    return tuple(dict.fromkeys(sop for sop in sops if not isinstance(sop, Constant)))
+
+
+# ── names ───────────────────────────────────────────────────────────────────────────────────────────────────
+def _names(nodes: tuple[Node, ...], sop: SOp, chosen: str) -> dict[int, str]:
+    """Return the name of each s-op that is not written out where it is used."""
+    uses = Counter(part.number for node in nodes for part in made_of(node))
+    found: dict[int, str] = {}
+    taken: set[str] = {chosen}
+    private = 0
+    for node in nodes:
+        if not isinstance(node, SOp) or isinstance(node, Constant):
+            continue
+        name = chosen if node is sop and chosen else base_name(node)
+        once = isinstance(node, Elementwise) and uses[node.number] < 2 and node is not sop
+        if not name and (not once or len(expression(node, found)) > LONGEST):
+            private += 1
+            name = f"_{private}"
+        if name:
+            found[node.number] = _fresh(name, taken if node is not sop or not chosen else set())
+            taken.add(found[node.number])
+    return found
+
+
+def base_name(sop: SOp) -> str:
+    """Return the name of an s-op: that of its variable, and ``tokens`` where it is the plain input."""
+    if isinstance(sop, Tokens) and sop.conversion == "str" and sop.name in ("", "tokens_str"):
+        return "tokens"
+    return sop.name
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken: two calls of a function give two s-ops of one name, and ``length (2)`` is one."""
+    number = 2
+    found = name
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    return found
