@@ -31,18 +31,15 @@ class Picture:
 
     def moved(self, x: float, y: float) -> Picture:
         """Return the drawing that many pixels further right and down."""
+        if x == y == 0:
+            return self
         moved = f'<g transform="translate({number(x)} {number(y)})">'
         return Picture(self.wide + x, self.high + y, (moved, *self.elements, "</g>") if self.elements else ())
-
-    def on(self, below: Picture) -> Picture:
-        """Return both drawings, this one over the other."""
-        elements = (*below.elements, *self.elements)
-        return Picture(max(self.wide, below.wide), max(self.high, below.high), elements)
 
 
 def number(value: float) -> str:
     """Return a coordinate as SVG has it, to a tenth of a pixel."""
-    return f"{value:.1f}".removesuffix(".0").replace("-0", "-0" if value <= -0.05 else "0")
+    return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")  # + 0.0 makes 0 of -0
 
 
 def over(parts: Sequence[Picture]) -> Picture:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from tm2tfr.errors import CompileError
@@ -135,9 +135,7 @@ class _Writer:
 
 def _is_call(node: Node) -> bool:
     """Return whether a node is written as a call, which needs no brackets around it."""
-    return isinstance(node, Select | Aggregate) or (
-        isinstance(node, Elementwise) and node.operator in ("round", "indicator")
-    )
+    return isinstance(node, Select | Aggregate) or (isinstance(node, Elementwise) and node.operator in CALLED)
 
 
 def _simple(node: Node) -> bool:
@@ -148,14 +146,23 @@ def _simple(node: Node) -> bool:
 def _elementwise(node: Elementwise, parts: list[str]) -> str:
     if all(isinstance(argument, Constant) for argument in node.arguments):
         raise CompileError(f"'{node.operator}' of constants alone cannot be written as RASP: use its value")
+    table = node.operator == "table"
+    return applied(node, parts, [literal(k) + (f": {literal(v)}" if table else "") for k, v in node.entries])
+
+
+CALLED = ("round", "indicator")
+"""The operators that are written like functions."""
+
+
+def applied(node: Elementwise, parts: Sequence[str], entries: Sequence[str]) -> str:
+    """Return the text of an operator that is applied to these texts; `entries`: those of a table, and what is in a list."""
     if node.operator == "if":
-        then, condition, other = parts
-        return f"{then} if {condition} else {other}"
+        return f"{parts[0]} if {parts[1]} else {parts[2]}"
     if node.operator == "in":
-        return f"{parts[0]} in [{', '.join(literal(key) for key, _ in node.entries)}]"
+        return f"{parts[0]} in [{', '.join(entries)}]"
     if node.operator == "table":
-        return f"{{{', '.join(f'{literal(k)}: {literal(v)}' for k, v in node.entries)}}}[{parts[0]}]"
-    if node.operator in ("round", "indicator"):
+        return f"{{{', '.join(entries)}}}[{parts[0]}]"
+    if node.operator in CALLED:
         return f"{node.operator}({parts[0]})"
     if len(parts) == 1:
         return {"not": "not ", "neg": "-", "pos": "+"}[node.operator] + parts[0]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tm2tfr.sources.rasp.sops import Aggregate, Combined, Constant, Elementwise, Indices, Select, Selector, SOp, Tokens
 from tm2tfr.sources.rasp.values import shown
+from tm2tfr.sources.rasp.write import CALLED, applied
 
 MOST_ENTRIES = 4
 """Of a table that is written out."""
@@ -51,30 +52,18 @@ def _part(selector: Selector, names: Mapping[int, str]) -> str:
 
 
 def _elementwise(sop: Elementwise, names: Mapping[int, str]) -> str:
-    if sop.operator in _CALLS:
-        return f"{sop.operator}({named(sop.arguments[0], names)})"
-    parts = [_operand(argument, names) for argument in sop.arguments]
-    if sop.operator == "if":
-        return f"{parts[0]} if {parts[1]} else {parts[2]}"
-    if sop.operator == "in":
-        return f"{parts[0]} in [{_cut([shown(key) for key, _ in sop.entries])}]"
-    if sop.operator == "table":
-        return f"{{{_cut([f'{shown(key)}: {shown(value)}' for key, value in sop.entries])}}}[{parts[0]}]"
-    if len(parts) == 1:
-        return {"not": "not ", "neg": "-", "pos": "+"}[sop.operator] + parts[0]
-    return f"{parts[0]} {sop.operator} {parts[1]}"
-
-
-_CALLS = ("round", "indicator")
+    word = named if sop.operator in (*CALLED, "table") else _operand
+    entries = [shown(k) + (f": {shown(v)}" if sop.operator == "table" else "") for k, v in sop.entries]
+    return applied(sop, [word(argument, names) for argument in sop.arguments], _cut(entries))
 
 
 def _operand(sop: SOp, names: Mapping[int, str]) -> str:
     """Return an operand: whatever is written out and is no call is in brackets, since few know RASP's precedences."""
     text = named(sop, names)
-    return f"({text})" if isinstance(sop, Elementwise) and sop.number not in names and sop.operator not in _CALLS else text
+    return f"({text})" if isinstance(sop, Elementwise) and sop.number not in names and sop.operator not in CALLED else text
 
 
-def _cut(entries: Sequence[str]) -> str:
+def _cut(entries: Sequence[str]) -> Sequence[str]:
     """Return entries, only the first ones if there are many."""
     shortened = [*entries[:MOST_ENTRIES], f"… {len(entries) - MOST_ENTRIES} more"]
-    return ", ".join(entries if len(entries) <= MOST_ENTRIES + 1 else shortened)
+    return entries if len(entries) <= MOST_ENTRIES + 1 else shortened

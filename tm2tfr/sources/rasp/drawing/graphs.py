@@ -245,4 +245,4 @@ def _cell(role: Role, heading: str, lines: list[str]) -> str:
 
 
 def _html(text: str) -> str:
-    return escape(visible(text))
+    return escape(visible(text)).replace("\\", "\\\\")  # what begins with one stands for something, also in HTML
