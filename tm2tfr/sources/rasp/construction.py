@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.choices import DRAWN
 from tm2tfr.choices import RASP as NAME
-from tm2tfr.contract import Construction, Truth
+from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.sources.rasp.given.inputs import own_word, word_of
 from tm2tfr.sources.rasp.program import Program
@@ -53,10 +54,7 @@ def _format_for(path: Path) -> str:
     raise OutputError(f"{path}: a RASP program is not written in another format: omit it")
 
 
-def _no_drawing(program: Program, *_: Any) -> Any:
-    raise ConversionError(f"{program.name}: RASP programs are not drawn yet")
-
-
+_GRAPHS = "tm2tfr.sources.rasp.drawing.graphs"
 CONSTRUCTION = Construction(
     name=NAME,
     noun="program",
@@ -78,10 +76,10 @@ CONSTRUCTION = Construction(
     targets=(),
     convert=_convert,
     format_for=_format_for,
-    drawn=(),
-    dot=_no_drawing,
-    draw=_no_drawing,
-    graph=_no_drawing,
+    drawn=DRAWN,
+    dot=later(_GRAPHS, "to_dot"),
+    draw=later(_GRAPHS, "save"),
+    graph=later(_GRAPHS, "to_networkx"),
     prepare=_prepare,
     restore=_prepare,
 )

@@ -34,7 +34,7 @@ LONGEST = 60
 
 
 @dataclass(frozen=True)
-class Carried:
+class Averaged:
     """What a head averages: the name of its result, its values as text, and the default as text."""
 
     result: Aggregate
@@ -62,7 +62,7 @@ class FlowHead:
     parts: tuple[tuple[str, str], ...]
     keys: tuple[SOp, ...]
     queries: tuple[SOp, ...]
-    carried: tuple[Carried, ...]
+    carried: tuple[Averaged, ...]
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _head(selector: Selector, aggregates: Iterable[Aggregate], names: Mapping[in
         keys=_each_once(leaf.key for leaf in leaves),
         queries=_each_once(leaf.query for leaf in leaves),
         carried=tuple(
-            Carried(made, names[made.number], named(made.values, names), shown(made.default)) for made in aggregates
+            Averaged(made, names[made.number], named(made.values, names), shown(made.default)) for made in aggregates
         ),
     )
 
