@@ -128,9 +128,9 @@ class RaspSpecification:
         """Return what a subspace holds at position `i`; raise `_Unknown` if its claim says nothing of this program."""
         kind, _, rest = subspace.holds.partition(" ")
         if kind in _GIVEN and not rest:
-            if (subspace.labels is None) != (kind in ("1", "i")):
+            if (subspace.labels is None) != (kind in ("1", "i", "i^2")):
                 raise _Unknown
-            given: dict[str, Holding] = {"token": self.tokens[i], "position": str(i), "1": 1, "i": i}
+            given: dict[str, Holding] = {"token": self.tokens[i], "position": str(i), "1": 1, "i": i, "i^2": i * i}
             return given[kind]
         if kind not in self._readers or (subspace.labels is None) != (kind in _NUMBERS):
             raise _Unknown
@@ -277,7 +277,7 @@ class RaspSpecification:
         return tuple(j for j, count in enumerate(counts) if count == most)
 
 
-_GIVEN = ("token", "position", "1", "i")
+_GIVEN = ("token", "position", "1", "i", "i^2")
 _NUMBERS = ("mean", "found")
 
 

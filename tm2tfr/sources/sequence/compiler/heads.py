@@ -15,7 +15,10 @@ from tm2tfr.sources.sequence.clusters import SelectorCluster
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, added
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.elementwise import Tuple, roots_of
-from tm2tfr.sources.sequence.graph import NO_KIND, Apply, Item, Operation, Position, text_of
+from tm2tfr.sources.sequence.graph import NO_KIND, Apply, Compare, Item, Operation, Position, text_of
+
+Scores = tuple[tuple[BitForm, BitForm], ...]
+"""Pairs of linear forms, of the query and of the key: the score is the sum of their products."""
 
 
 class CodeBook(Protocol):
@@ -26,6 +29,9 @@ class CodeBook(Protocol):
 
     def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
         """Return the node that says which of some kinds the values of `nodes` are of."""
+
+    def equal_numbers(self, key: Operation, query: Operation) -> tuple[Scores, int] | None:
+        """Return the scores of a head that selects equal numbers, and the attention layers before it; None: use codes."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +47,24 @@ class Scored:
         depth: how many attention layers there are before what it compares is there.
     """
 
-    scores: tuple[tuple[BitForm, BitForm], ...]
+    scores: Scores
     rows: Mapping[Item, tuple[BitForm, BitForm]]
     brought: Mapping[Item, Sequence[Tuple]]
     always: bool
     depth: int
 
 
-def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, causal: bool) -> Scored:
-    """Return the scores of a cluster: one component for each kind of query, or for each kind of key if these are fewer."""
+def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, *, causal: bool, numbers: bool) -> Scored:
+    """Return the scores of a cluster: one component for each kind of query, or for each kind of key if these are fewer.
+
+    Args:
+        numbers: whether it is all of its selector, which always selects something: then equal numbers may be compared as
+            numbers, by two components.
+    """
+    if numbers and _equality(cluster):
+        found = codes.equal_numbers(cluster.keys[0], cluster.queries[0])
+        if found is not None:
+            return Scored(found[0], {}, {}, always=False, depth=found[1])
     keys, queries = _together(domains, cluster.keys), _together(domains, cluster.queries)
     whole = cluster.matrix(keys, queries)
     if _always(cluster, whole, keys, queries, causal):
@@ -65,7 +80,7 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, causal: 
         kind: (bit, added(key_bits[n] for n in np.flatnonzero(row)))
         for (kind, bit), row in zip(asked.items(), small, strict=True)
     }
-    scores: tuple[tuple[BitForm, BitForm], ...] = tuple(of_query.values())
+    scores: Scores = tuple(of_query.values())
     if len(kinds_of_key) < len(kinds_of_query):
         scores = tuple(
             (added(query_bits[n] for n in np.flatnonzero(column)), bit)
@@ -76,6 +91,13 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, causal: 
         for kind, same in zip(kinds_of_query, query_kinds, strict=True)
     }
     return Scored(scores, of_query, brought_by, always=False, depth=max(asked_depth, brought_depth))
+
+
+def _equality(cluster: SelectorCluster) -> bool:
+    """Return whether it says that one node is equal to another one, and no more."""
+    (part, negated), *more = cluster.parts
+    plain = isinstance(part, Compare) and part.relation == "==" and not negated and not more
+    return plain and len(cluster.keys) == len(cluster.queries) == 1
 
 
 def _together(domains: Domains, nodes: Sequence[Operation]) -> list[Tuple]:

@@ -6,14 +6,15 @@ of the authors' interpreter, is there before attention layer d + 1, so that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
+from tm2tfr.sources.sequence.compiler.apart import known, taken_apart
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
-from tm2tfr.sources.sequence.compiler.heads import Scored, scored
+from tm2tfr.sources.sequence.compiler.heads import Scored, Scores, scored
+from tm2tfr.sources.sequence.compiler.numbers import Numbered, combined, constant, line_of, of_code, whole_numbers
 from tm2tfr.sources.sequence.compiler.steps import Threshold, steps
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.compiler.tables import boxes, ways
@@ -24,7 +25,6 @@ from tm2tfr.sources.sequence.graph import (
     NO_KIND,
     Apply,
     Attend,
-    Fixed,
     Item,
     Operation,
     Position,
@@ -35,8 +35,8 @@ from tm2tfr.sources.sequence.graph import (
 )
 from tm2tfr.transformer.residual import at
 
-JOINT = 2_048
-"""A function of several values is one table if it has at most so many entries; otherwise it may be taken apart."""
+FEW = 8
+"""Whole numbers of at most so many values are compared by their codes."""
 
 
 @dataclass
@@ -45,17 +45,7 @@ class _Head:
 
     looking: Looking
     clusters: tuple[tuple[SelectorCluster, Scored], ...]
-    never: bool
     found: str | None = None
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """A number: `form` is `scale` times it, from `time` on."""
-
-    form: BitForm
-    scale: int
-    time: Time
 
 
 class Lowering:
@@ -113,7 +103,9 @@ class Lowering:
         function = self._domains.function(node)
         if len(function.roots) == 1:
             return self._relabelled(function, function.roots[0])
-        sources, table = self._taken_apart(node)
+        sources = taken_apart(node, self._domains, self._expected)
+        own = Rooted(node, self._domains.kinds, sources)
+        table = known(own, self._domains.reached(sources, self._most))
         return self._table(node, tuple(map(self.coded, sources)), table)
 
     def _relabelled(self, function: Rooted, root: Operation) -> Code:
@@ -127,41 +119,13 @@ class Lowering:
             return of_bits({value: added(way[0] for way in ways) for value, ways in found.items()}, coded.time)
         return Code({value: tuple(ways) for value, ways in found.items()}, coded.time)
 
-    def _taken_apart(self, node: Operation) -> tuple[tuple[Operation, ...], dict[Tuple, Item]]:
-        """Return what a function of several values is tabulated over, and its table.
-
-        These are its arguments. One that would be a table in the very sublayer that this one could be in is taken apart
-        into
-        its own arguments, as long as the combinations stay few: so that there are as few sublayers as can be.
-        """
-        sources = _distinct(node.arguments) if isinstance(node, Apply) else (node,)
-        while (further := self._further(sources)) is not None:
-            sources = further
-        own = Rooted(node, self._domains.kinds, sources)
-        return sources, _known(own, self._domains.reached(sources, self._most))
-
-    def _further(self, sources: tuple[Operation, ...]) -> tuple[Operation, ...] | None:
-        """Return `sources` with one that would be late taken apart; None if none is, or that makes too many
-        combinations.
-        """
-        last = max(map(self._expected, sources))
-        for n, source in enumerate(sources):
-            late = isinstance(source, Apply) and self._expected(source) == last and source not in self._linear
-            if late and isinstance(source, Apply) and len(self._domains.function(source).roots) > 1:
-                taken = _distinct((*sources[:n], *source.arguments, *sources[n + 1 :]))
-                if self._domains.count(taken, JOINT) <= JOINT:
-                    return taken
-        return None
-
     def _expected(self, node: Operation) -> Time:
         """Return when a node is there at the earliest, without adding anything for it."""
         if node in self._coded:
             return self._coded[node].time
         roots = self._domains.function(node).roots
-        if not isinstance(node, Apply) or len(roots) < 2:
-            return max((self.coded(root).time for root in roots), default=Time())
-        last = max(self.coded(root).time for root in roots)
-        return Time(last.depth, last.slot + 1)
+        last = max((self.coded(root).time for root in roots), default=Time())
+        return Time(last.depth, last.slot + 1) if isinstance(node, Apply) and len(roots) > 1 else last
 
     def _table(self, node: Operation, sources: tuple[Code, ...], table: dict[Tuple, Item]) -> Code:
         """Add the hidden units of a table and return the code that they write."""
@@ -279,17 +243,35 @@ class Lowering:
         """Return a node, whose values are all numbers, as a number: a linear form where there is one, otherwise by its
         code.
         """
-        if isinstance(node, Position):
-            return Numbered({"i": 1}, 1, Time())
+        if (line := line_of(self._domains, node)) is not None:
+            return Numbered(line.form, 1, Time())
         if isinstance(node, Attend) and not self._domains.facts[node].empty and self._averages(node):
             return self._mean(node)
         if isinstance(node, Apply) and (found := self._affine(node)) is not None:
             return found
-        coded = self.linear(node)
-        numbers = {value: Fraction(value) for value in coded.bits}  # type: ignore[arg-type]
-        scale = lcm(*(number.denominator for number in numbers.values()))
-        times = [int(number * scale) for number in numbers.values()]
-        return Numbered(added(coded.bits.values(), times=times), scale, coded.time)
+        return of_code(self.linear(node))
+
+    def equal_numbers(self, key: Operation, query: Operation) -> tuple[Scores, int] | None:
+        """Return the scores 2qk - k² of a head that selects equal whole numbers, and the attention layers before it.
+
+        They are largest where k = q, by at least 1, if there is such a key. None where codes serve better: for few values.
+        """
+        if not whole_numbers([*self.values(key), *self.values(query)]):
+            return None
+        if (line := line_of(self._domains, key)) is not None:
+            own, square, time = line.form, line.square, Time()
+        elif len(self.values(key)) > FEW:
+            coded = self.linear(key)
+            numbers = [int(value) for value in coded.bits]  # type: ignore[arg-type]
+            own, time = added(coded.bits.values(), times=numbers), coded.time
+            square = added(coded.bits.values(), times=[number * number for number in numbers])
+        else:
+            return None
+        asked = self.number(query)
+        if asked.scale != 1:
+            return None
+        twice = added([asked.form], times=[2])
+        return ((twice, own), ({"1": -1}, square)), max(time.depth, asked.time.depth)
 
     def _averages(self, node: Attend) -> bool:
         offered = self.values(node.values)
@@ -299,29 +281,16 @@ class Lowering:
         """Return a sum, a difference, or a multiple of numbers that are linear forms themselves; None for anything else."""
         if node.operator not in ("+", "-", "*", "neg", "pos") or len(self._domains.function(node).roots) < 2:
             return None
-        parts = [self._constant(argument) for argument in node.arguments]
+        parts = [constant(argument) for argument in node.arguments]
         if node.operator == "*":
             known = [n for n, part in enumerate(parts) if part is not None]
             if not known:
                 return None
             factor = parts[known[0]]
             other = self.number(node.arguments[1 - known[0]])
-            return self._combined([(other, factor or Fraction(0))])
+            return combined([(other, factor or Fraction(0))])
         signs = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}[node.operator]
-        return self._combined([(self.number(a), Fraction(sign)) for a, sign in zip(node.arguments, signs, strict=True)])
-
-    @staticmethod
-    def _constant(node: Operation) -> Fraction | None:
-        if isinstance(node, Fixed) and is_number(node.value):
-            return Fraction(node.value)  # type: ignore[arg-type]
-        return None
-
-    @staticmethod
-    def _combined(parts: list[tuple[Numbered, Fraction]]) -> Numbered:
-        scale = lcm(*(number.scale * factor.denominator for number, factor in parts))
-        times = [int(factor * scale / number.scale) for number, factor in parts]
-        form = added([number.form for number, _ in parts], times=times)
-        return Numbered(form, scale, max(number.time for number, _ in parts))
+        return combined([(self.number(a), Fraction(sign)) for a, sign in zip(node.arguments, signs, strict=True)])
 
     # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────
     def _head(self, selector: Selection, values: Time) -> tuple[_Head, int]:
@@ -334,14 +303,17 @@ class Lowering:
             scores = [pair for _, each in every for pair in each.scores]
             looking = Looking(self._name_of(selector), claim, scores)
             kept = tuple((cluster, each) for cluster, each in every if not each.always)
-            self._heads[selector, depth] = _Head(looking, kept, any(not each.rows for _, each in kept))
+            self._heads[selector, depth] = _Head(looking, kept)
             self._stream.head(depth, looking)
         return self._heads[selector, depth], depth
 
     def _scored(self, selector: Selection) -> list[tuple[SelectorCluster, Scored]]:
         if selector not in self._clusters:
+            every = clusters(selector)
+            sure = not any(f.empty for attend, f in self._domains.facts.items() if attend.selector is selector)
+            numbers = len(every) == 1 and sure
             self._clusters[selector] = [
-                (cluster, scored(self, self._domains, cluster, self._causal)) for cluster in clusters(selector)
+                (cluster, scored(self, self._domains, cluster, causal=self._causal, numbers=numbers)) for cluster in every
             ]
         return self._clusters[selector]
 
@@ -390,17 +362,6 @@ class Lowering:
             for edge, factor in ((0.5, 4), (0.75, -4)):
                 self._stream.unit(time, f"{space}: {n + 1}, {edge}", forms, {space: factor}, bias=bias - edge)
         return {space: 1}
-
-
-def _known(function: Callable[[Tuple], object], every: Iterable[Tuple]) -> dict[Tuple, Item]:
-    """Return the table of a function: its value on each of some combinations, where it has one."""
-    found = {values: function(values) for values in every}
-    return {values: value for values, value in found.items() if value is not NOTHING}  # type: ignore[misc]
-
-
-def _distinct(nodes: Iterable[Operation]) -> tuple[Operation, ...]:
-    """Return the nodes that are not constant, each once."""
-    return tuple(dict.fromkeys(node for node in nodes if not isinstance(node, Fixed)))
 
 
 def _products(rows: list[list[tuple[BitForm, BitForm]]]) -> list[tuple[tuple[BitForm, BitForm], ...]]:

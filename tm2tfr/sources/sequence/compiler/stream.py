@@ -15,7 +15,9 @@ from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
 
 TOKEN, POSITION = "token", "position"
-"""The subspaces of the embedding that hold one-hot vectors; ``1`` and ``i`` are numbers."""
+"""The subspaces of the embedding that hold one-hot vectors."""
+FEATURES = ("1", "i", "i^2")
+"""Those that hold numbers, the position features of their names."""
 
 
 @dataclass
@@ -69,7 +71,7 @@ class StreamPlan:
         return unique
 
     def embedded(self, what: str) -> str:
-        """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, ``1`` or ``i``."""
+        """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, or one of `FEATURES`."""
         if what not in self._spaces:
             labels = {TOKEN: self._alphabet, POSITION: tuple(map(str, range(self._positions or 0)))}.get(what)
             self._spaces[what] = _Space(Subspace(what, labels, holds=what), Time())
@@ -108,7 +110,7 @@ class StreamPlan:
         layout = Residual(tuple(self._dated(space, first) for space in self._spaces.values()))
         layers = [layer for depth in range(depths + 1) for layer in self._layers(layout, depth)]
         rows = [form for _, forms in outputs for form in forms]
-        features = tuple(name for name in ("1", "i") if name in layout)
+        features = tuple(name for name in FEATURES if name in layout)
         return Decoder(
             layout=layout,
             vocabulary=self._alphabet,
@@ -126,7 +128,7 @@ class StreamPlan:
         )
 
     def _constant(self, form: Mapping[str, float]) -> None:
-        for name in ("1", "i"):
+        for name in FEATURES:
             if name in form:
                 self.embedded(name)
 
