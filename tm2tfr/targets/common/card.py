@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from tm2tfr._version import __version__
+from tm2tfr.errors import counted
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import Evaluated, Right, words
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
+
+SHOWN = 24
+"""How many tokens or labels a model card names."""
 
 
 def name_of(truth: Right, otherwise: str = "the decoder") -> str:
@@ -36,6 +40,8 @@ def tag(truth: Right) -> str:
 
 def introduction(decoder: Decoder, truth: Right, given: str) -> str:
     """Return the paragraphs that say what the model is; `given`: what it is given."""
+    if decoder.labeller:
+        return f"{_labelling(decoder, truth)}\n\n{given_and_labelled(decoder)}"
     if isinstance(truth, Evaluated):
         noun, card = truth.construction.noun, truth.construction.card
         said = "" if card is None else f"\n{card(truth.program)}"
@@ -57,15 +63,52 @@ it generates the machine's run, one token `(state,symbol written,move)` per step
 ({", ".join(decoder.stop)})."""
 
 
+def _labelling(decoder: Decoder, truth: Right) -> str:
+    """Return the paragraphs that say where a labeller comes from."""
+    if not isinstance(truth, Evaluated):
+        return f"""A transformer that labels sequences.
+
+Its weights were exported by tm2tfr {__version__}. No program is stored with them."""
+    noun, card = truth.construction.noun, truth.construction.card
+    said = "" if card is None else f"\n{card(truth.program)}"
+    return f"""A {noun} as a transformer that labels sequences.
+
+This model was not trained: its weights were compiled from a {noun} by tm2tfr {__version__}.{said}"""
+
+
+def given_and_labelled(decoder: Decoder, outputs: int | None = None) -> str:
+    """Return the paragraph that says what a labeller is given and answers; outputs: how many of its outputs a model has."""
+    most = "" if decoder.positions is None else f"at most {counted(decoder.positions, 'token')}, "
+    told = [f"- {code(output.name)}: {_labels(output.labels)}" for output in decoder.outputs[:outputs]]
+    return f"""**What is given, and what comes out.** Given a sequence of {most}each one of
+{_some(decoder.vocabulary)}, it answers at every position, all at once:
+
+""" + "\n".join(told)
+
+
+def _labels(labels: Sequence[str] | None) -> str:
+    return "a number" if labels is None else f"one of {_some(labels)}"
+
+
+def _some(words: Sequence[str]) -> str:
+    """Return words as Markdown, the first ones if they are many."""
+    rest = f" and {len(words) - SHOWN:,} more (see `tm2tfr.json`)" if len(words) > SHOWN else ""
+    return ", ".join(map(code, words[:SHOWN])) + rest
+
+
 def checking(truth: Right) -> str:
     """Return the paragraph that says how to check the model."""
     command = f"tm2tfr verify-export . --input {quoted(example(truth))}"
+    if isinstance(truth, Evaluated) and truth.decoder.labeller:
+        return f"""**How to check it.** {code(command)} compares the weights with those compiled
+anew from the {truth.construction.noun}, runs them, and compares every label with that of tm2tfr's interpreter."""
     if isinstance(truth, Evaluated):
         return f"""**How to check it.** {code(command)} compares the weights with those compiled
 anew from the {truth.construction.noun}, runs them, and compares every token with that of tm2tfr's reference."""
     if isinstance(truth, Decoder):
+        what = "label" if truth.labeller else "token"
         return f"""**How to check it.** {code(command)} compares the weights with the digest that was written
-with them, runs them, and compares every token with that of tm2tfr's dense engine. With `--machine FILE.safetensors` they
+with them, runs them, and compares every {what} with that of tm2tfr's dense engine. With `--machine FILE.safetensors` they
 are compared with the weights in that file."""
     return f"""**How to check it.** {code(command)} compares the weights with the machine's,
 runs them, and compares every token with the simulator's."""

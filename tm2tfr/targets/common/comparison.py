@@ -7,10 +7,11 @@ weights, the dense engine's run of the same weights takes the place of the simul
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Protocol
+from itertools import count, islice
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,12 @@ from tm2tfr.contract import ANSWER, Column, Construction, Truth
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, counted
+from tm2tfr.sources.rasp.evaluate import Undefined
 from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.targets.common import labels
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
@@ -59,11 +62,21 @@ class Evaluated:
     def words(self) -> tuple[list[str], bool]:
         """Return the inputs that an export is tried on, and whether there are no others."""
         own, cases = self.construction.own_input(self.program), self.construction.cases
+        if self.decoder.labeller:
+            return [word for word in dict.fromkeys([own, *labels.inputs(self.decoder)]) if self._defined(word)], False
         if cases is None:
             return [own], False
         most = max(LEAST_CASES, min(MOST_CASES, TRIED_TOKENS // max(1, self.decoder.positions or 1)))
         found, every = cases(self.program, most)
         return list(dict.fromkeys([own, *found])), every
+
+    def _defined(self, word: str) -> bool:
+        """Return whether the program is defined on an input that its weights can be given."""
+        longest = self.decoder.positions
+        try:
+            return len(self.truth(word).prompt) <= (longest or labels.LONGEST_DRAWN)
+        except Undefined:
+            return False
 
 
 Right = Machine | Decoder | Evaluated
@@ -73,6 +86,7 @@ LEAST_CASES, MOST_CASES, TRIED_TOKENS = 4, 256, 5_000
 """At how many inputs a program is tried at least and at most: as many as make so many tokens."""
 _FED = Column(name="x", kind="fed", meaning="the token at this position")
 SIMULATOR, DENSE = "the simulator's", "the dense engine's"
+AT_ONCE = "the whole sequence at once"
 LONGEST = 1_024
 """Without a machine, a run is compared up to this position: nothing says whether it ever ends."""
 PROMPTS = (8, 32)
@@ -102,6 +116,13 @@ class Model(Protocol):
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
 
 
+class LabelModel(Model, Protocol):
+    """A model of a decoder that labels sequences, or of one that does not."""
+
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Labels]:
+        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """The first position at which a run is not the right one; `how`: teacher-forced, or generated."""
@@ -110,9 +131,10 @@ class Difference:
     expected: str
     found: str
     how: str
+    what: str = "the token"
 
     def __str__(self) -> str:
-        return f"position {self.position}, {self.how}: the token should be {self.expected}, is {self.found}"
+        return f"position {self.position}, {self.how}: {self.what} should be {self.expected}, is {self.found}"
 
 
 @dataclass(frozen=True)
@@ -125,6 +147,7 @@ class ComparedRun:
         difference: the first difference; None if there is none.
         cut: whether the run continues beyond these positions.
         whose: who says what is right.
+        labelled: whether the answers are labels of the whole sequence, and nothing was generated.
     """
 
     word: str
@@ -134,10 +157,18 @@ class ComparedRun:
     difference: Difference | None
     cut: bool
     whose: str = SIMULATOR
+    labelled: bool = False
+
+    @property
+    def answered(self) -> str:
+        """What it answers."""
+        return "labels" if self.labelled else "tokens"
 
     @property
     def how(self) -> str:
         """How it was run."""
+        if self.labelled:
+            return AT_ONCE
         if self.generated >= len(self.tokens):
             return "teacher-forced and generated"
         return f"teacher-forced, and generated to position {self.generated:,}" if self.generated else "teacher-forced"
@@ -151,6 +182,8 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, p
         EngineError: without a machine, if `word` has symbols that are not in the vocabulary.
         ExportError: if the prompt alone has more than `positions` positions.
     """
+    if not isinstance(truth, Machine) and _decoder(truth).labeller:
+        return _labelled(cast("LabelModel", model), truth, word, positions)
     if isinstance(truth, Machine):
         truth.check_input(word)
     elif isinstance(truth, Decoder):
@@ -180,6 +213,30 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, p
     return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
 
 
+def _decoder(truth: Decoder | Evaluated) -> Decoder:
+    return truth.decoder if isinstance(truth, Evaluated) else truth
+
+
+def _labelled(model: LabelModel, truth: Decoder | Evaluated, word: str, positions: int) -> ComparedRun:
+    """Compare the labels of a model on `word` with the right ones."""
+    decoder, reference = _decoder(truth), truth.truth(word) if isinstance(truth, Evaluated) else None
+    tokens, right = labels.right_labels(decoder, reference, word)
+    if len(tokens) > positions:
+        what = f"the input has {counted(len(tokens), 'token')}, and this export is for at most {positions:,}"
+        raise ExportError(f"{what}: use a shorter one, or export weights for longer ones")
+    numbers, difference = [decoder.numbers[token] for token in tokens], None
+    if (prompt := model.prompt(word)) != numbers:
+        difference = Difference(0, " ".join(tokens), repr(prompt), "as the tokenizer has the input")
+    found = model.labelled(decoder, numbers)
+    chosen = [each[: len(found[0])] for each in right]  # a model may answer the first output alone
+    if difference is None and (wrong := labels.first_wrong(chosen, found)) is not None:
+        i, k = wrong
+        difference = Difference(i, str(right[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[k].name)
+    whose = DENSE if reference is None else f"the {reference.reference}'s"
+    answers = tuple(map(labels.told_labels, right))
+    return ComparedRun(word, tokens, answers, 0, difference, cut=False, whose=whose, labelled=True)
+
+
 def _right(truth: Right, word: str, most: int) -> list[tuple[str, str]]:
     """Return the token at each of the first `most` positions, and the token that is the right answer there."""
     if isinstance(truth, Machine):
@@ -207,6 +264,8 @@ def words(truth: Right, positions: int) -> list[str]:
         found = dict.fromkeys([*own, *(example.input for example in truth.examples)])
     elif isinstance(truth, Evaluated):
         return truth.words()[0]
+    elif truth.labeller:
+        return [word for word in labels.inputs(truth) if len(labels.tokens_of(word)) <= positions]
     else:
         found = dict.fromkeys(prompts(truth))
     return [word for word in found if len(word) < positions] or [""]
@@ -242,6 +301,8 @@ def told(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return one line that says how an export was verified, or that it was not."""
     if not runs:
         return "not verified: see tm2tfr verify-export"
+    if runs[0].labelled:
+        return _of_labels(runs, versions)
     if runs[0].whose not in (SIMULATOR, DENSE):
         return _of_cases(runs, versions)
     many, tokens = counted(len(runs), "run"), counted(sum(len(run.tokens) for run in runs), "token")
@@ -256,3 +317,14 @@ def _of_cases(runs: Sequence[ComparedRun], versions: str) -> str:
     bits, tokens = len(runs[0].word), sum(len(run.tokens) for run in runs)
     which = f"all {len(runs):,} inputs" if len(runs) == 2**bits else f"{len(runs):,} of 2^{bits} inputs"
     return f"verified: loaded and run in {versions}: {which}, {counted(tokens, 'token')}, all {runs[0].whose}"
+
+
+def _of_labels(runs: Sequence[ComparedRun], versions: str) -> str:
+    """Return the same line for labels: on how many inputs they were compared, and up to which length on all there are."""
+    many = Counter(len(run.tokens) for run in runs)
+    signs = len({token for run in runs for token in run.tokens})
+    whole = next(n for n in count(1) if not many[n] or many[n] != signs**n) - 1
+    every = f", of up to {counted(whole, 'token')} all there are" if whole else ""
+    inputs = f"{counted(len(runs), 'input')} of up to {counted(max(many), 'token')}{every}"
+    made = ", since no program is stored" if runs[0].whose == DENSE else ""
+    return f"verified: loaded and run in {versions}: {inputs}; every label is {runs[0].whose}{made}"

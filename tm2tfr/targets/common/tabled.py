@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tm2tfr.errors import ExportError, counted, visible
 from tm2tfr.targets.common.comparison import Evaluated
-from tm2tfr.targets.common.fitting import Recipe, check_dtype
+from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype
 from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 4_096
@@ -40,6 +40,45 @@ class Tabled(Recipe):
         if self.exact:
             return f"for every input of the {self.noun}, greedy generation in {self.dtype} gives exactly the right tokens"
         return f"not certified in {self.dtype}, since softmax and layer norms round in every program in its own way"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled(Recipe):
+    """The choices for an export of weights that label a sequence; positions: the most tokens of a sequence."""
+
+    max_head: int = 0
+
+    @property
+    def certified(self) -> bool:
+        return False
+
+    @property
+    def head(self) -> int | None:
+        return None
+
+    @property
+    def statement(self) -> str:
+        return f"not certified in {self.dtype}: it is right where its labels were compared"
+
+
+def fitted_to_labels(decoder: Decoder, name: str, *, positions: int | None, max_head: int | None, dtype: str) -> Labelled:
+    """Return the recipe for weights that label a sequence: with all their positions, if these have an end.
+
+    Raises:
+        ExportError: for options that do not apply, or too many positions.
+    """
+    check_dtype(dtype)
+    name, there = visible(name), decoder.positions
+    if max_head is not None:
+        raise ExportError(f"{name}: a bound on |h| is about Turing machines, and these weights label a sequence: omit it")
+    if there is not None and positions not in (None, there):
+        what = f"{name}: these weights are exported with all their positions, {there:,}, and not with {positions:,}"
+        raise ExportError(f"{what}: omit the number of positions")
+    wanted = positions or there or USUAL
+    if wanted > MOST_POSITIONS:
+        what = f"{name}: exports have at most {MOST_POSITIONS:,} positions, not {wanted:,}"
+        raise ExportError(f"{what}: run these weights with tm2tfr, or compile them for shorter inputs")
+    return Labelled(positions=wanted, dtype=dtype)
 
 
 def fitted_to_table(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.watching import Observation
+from tm2tfr.engines.watching import Observation, observe_all
 from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.targets.common.comparison import ComparedRun, Model
 from tm2tfr.targets.common.reading import Array
@@ -56,7 +56,7 @@ class Verdict:
         elif self.run.difference is None:
             run, rest = self.run, "; the run continues beyond the last position" if self.run.cut else ""
             positions = counted(len(run.tokens), "position")
-            lines.append(f"run: {run.word!r}, {positions}, {run.how}: {run.whose} tokens{rest}")
+            lines.append(f"run: {run.word!r}, {positions}, {run.how}: {run.whose} {run.answered}{rest}")
         else:
             lines.append(f"run: {self.run.word!r}: {self.run.difference}")
         lines += [f"  {self.cause}"] if self.cause else []
@@ -169,20 +169,32 @@ def cause(model: Model, decoder: Decoder, run: ComparedRun, read: Callable[[Arra
     Args:
         read: from a model's stream, (its width,), to the values of the decoder's directions, (width,).
     """
-    count = _COMPARED if run.difference is None else run.difference.position + 1
+    count = _COMPARED
+    if run.difference is not None and not run.labelled:  # of a sequence nothing is cut off: a head may look ahead
+        count = run.difference.position + 1
     tokens = [decoder.numbers[token] for token in run.tokens[:count]]
-    streams, session = model.streams(tokens), Dense().start(decoder)
-    directions = decoder.layout.directions
-    for i, token in enumerate(tokens):
-        seen = Observation()
-        session.feed(token, seen)
+    streams, directions = model.streams(tokens), decoder.layout.directions
+    for i, seen in enumerate(_observed(decoder, tokens)):
+        shared = len(tokens) if run.labelled else i + 1
         shown = seen.streams if decoder.norm is None else seen.streams[:-1]  # a model shows its last one behind the norm
         for n, wanted in enumerate(shown):
             found = read(streams[n, i])
-            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / (i + 1)))  # a NaN is off, too
+            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / shared))  # a NaN is off, too
             if len(off):
                 at = int(off[0])
                 where = f"layer {n} ({decoder.layers[n - 1].name})" if n else "the embedding"
                 told = f"{directions[at]} should be {wanted[at]:.9g}, is {found[at]:.9g}"
                 return f"the stream first goes wrong at position {i}, after {where}: {told}"
     return ""
+
+
+def _observed(decoder: Decoder, tokens: Sequence[int]) -> Iterator[Observation]:
+    """Yield what the dense engine does at each position, one after the other unless heads look ahead."""
+    if decoder.looks_ahead:
+        yield from observe_all(decoder, [decoder.vocabulary[token] for token in tokens], engine=Dense())
+        return
+    session = Dense().start(decoder)
+    for token in tokens:
+        seen = Observation()
+        session.feed(token, seen)
+        yield seen

@@ -11,7 +11,9 @@ from tm2tfr.targets.common.card import checking, introduction, name_of, tag
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.tabled import Labelled
 from tm2tfr.text.markdown import escaped
+from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer, norms
@@ -46,9 +48,22 @@ def names(decoder: Decoder, recipe: Recipe, format: str, truth: Right | None = N
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
+        **({"outputs": _outputs(decoder)} if decoder.labeller else {}),
         **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
         **_program(truth),
     }
+
+
+def _outputs(decoder: Decoder) -> list[dict[str, Any]]:
+    """Return each output with its labels (none if it is a number) and the places of its logits."""
+    return [
+        {
+            "name": output.name,
+            "labels": None if output.labels is None else list(output.labels),
+            "logits": [cut.start, cut.stop],
+        }
+        for output, cut in sections(decoder.outputs)
+    ]
 
 
 def _program(truth: Right | None) -> dict[str, Any]:
@@ -57,7 +72,12 @@ def _program(truth: Right | None) -> dict[str, Any]:
 
 
 def _temperature(decoder: Decoder, positions: int) -> float | None:
-    """Return the temperature of softmax that Theorem 26 guarantees; None if nothing is claimed about the heads."""
+    """Return the temperature of softmax that Theorem 26 guarantees; None if nothing is claimed about the heads.
+
+    The theorem is about heads with one best score; those of a labeller may have several, and there is none.
+    """
+    if decoder.labeller:
+        return None
     try:
         return power_of_two(theorem_26(decoder, positions, smallest_gap(decoder, positions)))
     except CompileError:
@@ -71,16 +91,17 @@ def _layer(layer: Layer, n: int, layout: Residual) -> dict[str, Any]:
         "meaning": layer.meaning,
         "source": layer.source,
         "heads": [
-            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout), **_soft(head)}
+            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout), **_own(head)}
             for k, head in enumerate(layer.heads)
         ],
         "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
     }
 
 
-def _soft(head: Head) -> dict[str, Any]:
-    """Return how a head weighs, if not as machines' do."""
-    return {"weighting": head.weighting} if head.weighting == "softmax" else {}
+def _own(head: Head) -> dict[str, Any]:
+    """Return how a head weighs, and what it sees, if not as machines' do."""
+    soft = {"weighting": head.weighting} if head.weighting == "softmax" else {}
+    return soft | ({} if head.mask == "future" else {"mask": head.mask})
 
 
 def _components(head: Head, layout: Residual) -> list[dict[str, Any]]:
@@ -126,13 +147,17 @@ subspaces, layers, attention heads with the components of their scores, and hidd
 
 
 def _attention(decoder: Decoder) -> str:
+    masks = {head.mask for layer in decoder.layers for head in layer.heads} or {"future"}
+    seen = "future-masked" if masks == {"future"} else "not masked" if masks == {"none"} else "of different masks"
     if decoder.soft:
-        return "softmax, future-masked"
-    return "average-hard, future-masked: the best-scored positions share evenly"
+        return f"softmax, {seen}"
+    return f"average-hard, {seen}: the best-scored positions share evenly"
 
 
 def _far(truth: Right, recipe: Recipe, assumed: str) -> str:
     """Return how far the model is right, and why."""
+    if isinstance(recipe, Labelled):
+        return _compared(truth, recipe, assumed)
     if not isinstance(truth, Evaluated):
         return _certified(recipe, assumed) if recipe.certified else _uncertified(assumed)
     told = f"{recipe.statement[0].upper()}{recipe.statement[1:]}."
@@ -145,6 +170,14 @@ ones, and compares every token with that of the reference. {assumed}"""
 This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights for all inputs. It holds here,
 since with these weights all numbers at the positions that matter are whole numbers, or halves, which no sum rounds, in
 whatever order it is added up. {assumed}"""
+
+
+def _compared(truth: Right, recipe: Recipe, assumed: str) -> str:
+    whose = "the program's interpreter, in rationals" if isinstance(truth, Evaluated) else "tm2tfr's dense engine"
+    return f"""{recipe.statement[0].upper()}{recipe.statement[1:]}.
+Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs up to some length and
+on random ones of any, and compares every label at every position with those of {whose}.
+{assumed}"""
 
 
 def _certified(recipe: Recipe, assumed: str) -> str:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, ShapeError
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace, at
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
+from tm2tfr.transformer.weights import OUTER, Decoder, FeedForward, Head, Layer
 
 DIGEST = "digest"
 """The entry of the names that has the digest."""
@@ -49,14 +50,15 @@ def rebuilt(folder: Path, said: Mapping[str, Any], arrays: Mapping[str, NDArray[
 def _decoder(said: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Decoder:
     directions = [str(direction["name"]) for direction in said["directions"]]
     places = said["subspaces"].items()
-    outer = ("token_embedding", "position_embedding", "unembedding", "unembedding_bias")
+    outer = [name for name in OUTER if name in arrays or name != "position_table"]
     return Decoder(
         layout=Residual(tuple(_subspace(name, directions[start:stop]) for name, (start, stop) in places)),
         vocabulary=_texts(said["vocabulary"]),
-        bos=str(said["bos"]),
+        bos=None if said["bos"] is None else str(said["bos"]),
         stop=_texts(said["stop"]),
         features=_texts(said["features"]),
         layers=tuple(_layer(layer, f"layers.{n}.", arrays) for n, layer in enumerate(said["layers"], start=1)),
+        outputs=tuple(_output(output) for output in said.get("outputs", ())),
         provenance=said["provenance"],
         **_matrices("", outer, arrays),
     )
@@ -73,12 +75,18 @@ def _layer(said: Mapping[str, Any], path: str, arrays: Mapping[str, NDArray[Any]
     heads, ffn = [], None
     for k, head in enumerate(said["heads"]):
         parts = _matrices(f"{path}heads.{k}.", ("query", "key", "value", "output"), arrays)
-        heads.append(Head(name=str(head["name"]), source=str(head["source"]), **parts))
+        own = {name: head[name] for name in ("mask", "weighting") if name in head}
+        heads.append(Head(name=str(head["name"]), source=str(head["source"]), **parts, **own))
     if f"{path}feed_forward.input" in arrays:
         parts = _matrices(f"{path}feed_forward.", ("input", "input_bias", "output", "output_bias"), arrays)
         ffn = FeedForward(units=_texts(said["units"]), **parts)
     about = {name: str(said[name]) for name in ("name", "meaning", "source")}
     return Layer(name=about["name"], meaning=about["meaning"], source=about["source"], heads=tuple(heads), feed_forward=ffn)
+
+
+def _output(said: Mapping[str, Any]) -> Output:
+    labels = said["labels"]
+    return Output(str(said["name"]), None if labels is None else _texts(labels))
 
 
 def _matrices(path: str, names: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.certificate import checked
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
-from tm2tfr.targets.common.tabled import fitted_to_table
-from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_export
+from tm2tfr.targets.common.tabled import fitted_to_labels, fitted_to_table
+from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
@@ -52,14 +53,18 @@ def fitted(
     Raises:
         ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be the program.
     """
-    refuse_export(decoder, "PyTorch or ONNX", known=(TABLE, NORMS, NO_BOS))
-    if not isinstance(truth, Evaluated):
+    known = (TABLE, NO_BOS, AHEAD, OUTPUTS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
+    refuse_export(decoder, "PyTorch or ONNX", known=known)
+    if not isinstance(truth, Evaluated) and not decoder.labeller:
         refuse_export(decoder, "matrices without the program that they were compiled from")
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
         what = f"{visible(name_of(truth or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
         raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
     check_dtype(dtype)
+    if decoder.labeller and not isinstance(truth, Machine):
+        name = name_of(truth or decoder)
+        return fitted_to_labels(decoder, name, positions=positions, max_head=max_head, dtype=dtype)
     if isinstance(truth, Evaluated):
         return fitted_to_table(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
     if truth is None or isinstance(truth, Decoder):

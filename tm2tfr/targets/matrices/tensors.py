@@ -19,7 +19,7 @@ def tensors(decoder: Decoder, dtype: str) -> dict[str, NDArray[Any]]:
 
 def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
     """Return in words what the entry of a matrix at (row, column) does."""
-    directions, vocabulary = decoder.layout.directions, decoder.vocabulary
+    directions, vocabulary, answered = decoder.layout.directions, decoder.vocabulary, decoder.answered
     row, column = at
     parts = path.split(".")
     if parts[0] != "layers":
@@ -28,8 +28,8 @@ def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
             "position_embedding": lambda: f"embedding of the position's {decoder.features[column]}: {directions[row]}",
             "position_table": lambda: f"embedding of position {column}: {directions[row]}",
             "norm": lambda: f"last layer norm, {parts[-1]} of {directions[row]}",
-            "unembedding": lambda: f"logit of {vocabulary[row]}, reads {directions[column]}",
-            "unembedding_bias": lambda: f"logit of {vocabulary[row]}, bias",
+            "unembedding": lambda: f"logit of {answered[row]}, reads {directions[column]}",
+            "unembedding_bias": lambda: f"logit of {answered[row]}, bias",
         }[parts[0]]()
     layer, part = decoder.layers[int(parts[1]) - 1], parts[-1]
     where = f"layer {parts[1]} ({layer.name})"

@@ -22,12 +22,14 @@ from tm2tfr._version import __version__
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.tensors import features, tensors
-from tm2tfr.transformer.weights import Decoder, Head, Norm
+from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
 
 OPSET, IR_VERSION = 18, 9
 """Old enough for ONNX Runtime since 1.16."""
 IDS, LOGITS = "input_ids", "logits"
 FEATURES = "position_features"
+SEEN: dict[Mask, str] = {"future": "past", "past": "ahead", "none": "everywhere"}
+"""The mask of a head -> the node that says what it sees."""
 CONSTANTS = (FEATURES, "axis -1", "hidden", "0", "1")
 """The initializers that are not matrices of the decoder."""
 
@@ -89,7 +91,7 @@ def built(decoder: Decoder, recipe: Recipe, names: Mapping[str, Any]) -> Any:
         "decoder",
         [value(IDS, onnx.TensorProto.INT64, ["batch", "n"])],
         [
-            value(LOGITS, number, ["batch", "n", len(decoder.vocabulary)]),
+            value(LOGITS, number, ["batch", "n", decoder.answers]),
             *(value(stream(n), number, ["batch", "n", width]) for n in range(len(decoder.layers) + 1)),
         ],
         [onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()],
@@ -107,7 +109,7 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[Any]) -> None:
     length = graph.add("Squeeze", graph.add("Shape", IDS, name="length", start=1, end=2), name="n")
     i = graph.add("Range", "0", length, "1", name="i")  # (n,)
     rows = graph.add("Unsqueeze", i, "axis -1", name="i as rows")  # (n, 1)
-    graph.add("LessOrEqual", i, rows, name="past")  # (n, n): whether j ≤ i
+    _seen(graph, decoder, i, rows)
     tokens = graph.add("Gather", graph.add("Transpose", "token_embedding", name="token_embedding.T"), IDS, name="tokens")
     numbers = graph.add("Gather", FEATURES, i, name="features")  # (n, features)
     places = graph.applied("position_embedding", numbers, "places")
@@ -133,6 +135,15 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[Any]) -> None:
     graph.add("Add", logits, graph.add("Transpose", "unembedding_bias", name="unembedding_bias.T"), name=LOGITS)
 
 
+def _seen(graph: Graph, decoder: Decoder, i: str, rows: str) -> None:
+    """Add which position j is seen from which i, (n, n), for each mask that the heads have."""
+    masks = {head.mask for layer in decoder.layers for head in layer.heads}
+    past = graph.add("LessOrEqual", i, rows, name=SEEN["future"])
+    if masks - {"future"}:
+        ahead = graph.add("GreaterOrEqual", i, rows, name=SEEN["past"])
+        graph.add("Or", past, ahead, name=SEEN["none"])
+
+
 def _read(graph: Graph, norm: Norm | None, path: str, x: str, dtype: np.dtype[Any]) -> str:
     """Add a layer norm, if there is one, and return the name of what is read of `x`: (batch, n, width)."""
     if norm is None:
@@ -155,7 +166,7 @@ def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[Any]) -> 
         graph.applied(f"{path}.{part}", x, f"{path}.{plural}")
         for part, plural in (("query", "queries"), ("key", "keys"), ("value", "values"))
     )
-    past, named = "past", {"name": f"{path}.shares"}
+    past, named = SEEN[head.mask], {"name": f"{path}.shares"}
     if parts := head.query.shape[0]:
         scores = _scores(graph, path, queries, keys, parts)  # (batch, n, n)
         scores = graph.add("Where", past, scores, "hidden", name=f"{path}.scores")

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import KEY
+from tm2tfr.targets.common.labels import Labels, read_labels, tokens_of
 from tm2tfr.targets.common.reading import MOST_TENSORS, content
 from tm2tfr.targets.onnx.graph import IDS, LOGITS, stream
+from tm2tfr.transformer.weights import Decoder
 
 FILE = "model.onnx"
 
@@ -48,7 +50,7 @@ class OnnxRunning:
             self.session = self._runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
             names = json.loads(self.session.get_modelmeta().custom_metadata_map[KEY])
             self._vocabulary, self._bos, self._stop = names["vocabulary"], names["bos"], names["stop"]
-            self._layers = len(names["layers"])
+            self._layers, self._labels = len(names["layers"]), "outputs" in names
         except Exception as error:
             raise ExportError(f"{folder}: ONNX Runtime cannot load it ({first_line(error)}): export it again") from error
 
@@ -59,12 +61,18 @@ class OnnxRunning:
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word`, and BOS if there is one."""
-        return [self._vocabulary.index(token) for token in (*word, *([] if self._bos is None else [self._bos]))]
+        tokens = tokens_of(word) if self._labels else (*word, *([] if self._bos is None else [self._bos]))
+        return [self._vocabulary.index(token) for token in tokens]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""
         (logits,) = self._run([LOGITS], tokens)
         return [int(n) for n in logits[0].argmax(axis=-1)]
+
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Labels]:
+        """Return what the model says at every position, of each output of `decoder`."""
+        (logits,) = self._run([LOGITS], tokens)
+        return read_labels(decoder, logits[0])
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from tm2tfr.targets.common.card import example
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.labels import tokens_of
 from tm2tfr.targets.common.reading import MOST_TENSORS, content, parsed_text
 from tm2tfr.targets.common.settings import same
 from tm2tfr.targets.matrices import export as plain
@@ -143,6 +145,8 @@ def _bytes(value: Any) -> Any:
 
 def _card(decoder: Decoder, truth: Right, recipe: Recipe) -> str:
     word = example(truth)
+    if decoder.labeller:
+        return _labelling_card(decoder, truth, recipe, word)
     start, goes_on = f"[*{word!r}]", "<="
     if not isinstance(truth, Evaluated):
         start, goes_on = f'[*{word!r}, names["bos"]]', "<"
@@ -163,6 +167,34 @@ print(*tokens)
 a batch may be padded on the right with any token. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
 (batch, n, width), are the residual stream before layer 1 and after each layer. Initializers have the names of the matrices
 of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
+    return _whole_card(decoder, truth, recipe, use)
+
+
+def _labelling_card(decoder: Decoder, truth: Right, recipe: Recipe, word: str) -> str:
+    use = f"""
+
+In ONNX Runtime:
+
+```python
+import json, onnxruntime
+
+names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
+tokens = {json.dumps(list(tokens_of(word)), ensure_ascii=False)}
+(logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
+for output in names["outputs"]:
+    found = logits[0][:, slice(*output["logits"])]
+    numbers = found[:, 0].tolist() if output["labels"] is None else found.argmax(axis=-1)
+    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))
+```
+
+`input_ids` is (batch, n), `logits` (batch, n, rows of all outputs): the sequences of a batch have one length, since heads
+may see all of a sequence, and padding would be seen too. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
+(batch, n, width), are the residual stream before layer 1 and after each layer. Initializers have the names of the matrices
+of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
+    return _whole_card(decoder, truth, recipe, use)
+
+
+def _whole_card(decoder: Decoder, truth: Right, recipe: Recipe, use: str) -> str:
     assumed = """The program that runs the graph is assumed to round operations on single numbers as IEEE 754
 says, and to multiply matrices with all digits of the dtype; ONNX Runtime does so on a CPU. An accelerator may not."""
     table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"

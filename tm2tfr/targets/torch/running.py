@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import NAMES
+from tm2tfr.targets.common.labels import Labels, read_labels
 from tm2tfr.targets.common.reading import mapping
+from tm2tfr.transformer.weights import Decoder
 
 
 def required(otherwise: str = "") -> Any:
@@ -27,7 +29,7 @@ def required(otherwise: str = "") -> Any:
 
 
 class TorchRunning:
-    """A model loaded from a directory, by this package's own `model.py` or `circuit.py`.
+    """A model loaded from a directory, by this package's own `model.py`, `circuit.py` or `labeller.py`.
 
     Code that came with weights is never run.
 
@@ -41,8 +43,9 @@ class TorchRunning:
         self._torch = required()
         self._torch.set_num_threads(1)  # models this small are slower with more
         try:
-            tabled = "program" in mapping(folder / NAMES)
-            self._code = importlib.import_module(f"tm2tfr.targets.torch.{'circuit' if tabled else 'model'}")
+            names = mapping(folder / NAMES)
+            code = "labeller" if "outputs" in names else "circuit" if "program" in names else "model"
+            self._code = importlib.import_module(f"tm2tfr.targets.torch.{code}")
             self.model = self._code.load(folder, attention).to(device)
         except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: model.py cannot load it ({first_line(error)}): export it again") from error
@@ -62,10 +65,17 @@ class TorchRunning:
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""
+        return [int(n) for n in self._logits(tokens).argmax(dim=-1)]
+
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Labels]:
+        """Return what the model says at every position, of each output of `decoder`."""
+        return read_labels(decoder, self._logits(tokens).cpu().numpy())
+
+    def _logits(self, tokens: Sequence[int]) -> Any:
         given = self._torch.tensor(list(tokens), device=self.model.token_embedding.device)
         try:
             with self._torch.inference_mode():
-                return [int(n) for n in self.model(given).argmax(dim=-1)]
+                return self.model(given)
         except Exception as error:
             raise ExportError(f"model.py cannot run these weights ({first_line(error)}): export it again") from error
 

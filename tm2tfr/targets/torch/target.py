@@ -28,7 +28,7 @@ from tm2tfr.transformer.weights import Decoder
 
 __all__ = ["export", "verified"]
 
-CODE, MORE, TENSORS = "model.py", "circuit.py", "weights.safetensors"
+CODE, MORE, LABELLER, TENSORS = "model.py", "circuit.py", "labeller.py", "weights.safetensors"
 
 
 def files(decoder: Decoder, truth: Right, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
@@ -38,11 +38,12 @@ def files(decoder: Decoder, truth: Right, recipe: Recipe, names: Mapping[str, An
 
 
 def code(decoder: Decoder) -> dict[str, str]:
-    """Return `model.py`, the same in every export, and `circuit.py` for weights that have more than it knows."""
-    found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, MORE)}
-    if not parts(decoder):
-        return {CODE: found[CODE]}
-    return {**found, MORE: found[MORE].replace("from tm2tfr.targets.torch.model import", "from model import")}
+    """Return `model.py`, the same in every export, and beside it what weights need that have more than it knows."""
+    more = [LABELLER] if decoder.labeller else [MORE] if parts(decoder) else []
+    found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, *more)}
+    return {
+        name: text.replace("from tm2tfr.targets.torch.model import", "from model import") for name, text in found.items()
+    }
 
 
 def names(decoder: Decoder) -> tuple[str, ...]:
@@ -88,6 +89,8 @@ def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[s
 def _card(decoder: Decoder, truth: Right, recipe: Recipe, temperature: float | None) -> str:
     word = example(truth)
     shown = f" {argument(word)}" if word else ""
+    if decoder.labeller:
+        return _labelling_card(decoder, truth, recipe, word)
     if isinstance(truth, Evaluated):
         return _circuit_card(decoder, truth, recipe, word, temperature)
     soft = f"python {CODE} --attention softmax{shown}"
@@ -141,6 +144,27 @@ from circuit import load
 
 decoder = load(".")
 print(decoder.outputs({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
+```"""
+    return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
+
+
+def _labelling_card(decoder: Decoder, truth: Right, recipe: Recipe, word: str) -> str:
+    use = f"""
+
+`{LABELLER}` and `{CODE}` are the whole model, to be read; they need torch and safetensors:
+
+```sh
+python {LABELLER} {argument(word)}
+```
+
+```python
+import sys
+
+sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
+from labeller import load
+
+labeller = load(".")
+print(labeller.labels({word!r}))  # also labeller(tokens): logits, for tokens (n,) or (batch, n); hook any module
 ```"""
     return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
 

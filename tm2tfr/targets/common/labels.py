@@ -1,0 +1,123 @@
+"""The labels of a decoder with outputs: what they are at every position, what a model says they are, and inputs to try."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.contract import ANY, Truth
+from tm2tfr.engines.decode import prompted, run_whole
+from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.reading import answered
+from tm2tfr.errors import InputError
+from tm2tfr.trace.columns import columns_of
+from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.weights import Decoder
+
+Labels = tuple[Any, ...]
+"""The answer of each output at one position: a label as text, or a number."""
+EVERY, DRAWN = 128, 32
+"""At how many inputs a model is tried at most: all up to some length, and random ones of any length."""
+LONGEST_DRAWN = 64
+"""The longest random input."""
+CLOSE = 2.0**-16
+"""By how much a number may be off, relative to its size if that is more than 1: sums of floats round."""
+
+
+def tokens_of(word: str) -> tuple[str, ...]:
+    """Return the tokens of an input as text: one per character, or those of a JSON list, ``["a", 3]``.
+
+    Raises:
+        InputError: for a list that has anything but texts, numbers and truth values.
+    """
+    if not word.startswith("["):
+        return tuple(word)
+    try:
+        found = json.loads(word, parse_float=Fraction)
+    except ValueError:
+        return tuple(word)
+    if not isinstance(found, list) or not all(isinstance(token, str | bool | int | Fraction) for token in found):
+        raise InputError(f"{word}: a token is text, a number, true or false: write for example '[\"a\", 3]'")
+    return tuple({True: "T", False: "F"}[token] if isinstance(token, bool) else str(token) for token in found)
+
+
+def as_word(tokens: Sequence[str]) -> str:
+    """Return tokens as an input: plain text where each is one character, otherwise a JSON list of texts."""
+    if all(len(token) == 1 for token in tokens) and tokens[:1] != ("[",):
+        return "".join(tokens)
+    return json.dumps(list(tokens), ensure_ascii=False)
+
+
+def inputs(decoder: Decoder) -> Iterator[str]:
+    """Yield the inputs on which a model is tried, always the same: all up to some length, random ones, the longest too."""
+    tokens, longest = decoder.vocabulary, min(decoder.positions or LONGEST_DRAWN, LONGEST_DRAWN)
+    length, room = 1, EVERY - len(tokens)
+    while length <= longest and room >= 0:
+        yield from map(as_word, product(tokens, repeat=length))
+        length += 1
+        room -= len(tokens) ** length
+    draw = random.Random(0)
+    for n in range(DRAWN if length <= longest else 0):
+        size = longest if n % 4 == 0 else draw.randint(length, longest)
+        yield as_word(tuple(draw.choices(tokens, k=size)))
+
+
+def right_labels(decoder: Decoder, truth: Truth | None, word: str) -> tuple[tuple[str, ...], list[Labels]]:
+    """Return the tokens of an input, and at each position the answer of every output.
+
+    Args:
+        truth: the reference's run; None: the dense engine says what is right.
+
+    Raises:
+        CompileError: if the weights have nothing that the reference can be compared with.
+        EngineError: without a reference, for a token that is not in the vocabulary.
+    """
+    if truth is not None:
+        truth.refuse(decoder.layout)
+        found = [row[1:] for row in truth.rows(columns_of(decoder))]
+        return tuple(token for token, *_ in found), [tuple(labels) for _, *labels in found]
+    tokens = tokens_of(word)
+    passed = run_whole(decoder, prompted(decoder, tokens), engine=Dense())
+    return tokens, [answered(decoder, there.logits) for there in passed]
+
+
+def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Labels]:
+    """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
+
+    Logits that are fewer are those of the first outputs.
+    """
+    return [
+        tuple(
+            float(row[cut.start]) if output.labels is None else output.labels[int(np.argmax(row[cut]))]
+            for output, cut in sections(decoder.outputs)
+            if cut.stop <= len(row)
+        )
+        for row in np.asarray(logits)
+    ]
+
+
+def first_wrong(wanted: Sequence[Labels], found: Sequence[Labels]) -> tuple[int, int] | None:
+    """Return the position and the number of the output at which labels are first not those wanted, None if all are."""
+    for i, (want, have) in enumerate(zip(wanted, found, strict=True)):
+        for k, (a, b) in enumerate(zip(want, have, strict=True)):
+            if not _alike(a, b):
+                return i, k
+    return None
+
+
+def _alike(want: Any, have: Any) -> bool:
+    if want is ANY or isinstance(want, str) or not isinstance(have, float):
+        return bool(want == have)
+    return bool(abs(have - float(want)) <= CLOSE * max(1.0, abs(float(want))))  # a NaN is not
+
+
+def told_labels(labels: Labels) -> str:
+    """Return the labels of one position as text."""
+    return " ".join(map(str, labels))

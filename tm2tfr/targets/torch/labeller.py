@@ -1,0 +1,219 @@
+"""A transformer that labels a sequence, in plain PyTorch: ``python labeller.py hello`` prints the labels of hello.
+
+It needs torch, safetensors, `model.py`, and two files next to it: `weights.safetensors`, the matrices, and `tm2tfr.json`,
+the names of everything. Nothing here knows what it should compute: change a weight, and it computes something else.
+
+The whole sequence is there at once. What a head sees of it from position i its mask says: ``future`` j ≤ i, ``past`` j ≥ i,
+``none`` every position. Shapes, where … is nothing, or the batch, of sequences of one length:
+
+    n             positions of a sequence                    width    the residual stream
+    positions     the most that there are                    d_k      queries and keys of a head
+    vocabulary    tokens; one token is one number            d_v      values of a head
+    answers       the logits of all outputs, side by side
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from tm2tfr.targets.torch.model import FEATURES, FeedForward, frozen
+
+
+class WholeHead(nn.Module):
+    """One attention head. Hook `shares`: its output, (…, n, n), is the attention pattern."""
+
+    def __init__(self, matrices: dict[str, Tensor], mask: str, temperature: float | None) -> None:
+        super().__init__()
+        self.query = frozen(matrices["query"])  # (d_k, width)
+        self.key = frozen(matrices["key"])  # (d_k, width)
+        self.value = frozen(matrices["value"])  # (d_v, width)
+        self.output = frozen(matrices["output"])  # (width, d_v)
+        self.mask = mask
+        self.temperature = temperature
+        self.shares = nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the head's output, which is added to the stream: x (…, n, width) → (…, n, width)."""
+        queries, keys, values = x @ self.query.T, x @ self.key.T, x @ self.value.T
+
+        n = x.shape[-2]
+        scores = x.new_zeros(*x.shape[:-1], n)
+        for component in range(len(self.query)):  # each product and each sum rounded once, in this order
+            scores += queries[..., :, None, component] * keys[..., None, :, component]
+
+        i, j = torch.arange(n, device=x.device)[:, None], torch.arange(n, device=x.device)[None, :]
+        if self.mask == "future":
+            scores = scores.masked_fill(j > i, -torch.inf)
+        if self.mask == "past":
+            scores = scores.masked_fill(j < i, -torch.inf)
+
+        best = scores.amax(dim=-1, keepdim=True)
+        if self.temperature is None:  # average-hard attention: all positions with the largest score share evenly
+            shares = (scores == best).to(x.dtype)
+        else:  # softmax: a share of e^(score/τ)
+            shares = ((scores - best) / self.temperature).exp()
+        shares = self.shares(shares)
+        mean = (shares @ values) / shares.sum(dim=-1, keepdim=True)  # (…, n, d_v)
+        return mean @ self.output.T
+
+
+class WholeLayer(nn.Module):
+    """Attention, possibly without any head, then a feed-forward layer, if there is one; each adds to the stream."""
+
+    def __init__(self, heads: list[WholeHead], feed_forward: FeedForward | None) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(heads)
+        self.feed_forward = feed_forward
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the stream after the layer: x (…, n, width) → (…, n, width)."""
+        added = [head(x) for head in self.heads]  # all read the stream before any of them writes to it
+        for each in added:
+            x = x + each
+        return x if self.feed_forward is None else x + self.feed_forward(x)
+
+
+class Labeller(nn.Module):
+    """The whole model. Hook `embedding` for the stream before layer 1, and ``layers["3"]`` for the one after layer 3.
+
+    Args:
+        names: the contents of `tm2tfr.json`; weights: the matrices by name, as in ``layers.4.heads.0.query``.
+        attention: ``average-hard`` or ``softmax``, for weights that are made for the former; temperature: τ of softmax.
+    """
+
+    def __init__(
+        self, names: dict[str, Any], weights: dict[str, Tensor], attention: str = "average-hard", temperature: float = 0
+    ) -> None:
+        super().__init__()
+        if attention not in ("average-hard", "softmax"):
+            raise ValueError(f"attention must be average-hard or softmax, not {attention!r}")
+        if (attention == "softmax") != (temperature > 0):
+            raise ValueError("softmax attention has a temperature, and nothing else has: give both, for example 0.01")
+
+        def part(name: str) -> dict[str, Tensor]:
+            return {path.removeprefix(name): weights[path] for path in weights if path.startswith(name)}
+
+        layers = {}
+        for layer in names["layers"]:
+            path = f"layers.{layer['layer']}."
+            heads = [
+                WholeHead(
+                    part(f"{path}heads.{head['head']}."),
+                    head.get("mask", "future"),
+                    1.0 if head.get("weighting") == "softmax" else temperature or None,
+                )
+                for head in layer["heads"]
+            ]
+            feed_forward = part(f"{path}feed_forward.")
+            layers[str(layer["layer"])] = WholeLayer(heads, FeedForward(feed_forward) if feed_forward else None)
+        self.token_embedding = frozen(weights["token_embedding"])  # (width, vocabulary)
+        self.position_embedding = frozen(weights["position_embedding"])  # (width, features)
+        if "position_table" in weights:
+            self.position_table = frozen(weights["position_table"])  # (width, positions)
+        self.embedding = nn.Identity()
+        self.layers = nn.ModuleDict(layers)
+        self.unembedding = frozen(weights["unembedding"])  # (answers, width)
+        self.unembedding_bias = frozen(weights["unembedding_bias"])  # (answers, 1)
+        self.features: list[str] = names["features"]
+        self.vocabulary: list[str] = names["vocabulary"]
+        self.outputs: list[dict[str, Any]] = names["outputs"]
+        self.positions: int = names["recipe"]["positions"]
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return the logits of every output at every position: tokens (…, n) → (…, n, answers).
+
+        Raises:
+            ValueError: for more positions than the weights are made for.
+        """
+        if tokens.shape[-1] > self.positions:
+            raise ValueError(f"{tokens.shape[-1]} positions, but these weights are for {self.positions}")
+        x = self.embedding(self.embed(tokens))
+        for layer in self.layers.values():
+            x = layer(x)
+        return x @ self.unembedding.T + self.unembedding_bias.T
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Return the stream before the first layer: tokens (…, n) → (…, n, width)."""
+        n, embedding = tokens.shape[-1], self.token_embedding
+        i = torch.arange(n, dtype=torch.float64)
+        columns = [FEATURES[name](i) for name in self.features]
+        features = torch.stack(columns, dim=1) if columns else i.new_zeros(n, 0)  # (n, features)
+        places = features.to(embedding.device, embedding.dtype) @ self.position_embedding.T
+        if hasattr(self, "position_table"):
+            places = places + self.position_table.T[:n]
+        return embedding.T[tokens] + places
+
+    def encode(self, word: str | Sequence[str]) -> Tensor:
+        """Return the tokens of a word: one per character, or those of a list, which may be written in JSON.
+
+        Raises:
+            ValueError: if it is empty, or for a token that is not in the vocabulary.
+        """
+        tokens = listed(word)
+        for token in tokens:
+            if token not in self.vocabulary:
+                raise ValueError(f"{token!r} is not in the vocabulary: use its tokens")
+        if not tokens:
+            raise ValueError("the sequence is empty: give at least one token")
+        return torch.tensor([self.vocabulary.index(token) for token in tokens], device=self.token_embedding.device)
+
+    @torch.inference_mode()
+    def labels(self, word: str | Sequence[str]) -> dict[str, list[Any]]:
+        """Return what each output says at every position: a label (that of the largest logit) or a number.
+
+        Raises:
+            ValueError: see `encode` and `forward`.
+        """
+        logits, found = self(self.encode(word)), {}
+        for output in self.outputs:
+            own = logits[:, slice(*output["logits"])]  # (n, labels)
+            labels = output["labels"]
+            found[output["name"]] = own[:, 0].tolist() if labels is None else [labels[int(n)] for n in own.argmax(dim=-1)]
+        return found
+
+
+def listed(word: str | Sequence[str]) -> list[str]:
+    """Return the tokens of a word as text; see `Labeller.encode`."""
+    if not isinstance(word, str):
+        return list(word)
+    try:
+        found = json.loads(word, parse_float=Fraction) if word.startswith("[") else None
+    except ValueError:
+        found = None
+    if not isinstance(found, list):
+        return list(word)
+    return [{True: "T", False: "F"}[token] if isinstance(token, bool) else str(token) for token in found]
+
+
+def load(folder: str | Path = ".", attention: str = "average-hard", temperature: float = 0) -> Labeller:
+    """Return the model whose files are in `folder`; see `Labeller`."""
+    names = json.loads((Path(folder) / "tm2tfr.json").read_text(encoding="utf-8"))
+    return Labeller(names, load_file(Path(folder) / "weights.safetensors"), attention, temperature)
+
+
+def main() -> None:
+    """Print the labels of a word."""
+    parser = argparse.ArgumentParser(description="Label a sequence by a transformer.")
+    parser.add_argument("word", help="a token per character, or a JSON list of tokens")
+    parser.add_argument("--attention", choices=["average-hard", "softmax"], default="average-hard")
+    parser.add_argument("--temperature", type=float, default=0, help="of softmax")
+    given = parser.parse_args()
+    try:
+        labeller = load(Path(__file__).parent, given.attention, given.temperature)
+        for name, labels in labeller.labels(given.word).items():
+            print(f"{name}:", *labels)
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()
