@@ -135,12 +135,11 @@ AHEAD_ALONE = unmasked(majority())
 TOLD = {"labeller": (labeller(), "heads that look ahead and outputs by name"), "causal": (causal(), "outputs by name")}
 
 
-@pytest.mark.parametrize(("made", "lacking"), [*TOLD.values(), (AHEAD_ALONE, "heads that look ahead")], ids=[*TOLD, "mask"])
-def test_exports_refuse_labellers_by_name(made: Decoder, lacking: str, tmp_path: Path) -> None:
+def test_exports_refuse_heads_that_look_ahead_where_tokens_are_generated(tmp_path: Path) -> None:
     for target in ("torch", "onnx"):
-        words = f"these weights have {lacking}, which an export to PyTorch or ONNX does not have: run them with tm2tfr"
-        with pytest.raises(ExportError, match=f"^{re.escape(words)}"):
-            export_to(target, made, tmp_path / "export", verify=False)
+        words = "these weights have heads that look ahead, which an export to PyTorch or ONNX does not have: run them with"
+        with pytest.raises(ExportError, match=f"^{words} tm2tfr"):
+            export_to(target, AHEAD_ALONE, tmp_path / "export", verify=False)
     assert not list(tmp_path.iterdir())
 
 
