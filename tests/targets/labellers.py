@@ -6,7 +6,7 @@ from functools import cache
 from typing import Literal
 
 from tests.sources.rasp.running import shipped_program
-from tm2tfr.sources.rasp.lower import lowered
+from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.sequence.compiler import compile_graph
 from tm2tfr.transformer.weights import Decoder
 

@@ -119,7 +119,7 @@ class Model(Protocol):
 class LabelModel(Model, Protocol):
     """A model of a decoder that labels sequences, or of one that does not."""
 
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Answers]:
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
         """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
 
 

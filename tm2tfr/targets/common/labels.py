@@ -21,7 +21,7 @@ from tm2tfr.trace.columns import columns_of
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 
-Answers = tuple[Any, ...]
+Told = tuple[Any, ...]
 """The answer of each output at one position: a label as text, or a number."""
 EVERY, DRAWN = 128, 32
 """At how many inputs a model is tried at most: all up to some length, and random ones of any length."""
@@ -69,7 +69,7 @@ def inputs(decoder: Decoder) -> Iterator[str]:
         yield as_word(tuple(draw.choices(tokens, k=size)))
 
 
-def right_labels(decoder: Decoder, truth: Truth | None, word: str) -> tuple[tuple[str, ...], list[Answers]]:
+def right_labels(decoder: Decoder, truth: Truth | None, word: str) -> tuple[tuple[str, ...], list[Told]]:
     """Return the tokens of an input, and at each position the answer of every output.
 
     Args:
@@ -88,7 +88,7 @@ def right_labels(decoder: Decoder, truth: Truth | None, word: str) -> tuple[tupl
     return tokens, [answered(decoder, there.logits) for there in passed]
 
 
-def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Answers]:
+def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
     """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
 
     Logits that are fewer are those of the first outputs.
@@ -103,7 +103,7 @@ def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Answers]:
     ]
 
 
-def first_wrong(wanted: Sequence[Answers], found: Sequence[Answers]) -> tuple[int, int] | None:
+def first_wrong(wanted: Sequence[Told], found: Sequence[Told]) -> tuple[int, int] | None:
     """Return the position and the number of the output at which labels are first not those wanted, None if all are."""
     for i, (want, have) in enumerate(zip(wanted, found, strict=True)):
         for k, (a, b) in enumerate(zip(want, have, strict=True)):
@@ -118,6 +118,6 @@ def _alike(want: Any, have: Any) -> bool:
     return bool(abs(have - float(want)) <= CLOSE * max(1.0, abs(float(want))))  # a NaN is not
 
 
-def told_labels(labels: Answers) -> str:
+def told_labels(labels: Told) -> str:
     """Return the labels of one position as text."""
     return " ".join(map(str, labels))

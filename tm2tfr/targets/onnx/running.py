@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import KEY
-from tm2tfr.targets.common.labels import Answers, read_labels, tokens_of
+from tm2tfr.targets.common.labels import Told, read_labels, tokens_of
 from tm2tfr.targets.common.reading import MOST_TENSORS, content
 from tm2tfr.targets.onnx.graph import IDS, LOGITS, stream
 from tm2tfr.transformer.weights import Decoder
@@ -69,7 +69,7 @@ class OnnxRunning:
         (logits,) = self._run([LOGITS], tokens)
         return [int(n) for n in logits[0].argmax(axis=-1)]
 
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Answers]:
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Told]:
         """Return what the model says at every position, of each output of `decoder`."""
         (logits,) = self._run([LOGITS], tokens)
         return read_labels(decoder, logits[0])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import NAMES
-from tm2tfr.targets.common.labels import Answers, read_labels
+from tm2tfr.targets.common.labels import Told, read_labels
 from tm2tfr.targets.common.reading import mapping
 from tm2tfr.transformer.weights import Decoder
 
@@ -67,7 +67,7 @@ class TorchRunning:
         """Return the token with the largest logit at every position of a given sequence."""
         return [int(n) for n in self._logits(tokens).argmax(dim=-1)]
 
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Answers]:
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Told]:
         """Return what the model says at every position, of each output of `decoder`."""
         return read_labels(decoder, self._logits(tokens).cpu().numpy())
 
