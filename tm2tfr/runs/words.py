@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.choices import Float
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
+from tm2tfr.sources.rasp.evaluate_many import ManyInputs
 from tm2tfr.sources.rasp.given.inputs import written
-from tm2tfr.sources.rasp.program import Program, Word, shown_atom
+from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
 from tm2tfr.trace.check import Trace
@@ -66,28 +67,33 @@ class Words:
 def checked_words(
     decoder: Decoder,
     program: Program,
-    words: Iterable[Word],
+    batches: Iterable[NDArray[np.int64]],
     *,
-    dtype: Any = "float64",
+    dtype: Float = "float64",
     progress: WordsProgress | None = None,
 ) -> Words:
-    """Run `decoder` on all `words` and compare every output at every position, up to the first that differs.
+    """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
+
+    Args:
+        batches: inputs of one length, as places of their tokens in the program's alphabet: (inputs, n).
 
     Raises:
         EngineError: if the dense engine cannot run these weights.
     """
-    engine, compare = WholeDense(decoder, dtype), _Comparison(decoder, program)
+    engine, right = WholeDense(decoder, dtype), _Right(decoder, program)
     runs = cells = undefined = 0
     failure = None
-    for batch in _batches(words):
-        given, tokens, wanted = compare.right(batch)
+    for batch in batches:
+        defined, wanted = right(batch)
+        given = batch[defined]
         undefined += len(batch) - len(given)
-        wrong = _first_wrong(engine, decoder, tokens, wanted) if given else None
-        runs += len(given) if wrong is None else wrong + 1
-        cells += (len(given) if wrong is None else wrong + 1) * len(decoder.outputs) * len(batch[0])
+        wrong = _first_wrong(engine, decoder, right.tokens[given], wanted) if len(given) else None
+        done = len(given) if wrong is None else wrong + 1
+        runs, cells = runs + done, cells + done * len(decoder.outputs) * batch.shape[1]
         if wrong is not None:
+            word = written([program.alphabet[place] for place in given[wrong].tolist()])
             options = RunOptions(engine="dense", dtype=dtype, max_steps=None, keep_rows=False)
-            failure = carried_out(decoder, written(given[wrong]), program, options)
+            failure = carried_out(decoder, word, program, options)
             break
         if progress is not None:
             progress(runs + undefined)
@@ -96,51 +102,47 @@ def checked_words(
     )
 
 
-def _batches(words: Iterable[Word]) -> Iterator[list[Word]]:
-    """Yield the words in their order, those of one length together that follow each other."""
-    waiting = iter(words)
-    batch: list[Word] = []
-    for word in waiting:
-        if batch and (len(word) != len(batch[0]) or len(batch) == BATCH):
-            yield batch
-            batch = []
-        batch.append(word)
-    if batch:
-        yield batch
+def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
+    """Yield all inputs of up to `longest` tokens over so many, batch by batch: (inputs, n)."""
+    for n in range(1, longest + 1):
+        for start in range(0, letters**n, BATCH):
+            numbers = np.arange(start, min(start + BATCH, letters**n))
+            powers = np.array([letters ** (n - 1 - i) for i in range(n)], dtype=np.int64)
+            yield numbers[:, None] // powers % letters
 
 
-class _Comparison:
-    """What the interpreter says of many inputs, as numbers of tokens and labels."""
+def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield so many random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
+    drawn = np.random.default_rng(seed)
+    for place, n in enumerate(lengths):
+        left = count // len(lengths) + (place < count % len(lengths))
+        while left:
+            yield drawn.integers(0, letters, (min(left, BATCH), n))
+            left -= min(left, BATCH)
+
+
+class _Right:
+    """What the interpreter says of many inputs, as numbers of labels.
+
+    Attributes:
+        tokens: the number in the vocabulary of each token of the alphabet.
+    """
 
     def __init__(self, decoder: Decoder, program: Program) -> None:
-        self._numbers = {token: decoder.numbers[shown_atom(token)] for token in program.alphabet}
+        self.tokens = np.array([decoder.numbers[shown_atom(token)] for token in program.alphabet], dtype=np.int64)
         self._sops: list[SOp] = [program.choosing(output.name).sop for output in decoder.outputs]
-        self._places = [{label: n for n, label in enumerate(output.labels or ())} for output in decoder.outputs]
-        self._numeric: dict[SOp, bool] | None = None
+        self._many = ManyInputs(self._sops, program.alphabet)
+        self._numeric = numeric(node for node in self._many.nodes if isinstance(node, SOp))
+        self._labels = [{label: n for n, label in enumerate(output.labels or ())} for output in decoder.outputs]
 
-    def right(self, batch: Sequence[Word]) -> tuple[list[Word], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the inputs that are defined, their tokens (inputs, n), and the labels (outputs, inputs, n); -1: none."""
-        given, labels = [], []
-        for word in batch:
-            try:
-                values = evaluate(tuple(self._sops), word).values
-            except Undefined:
-                continue
-            if self._numeric is None:
-                self._numeric = numeric(values)
-            given.append(word)
-            labels.append(
-                [
-                    [places.get(shown_value(v, self._numeric[sop]), -1) for v in values[sop]]
-                    for sop, places in zip(self._sops, self._places, strict=True)
-                ]
-            )
-        tokens = np.array([[self._numbers[token] for token in word] for word in given], dtype=np.int64)
-        return (
-            given,
-            tokens,
-            np.array(labels, dtype=np.int64).reshape(len(given), len(self._sops), len(batch[0])).swapaxes(0, 1),
-        )
+    def __call__(self, batch: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return on which inputs the program is defined, and for those the labels (outputs, inputs, n); -1: none."""
+        found = self._many.run(batch)
+        wanted = []
+        for sop, labels in zip(self._sops, self._labels, strict=True):
+            known = [labels.get(shown_value(atom, self._numeric[sop]), -1) for atom in found.atoms[sop]]
+            wanted.append(np.array(known, dtype=np.int64)[found.places[sop][found.defined]])
+        return found.defined, np.stack(wanted)
 
 
 def _first_wrong(engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.int64]) -> int | None:

@@ -80,6 +80,8 @@ def report_of_program(
     as_json: bool,
 ) -> NoReturn:
     """Check a program, print what was found, and exit: 1 if anything is wrong."""
+    from tm2tfr.transformer.provenance import notes
+
     refuse(run, words, all_up_to, count, seed)
     good = True
     if words:
@@ -87,6 +89,8 @@ def report_of_program(
             good &= _one(subject, word, run, as_json=as_json)
         raise click.exceptions.Exit(0 if good else 1)
     asked = lengths(subject, all_up_to, count, int(seed or 0))
+    for note in notes(subject.decoder.provenance):
+        click.echo(colour.cautioned(f"note: {note}"), err=True)
     if all_up_to is None and count is None:
         for example in subject.right.examples:
             good &= _example(subject, example, run, as_json=as_json)
@@ -96,6 +100,8 @@ def report_of_program(
             tell(json.dumps({**found.as_dict(), "inputs": what}, ensure_ascii=False), as_json=True)
             continue
         tell(colour.judged(_line(found, what)), as_json=False)
+    if good and asked.upto:
+        good &= _streams(subject, min(asked.upto, all_up_to or asked.upto), run, as_json=as_json)
     if good and asked.upto and not as_json:
         beyond = "" if asked.upto == asked.longest else ", and not proved beyond"
         tell(f"proved for all inputs of up to {counted(asked.upto, 'token')}{beyond}", as_json=False)
@@ -117,22 +123,21 @@ def refuse(run: RunOptions, words: tuple[str, ...], all_up_to: int | None, count
 
 def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tuple[Words, str]]:
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
-    from tm2tfr.runs.words import checked_words
-    from tm2tfr.sources.rasp.given.inputs import all_words, random_words
+    from tm2tfr.runs.words import checked_words, every_input, random_inputs
 
     program, decoder = subject.right, subject.decoder
     dtype: Any = run.dtype or "float64"
     if asked.upto:
         every = inputs_up_to(len(program.alphabet), asked.upto)
         with _counting(every) as progress:
-            words = (word for n in range(1, asked.upto + 1) for word in all_words(program.alphabet, n))
-            found = checked_words(decoder, program, words, dtype=dtype, progress=progress)
+            batches = every_input(len(program.alphabet), asked.upto)
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress)
         yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
     if asked.count:
-        spread = sorted(range(asked.shortest, asked.longest + 1))
+        spread = range(asked.shortest, asked.longest + 1)
         with _counting(asked.count) as progress:
-            drawn = sorted(random_words(program.alphabet, spread, asked.count, asked.seed), key=len)
-            found = checked_words(decoder, program, drawn, dtype=dtype, progress=progress)
+            batches = random_inputs(len(program.alphabet), spread, asked.count, asked.seed)
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress)
         which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
         which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
         yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
@@ -140,10 +145,36 @@ def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tupl
 
 def _line(found: Words, what: str) -> str:
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
+    if not found.runs:
+        return f"ok    {what}: the program is undefined on every one of them, so nothing is compared"
     text = f"{what}: {counted(found.cells, 'cell')} compared with the interpreter"
     if found.failure is None:
         return f"ok    {text}, all agree{left}"
     return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {_indented(str(found.failure.divergence))}"
+
+
+def _streams(subject: Subject, upto: int, run: RunOptions, *, as_json: bool) -> bool:
+    """Compare the residual stream on all short inputs, print what was found, and return whether it is right."""
+    from tm2tfr.runs.streams import checked_streams, longest_streamed
+
+    program, decoder = subject.right, subject.decoder
+    if decoder.soft:
+        return True
+    longest = min(upto, longest_streamed(len(program.alphabet), decoder.positions or 1))
+    found = checked_streams(decoder, program, longest=longest, dtype=run.dtype or "float64")  # type: ignore[arg-type]
+    if as_json:
+        tell(json.dumps({"program": program.name, "stream": found.as_dict()}, ensure_ascii=False), as_json=True)
+        return found.agrees
+    what = f"the residual stream after every sublayer, {counted(found.inputs, 'input')} of up to "
+    what += f"{counted(found.longest, 'token')}: {counted(found.numbers, 'number')}"
+    if not found.covered:
+        text = "note: the residual stream is not compared, since the weights claim what the specification does not know"
+    elif found.cause is None:
+        text = f"ok    {what}, all agree"
+    else:
+        text = f"FAIL  {what}\n      {visible(str(found.input))}: cause: {_indented(str(found.cause))}"
+    tell(colour.judged(text), as_json=False)
+    return found.agrees
 
 
 def _indented(text: str) -> str:

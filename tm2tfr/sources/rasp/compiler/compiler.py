@@ -17,6 +17,7 @@ from tm2tfr.sources.rasp.headers import Headers, headers
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import Node, SOp
+from tm2tfr.sources.rasp.write import write
 from tm2tfr.sources.sequence.compiler import Limits, compile_graph
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.graph import SequenceGraph
@@ -185,6 +186,7 @@ class _Attempt:
     def _refusal(self, found: Ahead) -> CompileError:
         selector = found.selector
         name = f"the selector {selector.name!r}" if selector.name else "this selector"
+        name += "" if selector.span else " of the library"
         where = f"position {found.query} selects position {found.key}"
         what = f"{name} looks ahead: on the input {shown_word(found.word)}, {where}"
         remedy = "omit --mask future, or select only keys up to the query with 'and select(indices, indices, <=)'"
@@ -200,11 +202,17 @@ def headers_of(program: Program) -> Headers:
 def stored(program: Program) -> tuple[Program, str]:
     """Return a program with a text that reads back to the same s-ops, with the same numbers.
 
-    That is its own text; without one, or where it needs other files, there is none yet, and the text is empty.
+    That is its own text; without one, or where it needs other files, it is one written from its s-ops, and the program is
+    what that reads as.
+
+    Raises:
+        CompileError: if a value cannot be written.
     """
     if program.text and _reads_back(program):
         return program, program.text
-    return program, ""
+    text = write(program)
+    again = read(text, file=f"{program.name}.rasp", name=program.name).program
+    return replace(again, alphabet=program.alphabet, examples=program.examples), text
 
 
 def _reads_back(program: Program) -> bool:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from random import Random
 from typing import Any
 
 from tm2tfr.errors import CompileError, InputError, did_you_mean, visible
@@ -85,13 +84,6 @@ def own_word(program: Program) -> str:
 def all_words(alphabet: Sequence[Atom], length: int) -> Iterator[Word]:
     """Yield every input of this length, in the order of the alphabet."""
     return product(alphabet, repeat=length)
-
-
-def random_words(alphabet: Sequence[Atom], lengths: Sequence[int], count: int, seed: int) -> Iterator[Word]:
-    """Yield so many random inputs, of every length in turn."""
-    drawn = Random(seed)
-    for n in range(count):
-        yield tuple(drawn.choices(alphabet, k=lengths[n % len(lengths)]))
 
 
 def _for_example(program: Program) -> str:

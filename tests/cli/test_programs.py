@@ -1,0 +1,168 @@
+"""RASP programs on the command line: compiled, traced, tabled, checked, listed; what makes no sense is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.cli.lines import said
+from tm2tfr.cli import main
+from tm2tfr.transformer.weights import matrices, replaced
+
+
+def printed(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as end:
+        main(line.split())
+    shown = capsys.readouterr()
+    assert (end.value.code, shown.err) == (code, ""), shown
+    return shown.out
+
+
+COMPILE = "compile reverse --max-length 4"
+COMPILED = """\
+Program reverse: s-op reverse of the tokens a, b, c
+RASP: 2 attention layers with 1 + 1 heads
+here: 2 attention layers with 1 + 1 heads, N feed-forward sublayers: s f s (N blocks)
+inputs: of up to 4 tokens, from 'a', 'b', 'c'
+largest set of values: 4 (position)
+"""
+CHECKED = """\
+ok    reverse(abc) = cba: 6 cells agree
+ok    reverse(aab) = baa: 6 cells agree
+ok    all 120 inputs of up to 4 tokens: 426 cells compared with the interpreter, all agree
+ok    the residual stream after every sublayer, 120 inputs of up to 4 tokens: N numbers, all agree
+proved for all inputs of up to 4 tokens
+"""
+
+
+def test_compile_prints_the_analysis(capsys: pytest.CaptureFixture[str]) -> None:
+    """But for how many feed-forward sublayers there are: how tables are laid out is the compiler's own affair."""
+    shown = re.sub(
+        r"1 feed-forward sublayer|\d feed-forward sublayers", "N feed-forward sublayers", printed(capsys, COMPILE)
+    )
+    assert re.sub(r"(s|f)( f)+ s \(\d block", "s f s (N block", shown).startswith(COMPILED)
+
+
+def test_trace_prints_a_column_for_each_s_op(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "trace sort --input bca --max-length 4") == (
+        "i  x  sorted  target\n────────────────────\n0  b  a       1\n1  c  b       2\n2  a  c       0\n\n"
+        "sorted = abc\nengine: dense, float64, 3 positions\n"
+        "check: 9 cells compared with the interpreter, all agree\n"
+    )
+
+
+def test_table_has_columns_of_s_ops(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "table reverse --format csv --input abb") == "i,x,reverse\n0,a,b\n1,b,b\n2,b,a\n"
+
+
+def test_check_goes_through_examples_then_all_inputs_and_the_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.sub(r"[\d,]+ numbers", "N numbers", printed(capsys, "check reverse --max-length 4")) == CHECKED
+
+
+def test_check_as_json_and_of_random_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = json.loads(printed(capsys, "check reverse --random 5 --seed 3 --max-length 5 --format json"))
+    assert plain == {
+        "program": "reverse",
+        "runs": 5,
+        "cells": 15,
+        "undefined": 0,
+        "agrees": True,
+        "engine": "dense",
+        "dtype": "float64",
+        "inputs": "5 random inputs of 1 to 5 tokens, seed 3",
+    }
+
+
+def test_inputs_on_which_a_program_is_undefined_are_counted_and_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, "check sort-unique --alphabet ab --all-up-to 3 --max-length 3")
+    assert shown.splitlines()[0] == (
+        "ok    all 14 inputs of up to 3 tokens: 12 cells compared with the interpreter, all agree, 10 inputs undefined, "
+        "not compared"
+    )
+
+
+def test_an_undefined_input_is_named_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "trace", "sort-unique", "--input", "aa") == (
+        "line 10, column 10: 'sorted' is undefined on the input 'aa' at position 0: position 0 selects 2 positions, and "
+        "texts have no mean: use another input, or define the value there"
+    )
+
+
+def test_a_wrong_weight_is_named_with_its_layer_from_the_weight_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decoder = tm2tfr.compile("reverse", max_length=4)
+    last = len(decoder.layers)
+    name = f"layers.{last}.heads.0.value"
+    right = matrices(decoder)[name]
+    row, column, value = next(right.entries())
+    path = tmp_path / "wrong.safetensors"
+    tm2tfr.save_weights(replaced(decoder, {name: right.with_entry(row, column, 2 * value)}), path)
+    shown = printed(capsys, f"check {path} --all-up-to 3", 1)
+    assert shown.splitlines()[1:3] == [
+        "      a: position 0: reverse should be a, is ⟨2·a⟩",
+        f"      cause: layer {last} (attention 2), attention at position 0: picked reverse should be a, is ⟨2·a⟩",
+    ]
+
+
+def test_a_wrong_weight_that_no_output_shows_is_found_in_the_stream(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decoder = tm2tfr.compile("reverse", max_length=3, alphabet="ab")
+    matrix = matrices(decoder)["position_embedding"]
+    unseen = None
+    for row, column, value in matrix.entries():
+        unseen = replaced(decoder, {"position_embedding": matrix.with_entry(row, column, value * 1.0000001)})
+    assert unseen is not None
+    path = tmp_path / "unseen.safetensors"
+    tm2tfr.save_weights(unseen, path)
+    shown = printed(capsys, f"check {path} --all-up-to 3", 1)
+    assert "cause: embedding at position" in shown
+
+
+def test_an_example_that_is_wrong_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "same.rasp"
+    path.write_text("# alphabet: ab\n# length: 2\n# example: ab -> ba\n# example: a -> error\nsame = tokens;\n")
+    shown = printed(capsys, f"check {path}", 1)
+    assert shown.splitlines()[:2] == [
+        "FAIL  same(ab) = ba, says the author; the interpreter says ab",
+        "FAIL  same(a) = undefined, says the author; the interpreter says a",
+    ]
+
+
+def test_programs_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = printed(capsys, "list programs").splitlines()
+    assert "reverse                       program  Reverse: each position reads the one across" in listed
+    assert printed(capsys, "list reverse").splitlines()[:5] == [
+        "Program reverse: s-op reverse of the tokens a, b, c",
+        "Reverse: each position reads the one across",
+        "",
+        "s-ops:  reverse",
+        "RASP:   2 attention layers with 1 + 1 heads",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("compile chapter --sop x", "chapter is a machine, and an s-op is one of a RASP program: omit the sop option"),
+        ("compile reverse --variant paper", "reverse is a program, and a variant says how a decoder finds the operands of "
+         "a circuit's gates: omit the variant option"),
+        ("compile reverse --sink", "--sink is not there yet: omit it"),
+        ("check chapter --all-up-to 3", "tm2tfr check: --all-up-to is for RASP programs, and chapter is none: omit it"),
+        ("check reverse --all", "tm2tfr check: --all is for circuits, and programs have inputs of any length: use "
+         "--all-up-to"),
+        ("check reverse --all-up-to 11", "tm2tfr check: the weights have 10 positions, and --all-up-to 11 asks for more: "
+         "use --max-length 11"),
+        ("check reverse --all-up-to 3 --input a", "tm2tfr check: --all-up-to and --input cannot be combined: omit one of "
+         "them"),
+        ("trace reverse --input abcabcabcabc", "the prompt has 12 tokens, and these weights have 10 positions: give a "
+         "shorter one"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, *line.split()) == answer

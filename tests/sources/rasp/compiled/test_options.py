@@ -1,0 +1,117 @@
+"""How a program is compiled: s-op, alphabet, length, mask, limits; what its weights say of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tm2tfr.errors import CompileError, InputError
+from tm2tfr.sources.rasp.read import read
+from tm2tfr.transformer import provenance
+
+LOADED = '# alphabet: ab\nload "helper";\ntwice = next * 2;\n'
+BOTH = """# alphabet: ab
+previous = aggregate(select(indices, indices - 1, ==), tokens, "-");
+last = aggregate(select(indices, indices, <=), indicator(tokens == "a"));
+inverse = 1 / (indices - 1);
+"""
+
+
+def test_the_weights_say_how_they_were_compiled() -> None:
+    said = tm2tfr.compile("reverse", max_length=4, alphabet="xyz").provenance
+    assert provenance.construction(said) == "rasp"
+    assert provenance.name(said) == "reverse"
+    assert provenance.options(said) == {
+        "sop": "reverse",
+        "alphabet": "xyz",
+        "max_length": "4",
+        "mask": "none",
+        "max_values": "4096",
+        "max_units": "65536",
+    }
+
+
+def test_weights_are_those_of_the_program_with_its_options() -> None:
+    decoder = tm2tfr.compile("sort", sop="target", alphabet=["b", "a", 3], max_length=3)
+    program = tm2tfr.Subject.of(decoder).right
+    assert (program.chosen, program.alphabet, program.name) == ("target", ("b", "a", 3), "sort")
+    assert [output.name for output in decoder.outputs] == ["target", "sorted"]
+    assert decoder.vocabulary == ("b", "a", "3")
+    assert tm2tfr.compile(program, max_length=3).outputs == decoder.outputs
+
+
+def test_a_causal_program_has_future_masks_and_one_that_looks_ahead_has_none() -> None:
+    masks = {name: tm2tfr.compile(name, max_length=4).looks_ahead for name in ("fraction-of-previous", "reverse")}
+    assert masks == {"fraction-of-previous": False, "reverse": True}
+    assert tm2tfr.compile("fraction-of-previous", mask="none", max_length=4).looks_ahead
+
+
+def test_a_program_that_looks_ahead_is_not_made_causal() -> None:
+    with pytest.raises(CompileError) as caught:
+        tm2tfr.compile("reverse", mask="future")
+    assert str(caught.value).splitlines()[0] == (
+        "reverse.rasp:7:8: the selector 'flip' looks ahead: on the input 'aa', position 0 selects position 1: omit --mask "
+        "future, or select only keys up to the query with 'and select(indices, indices, <=)'"
+    )
+
+
+def test_what_may_look_ahead_and_does_not_on_short_inputs_is_compiled_with_a_note() -> None:
+    decoder = tm2tfr.compile("flip-flop", mask="future", max_length=4)
+    assert not decoder.looks_ahead
+    assert provenance.notes(decoder.provenance) == (
+        "the mask is 'future', as was asked for: it selects no later position on any input of up to 4 tokens, which is not "
+        "proved beyond",
+    )
+
+
+def test_an_s_op_that_is_undefined_where_the_chosen_one_is_not_is_no_output() -> None:
+    decoder = tm2tfr.compile(read(BOTH, file="both.rasp").program, sop="last", max_length=3)
+    assert [output.name for output in decoder.outputs] == ["last", "previous"]
+    assert provenance.notes(decoder.provenance) == (
+        "inverse is not an output: it is undefined on an input on which last is not",
+    )
+
+
+def test_a_program_of_several_files_is_stored_as_one_text(tmp_path: Path) -> None:
+    (tmp_path / "helper.rasp").write_text("next = indices + 1;\n")
+    (tmp_path / "main.rasp").write_text(LOADED)
+    decoder = tm2tfr.compile(tmp_path / "main.rasp", max_length=4)
+    assert "load" not in (provenance.source(decoder.provenance) or "")
+    tm2tfr.save_weights(decoder, tmp_path / "main.safetensors")
+    assert tm2tfr.check(tmp_path / "main.safetensors", "abab").result.outcome == "2468"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"sop": "revers"}, "reverse: no s-op is called 'revers' (did you mean 'reverse'?): use one of reverse"),
+        ({"alphabet": ""}, "the alphabet is empty: use for example --alphabet abc"),
+        ({"alphabet": "aba"}, "the alphabet has the token 'a' twice: list each token once"),
+        ({"alphabet": 3}, "the alphabet must be tokens, not 3: use for example abc, or ['a', 'bc', 3]"),
+        ({"max_length": 0}, "--max-length must be a whole number from 1 to 10,000, not 0: use for example 10"),
+        ({"mask": "past"}, "there is no mask 'past': use none or future"),
+        (
+            {"variant": "lookup"},
+            "reverse is a program, and a variant says how a decoder finds the operands of a circuit's gates",
+        ),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], complaint: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        tm2tfr.compile("reverse", **options)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("abx", "reverse: token 2 of the input, 'x', is not in the alphabet: use a, b, c, or compile it with another"),
+        ("", "reverse: the input is empty: give at least one token, for example --input abc"),
+    ],
+)
+def test_inputs_that_are_none_are_refused(word: str, complaint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        tm2tfr.check("reverse", word)
+    assert str(caught.value).startswith(complaint)

@@ -1,0 +1,288 @@
+"""The same values as `evaluate`, for many inputs of one length at once.
+
+Each s-op keeps the different values that it has had so far in a list, and its values on a batch are places in that list, so
+that a function is applied once to each combination of values. Values are exact, and the functions are those of the
+interpreter; the attention is counted apart from it, in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.program import Word
+from tm2tfr.sources.rasp.sops import (
+    Aggregate,
+    Atom,
+    Combined,
+    Constant,
+    Elementwise,
+    Indices,
+    Node,
+    Select,
+    SOp,
+    Tokens,
+)
+from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
+
+Places = NDArray[np.int64]
+"""(inputs, n): the place of each value in the list of its s-op."""
+Matrices = NDArray[np.bool_]
+"""(inputs, n, n): a row for each query, an entry for each key."""
+_UNKNOWN, _REFUSED = -2, -1
+_EXACT = 1 << 53
+"""Whole numbers up to here are exact in floats."""
+
+
+class _Values:
+    """The different values that an s-op has had, in the order in which they came up."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+        self._place: dict[tuple[type, Atom], int] = {}
+
+    def place(self, value: Atom) -> int:
+        """Return the place of a value; 1, True and 1.0 are three values."""
+        key = type(value), value
+        found = self._place.get(key)
+        if found is None:
+            found = self._place[key] = len(self.atoms)
+            self.atoms.append(value)
+        return found
+
+    def flags(self, holds: Callable[[Atom], bool]) -> NDArray[np.bool_]:
+        """Return of which values something holds."""
+        return np.array([holds(value) for value in self.atoms] or [False])
+
+
+class _Lookup:
+    """A function of values of some s-ops as a table that is filled as combinations come up."""
+
+    def __init__(self, sources: Sequence[_Values], function: Callable[..., int]) -> None:
+        self._sources, self._function = sources, function
+        self._table = np.full((1,) * len(sources), _UNKNOWN, dtype=np.int64)
+
+    def __call__(self, *places: Places) -> Places:
+        """Return the result for each combination."""
+        sizes = [max(1, len(source.atoms)) for source in self._sources]
+        if any(size > there for size, there in zip(sizes, self._table.shape, strict=True)):
+            larger = np.full([2 * size for size in sizes], _UNKNOWN, dtype=np.int64)
+            larger[tuple(slice(0, there) for there in self._table.shape)] = self._table
+            self._table = larger
+        found = self._table[places]
+        if (found == _UNKNOWN).any():
+            missing = found == _UNKNOWN
+            flat = np.ravel_multi_index([place[missing] for place in np.broadcast_arrays(*places)], self._table.shape)
+            for one in np.unique(flat):
+                at = np.unravel_index(one, self._table.shape)
+                atoms = [source.atoms[int(k)] for source, k in zip(self._sources, at, strict=True)]
+                self._table[at] = self._function(*atoms)
+            found = self._table[places]
+        return found
+
+
+@dataclass(frozen=True)
+class ManyValues:
+    """What s-ops are on many inputs.
+
+    Args:
+        defined: (inputs,): whether everything is defined on it; where it is not, places say nothing.
+        places: s-op -> the place of each value: (inputs, n).
+        atoms: s-op -> the values that places are of.
+    """
+
+    defined: NDArray[np.bool_]
+    places: Mapping[SOp, Places]
+    atoms: Mapping[SOp, Sequence[Atom]]
+
+
+class ManyInputs:
+    """Evaluates some s-ops, with all that they need, on one batch of inputs after the other."""
+
+    def __init__(self, sops: Iterable[SOp], alphabet: Sequence[Atom]) -> None:
+        self.nodes = needed(sops)
+        self._tokens = _Values()
+        for token in alphabet:
+            self._tokens.place(token)
+        self._values: dict[Node, _Values] = {node: _Values() for node in self.nodes if isinstance(node, SOp)}
+        self._steps = [(node, self._step(node)) for node in self.nodes]
+
+    def __call__(self, words: Sequence[Word]) -> ManyValues:
+        """Return the values on inputs of one length, of tokens of the alphabet."""
+        at = {(type(token), token): place for place, token in enumerate(self._tokens.atoms)}
+        given = np.array([[at[type(token), token] for token in word] for word in words], dtype=np.int64)
+        return self.run(given)
+
+    def run(self, given: Places) -> ManyValues:
+        """Return the values on inputs of one length, given as the places of their tokens in the alphabet."""
+        run = _Run(given)
+        for node, step in self._steps:
+            run.done[node] = step(run)
+        sops = [node for node in self.nodes if isinstance(node, SOp)]
+        return ManyValues(
+            run.defined, {node: run.done[node] for node in sops}, {node: self._values[node].atoms for node in sops}
+        )
+
+    def _step(self, node: Node) -> Callable[[_Run], Any]:  # noqa: PLR0911
+        if isinstance(node, Tokens):
+            return self._tabled(node, [self._tokens], CONVERSIONS[node.conversion], given=True)
+        if isinstance(node, Indices):
+            mine = self._values[node]
+            return lambda run: np.tile([mine.place(i) for i in range(run.n)], (run.size, 1))
+        if isinstance(node, Constant):
+            place = self._values[node].place(node.value)
+            return lambda run: np.full((run.size, run.n), place)
+        if isinstance(node, Elementwise):
+            return self._elementwise(node)
+        if isinstance(node, Select):
+            return self._select(node)
+        if isinstance(node, Combined):
+            return _combined(node)
+        if isinstance(node, Aggregate):
+            return self._aggregate(node)
+        raise TypeError(f"{type(node).__name__} is not a node of a program")
+
+    def _tabled(
+        self, node: SOp, sources: Sequence[_Values], function: Callable[..., Atom], *, given: bool = False, one: bool = True
+    ) -> Callable[[_Run], Places]:
+        """Return the step of a function of values; `one`: whether a sequence of texts and others is refused."""
+        mine = self._values[node]
+        arguments = node.arguments if isinstance(node, Elementwise) else ()
+
+        def place(*atoms: Atom) -> int:
+            try:
+                return mine.place(function(*atoms))
+            except ValueRefused:
+                return _REFUSED
+
+        lookup = _Lookup(sources, place)
+
+        def step(run: _Run) -> Places:
+            found = lookup(run.given) if given else lookup(*(run.done[each] for each in arguments))
+            return run.checked(found, mine if one else None)
+
+        return step
+
+    def _elementwise(self, node: Elementwise) -> Callable[[_Run], Places]:
+        sources = [self._values[argument] for argument in node.arguments]
+        entries = dict(node.entries)
+        if node.operator == "in":
+            return self._tabled(node, sources, lambda value: value in entries, one=False)
+        if node.operator == "table":
+            return self._tabled(node, sources, lambda value: _entry(entries, value))
+        if node.operator == "if":
+            return self._tabled(node, sources, lambda then, condition, other: then if condition else other)
+        function = UNARY[node.operator] if len(sources) == 1 else BINARY[node.operator]
+        return self._tabled(node, sources, function, one=False)
+
+    def _select(self, node: Select) -> Callable[[_Run], Matrices]:
+        relation = RELATIONS[node.relation]
+
+        def related(key: Atom, query: Atom) -> int:
+            try:
+                return int(bool(relation(key, query)))
+            except ValueRefused:
+                return _REFUSED
+
+        lookup = _Lookup([self._values[node.key], self._values[node.query]], related)
+
+        def step(run: _Run) -> Matrices:
+            found = lookup(run.done[node.key][:, None, :], run.done[node.query][:, :, None])
+            if (found == _REFUSED).any():
+                run.defined &= ~(found == _REFUSED).any(axis=(1, 2))
+            selected: Matrices = found == 1
+            return selected
+
+        return step
+
+    def _aggregate(self, node: Aggregate) -> Callable[[_Run], Places]:
+        mine, theirs = self._values[node], self._values[node.values]
+
+        def step(run: _Run) -> Places:
+            matrix, values = run.done[node.selector], run.done[node.values]
+            counts = matrix.sum(axis=-1)
+            moved = np.array([mine.place(atom) for atom in theirs.atoms] or [0], dtype=np.int64)
+            found = moved[np.take_along_axis(values, matrix.argmax(axis=-1), axis=1)]
+            found[counts == 0] = mine.place(node.default)
+            if (counts > 1).any():
+                self._means(run, node, found, counts)
+            return run.checked(found, mine)
+
+        return step
+
+    def _means(self, run: _Run, node: Aggregate, found: Places, counts: NDArray[np.int64]) -> None:
+        """Put the means of several values where they belong."""
+        mine, theirs = self._values[node], self._values[node.values]
+        matrix, values, several = run.done[node.selector], run.done[node.values], counts > 1
+        texts, truths = theirs.flags(_is_text), theirs.flags(_is_truth)
+        refused = several.any(axis=1) & (texts[values].any(axis=1) | truths[values].all(axis=1))
+        run.defined &= ~refused
+        several &= run.defined[:, None]
+        numbers = [Fraction(0) if isinstance(v, str) else Fraction(v) for v in theirs.atoms]
+        scale = lcm(*(number.denominator for number in numbers))
+        whole = [int(number * scale) for number in numbers]
+        exact = np.float64 if run.n * max(map(abs, whole), default=0) < _EXACT else object
+        offered = np.array(whole, dtype=exact)[values]
+        sums = np.matmul(matrix.astype(exact), offered[:, :, None])[:, :, 0]
+        pairs: dict[tuple[Any, int], int] = {}
+        totals, many = sums[several].tolist(), counts[several].tolist()
+        made = []
+        for pair in zip(totals, many, strict=True):
+            place = pairs.get(pair)
+            if place is None:
+                place = pairs[pair] = mine.place(Fraction(int(pair[0]), scale * pair[1]))
+            made.append(place)
+        found[several] = made
+
+
+def _entry(entries: Mapping[Atom, Atom], value: Atom) -> Atom:
+    if value not in entries:
+        raise ValueRefused("there is no entry")
+    return entries[value]
+
+
+def _is_text(value: Atom) -> bool:
+    return isinstance(value, str)
+
+
+def _is_truth(value: Atom) -> bool:
+    return isinstance(value, bool)
+
+
+def _combined(node: Combined) -> Callable[[_Run], Matrices]:
+    if node.operator == "not":
+        (only,) = node.parts
+        return lambda run: ~run.done[only]
+    left, right = node.parts
+    if node.operator == "and":
+        return lambda run: run.done[left] & run.done[right]
+    return lambda run: run.done[left] | run.done[right]
+
+
+class _Run:
+    """A batch on its way: what each node has come to, and on which inputs everything is defined so far."""
+
+    def __init__(self, given: Places) -> None:
+        self.given, (self.size, self.n) = given, given.shape
+        self.defined = np.ones(self.size, dtype=bool)
+        self.done: dict[Node, Any] = {}
+
+    def checked(self, found: Places, values: _Values | None) -> Places:
+        """Return places, with inputs marked where a value was refused, or where texts stand beside other values."""
+        refused = found == _REFUSED
+        if refused.any():
+            self.defined &= ~refused.any(axis=1)
+            found = np.where(refused, 0, found)
+        if values is not None:
+            texts = values.flags(_is_text)
+            if texts.any() and not texts.all():
+                there = texts[found]
+                self.defined &= there.all(axis=1) | ~there.any(axis=1)
+        return found
