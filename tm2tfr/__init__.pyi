@@ -2,6 +2,7 @@ from ._version import __version__ as __version__
 from .api.attention import attention_of
 from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
+from .api.drawings import draw_requests, draw_run
 from .api.machines import convert, load, to_graph
 from .api.pages import explore
 from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
@@ -38,6 +39,8 @@ __all__ = [
     "compile",
     "convert",
     "default_input",
+    "draw_requests",
+    "draw_run",
     "explore",
     "export_gpt2",
     "export_to",

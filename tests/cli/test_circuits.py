@@ -48,7 +48,8 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         (
             "graph full-adder --input 111",
-            "tm2tfr graph: --input is that of a run, which only --head draws: add --head, or omit it",
+            "full-adder is a circuit, and runs are drawn of RASP programs: draw where a head looks in the run, with "
+            "--head, or watch the run in the explorer",
         ),
         (
             "graph full-adder --cone summ",

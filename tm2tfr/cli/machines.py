@@ -11,7 +11,7 @@ from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, READABLE,
 from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
-from tm2tfr.cli.options import CIRCUITS, REPORTS, argument, choice, machine, option, output
+from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, machine, option, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
@@ -24,7 +24,7 @@ _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part o
 
 
 @command(
-    summary="Draw a state graph, a circuit, or where a head looks", example="tm2tfr graph palindromes -o palindromes.svg"
+    summary="Draw a state graph, a circuit, a RASP program, or a run", example="tm2tfr graph palindromes -o palindromes.svg"
 )
 @subject_asked()
 @output
@@ -35,16 +35,41 @@ _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part o
     help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By name, or by "
     "number from 1, as in the explorer.",
 )
-@option("--input", "-i", "word", metavar="WORD", help="The input of that run. Default: the program's own.")
-def graph(asked: Asked, output: Path | None, cone: str | None, head: str | None, word: str | None) -> None:
-    """Draw the state graph of a machine, or a circuit: DOT on standard output, or a .dot, .mmd, .svg, .png or .pdf file."""
+@option(
+    "--input",
+    "-i",
+    "word",
+    metavar="WORD",
+    help="The input of that run. Default: the program's own. Without --head, of a RASP program: the run itself, every "
+    "selector as a matrix, as SVG.",
+)
+@flag("--attention", panel=PROGRAMS, help="In the drawing of a run: where the heads of the weights look, too.")
+@flag("--draws", panel=PROGRAMS, help="Instead: the runs that the program's 'draw' statements ask for, as SVG.")
+def graph(
+    asked: Asked,
+    output: Path | None,
+    cone: str | None,
+    head: str | None,
+    word: str | None,
+    attention: bool,
+    draws: bool,
+) -> None:
+    """Draw a state graph, a circuit, or the flow of a RASP program.
+
+    Without a file, DOT is printed; a file may be .dot, .mmd, .svg, .png or .pdf.
+    """
     from tm2tfr.places import check_file
 
     if head is not None:
+        if attention or draws:
+            raise UsageError(
+                f"tm2tfr graph: {'--attention' if attention else '--draws'} is not about one head: omit --head"
+            )
         _draw_head(asked, output, head, word, cone)
         return
-    if word is not None:
-        raise UsageError("tm2tfr graph: --input is that of a run, which only --head draws: add --head, or omit it")
+    if word is not None or attention or draws:
+        _draw_run(asked, output, word, cone, attention=attention, draws=draws)
+        return
 
     check_file(output, reading=[asked.argument], what="drawings", endings=DRAWN)
     found, construction = _program(asked, cone)
@@ -71,6 +96,27 @@ def _draw_head(asked: Asked, output: Path | None, head: str, word: str | None, c
         return
     plot_attention(found, output)
     click.echo(f"wrote {output}", err=True)
+
+
+def _draw_run(
+    asked: Asked, output: Path | None, word: str | None, cone: str | None, *, attention: bool, draws: bool
+) -> None:
+    """Print or write the drawing of a run of a RASP program, or those that it asks for."""
+    from tm2tfr.places import check_file
+
+    if cone is not None:
+        raise UsageError("tm2tfr graph: --cone is a part of a circuit, and a run is drawn of RASP programs: omit it")
+    if draws and (word is not None or attention):
+        other = "--attention" if word is None else "--input"
+        raise UsageError(
+            f"tm2tfr graph: --draws draws runs on the inputs that the program names, without weights: omit {other}"
+        )
+    check_file(output, reading=[asked.argument], what="runs", endings=(".svg",))
+    from tm2tfr.api.drawings import draw_requests, draw_run
+
+    found = subject(asked)
+    svg = draw_requests(found) if draws else draw_run(found, word, attention=attention)
+    write(svg, output, asked.argument)
 
 
 @command(
