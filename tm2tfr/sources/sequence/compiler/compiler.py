@@ -10,8 +10,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.compiler.lowering import Lowering
 from tm2tfr.sources.sequence.compiler.stream import StreamPlan
 from tm2tfr.sources.sequence.domains import Domains
-from tm2tfr.sources.sequence.graph import SequenceGraph, text_of
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.sources.sequence.graph import SequenceGraph
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -59,9 +58,5 @@ def compile_graph(
     domains = Domains(graph, length, wanted=nodes, causal=causal, most=limits.values)
     stream = StreamPlan(graph.alphabet, length, mask)
     lowering = Lowering(domains, stream, causal=causal, most_units=limits.units)
-    coded = [(name, lowering.linear(node)) for name, node in graph.outputs]
-    outputs = [
-        (Output(name, tuple(map(text_of, lowering.values(node)))), [code.bits[value] for value in lowering.values(node)])
-        for (name, node), (_, code) in zip(graph.outputs, coded, strict=True)
-    ]
+    outputs = [lowering.answered(name, node) for name, node in graph.outputs]
     return stream.weights(outputs, provenance or {})

@@ -33,8 +33,11 @@ from tm2tfr.sources.sequence.graph import (
     called,
     text_of,
 )
+from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
 
+SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}
+"""Functions that are sums of their arguments, with the signs of these."""
 FEW = 8
 """Whole numbers of at most so many values are compared by their codes."""
 
@@ -70,6 +73,19 @@ class Lowering:
         if node not in self._values:
             self._values[node] = self._domains.values(node)
         return self._values[node]
+
+    def answered(self, name: str, node: Operation) -> tuple[Output, list[BitForm]]:
+        """Return an output for a node, and the linear form of each of its rows of the unembedding.
+
+        It is a number where that is free and a code is not, otherwise a label.
+        """
+        values = self.values(node)
+        if len(self._domains.function(node).roots) > 1 and whole_numbers(values):
+            number = self.free_number(node)
+            if number is not None and number.scale == 1:
+                return Output(name, None), [number.form]
+        bits = self.linear(node).bits
+        return Output(name, tuple(map(text_of, values))), [bits[value] for value in values]
 
     # ── codes ───────────────────────────────────────────────────────────────────────────────────────────────
     def linear(self, node: Operation) -> Code:
@@ -243,13 +259,32 @@ class Lowering:
         """Return a node, whose values are all numbers, as a number: a linear form where there is one, otherwise by its
         code.
         """
+        if (found := self.free_number(node)) is not None:
+            return found
+        if isinstance(node, Apply) and (found := self._affine(node)) is not None:
+            return found
+        return of_code(self.linear(node))
+
+    def free_number(self, node: Operation) -> Numbered | None:
+        """Return a node as a number if it is a linear form without a table of its own; None if it is not."""
         if (line := line_of(self._domains, node)) is not None:
             return Numbered(line.form, 1, Time())
         if isinstance(node, Attend) and not self._domains.facts[node].empty and self._averages(node):
             return self._mean(node)
-        if isinstance(node, Apply) and (found := self._affine(node)) is not None:
-            return found
-        return of_code(self.linear(node))
+        if len(self._domains.function(node).roots) < 2:
+            coded = self.coded(node)
+            return of_code(coded) if coded.linear and all(map(is_number, coded.bits)) else None
+        return self._free_sum(node) if isinstance(node, Apply) else None
+
+    def _free_sum(self, node: Apply) -> Numbered | None:
+        if node.operator == "round" and whole_numbers(self.values(node.arguments[0])):
+            return self.free_number(node.arguments[0])
+        if node.operator not in SIGNS:
+            return None
+        parts = [self.free_number(argument) for argument in node.arguments]
+        signs = map(Fraction, SIGNS[node.operator])
+        free = [(part, sign) for part, sign in zip(parts, signs, strict=True) if part is not None]
+        return combined(free) if len(free) == len(parts) else None
 
     def equal_numbers(self, key: Operation, query: Operation) -> tuple[Scores, int] | None:
         """Return the scores 2qk - k² of a head that selects equal whole numbers, and the attention layers before it.
@@ -289,8 +324,8 @@ class Lowering:
             factor = parts[known[0]]
             other = self.number(node.arguments[1 - known[0]])
             return combined([(other, factor or Fraction(0))])
-        signs = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}[node.operator]
-        return combined([(self.number(a), Fraction(sign)) for a, sign in zip(node.arguments, signs, strict=True)])
+        pairs = zip(node.arguments, SIGNS[node.operator], strict=True)
+        return combined([(self.number(argument), Fraction(sign)) for argument, sign in pairs])
 
     # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────
     def _head(self, selector: Selection, values: Time) -> tuple[_Head, int]:
