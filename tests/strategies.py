@@ -12,7 +12,7 @@ from tm2tfr.sources.turing.spec import Machine
 STATES = "ABCDEF"
 SYMBOLS = "_01x"
 DEPTH = float(os.environ.get("TM2TFR_DEPTH", "0.2"))
-"""The share of all random cases that is tried: `.ci/run` tries all of them once, with 1."""
+"""The share of all random cases that is tried, in every environment; with 1 all of them."""
 
 
 def tries(number: int) -> int:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.house.test_imports import SOURCES
+from tests.house.test_imports import source_texts
 
 ALONE = {"tm2tfr.targets.torch.model", "tm2tfr.sources.rasp.sops", "tm2tfr.sources.rasp.program"}
 """The first goes into every export as it is and imports nothing of ours, so that it says Decoder, Layer and Head once
@@ -37,7 +37,7 @@ def twice(sources: dict[str, str]) -> dict[str, list[str]]:
 
 
 def test_no_public_name_is_defined_in_two_modules() -> None:
-    assert twice({module: source for module, source in SOURCES.items() if module not in ALONE}) == {}
+    assert twice({module: source for module, source in source_texts().items() if module not in ALONE}) == {}
 
 
 def test_names_that_are_defined_twice_are_found() -> None:

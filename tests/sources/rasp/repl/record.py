@@ -17,6 +17,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +38,18 @@ def digest(text: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def recorded() -> Iterator[tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]:
-    """Yield the head of each recorded program, and its inputs with the values of its s-ops."""
-    rows: list[tuple[Word, list[Any]]] = []
-    head: dict[str, Any] = {}
+@cache
+def recorded() -> dict[str, tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]:
+    """Return, of each recorded program by name, its head and its inputs with the values of its s-ops."""
+    found: dict[str, tuple[dict[str, Any], list[tuple[Word, list[Any]]]]] = {}
     for line in gzip.decompress(VALUES.read_bytes()).decode().splitlines():
         entry = json.loads(line)
         if isinstance(entry, dict):
-            if head:
-                yield head, rows
-            head, rows = entry, []
+            rows: list[tuple[Word, list[Any]]] = []
+            found[entry["program"]] = entry, rows
         else:
             rows.append((tuple(entry[0]), entry[1]))
-    yield head, rows
+    return found
 
 
 def _lines(name: str, analysis: dict[str, Any]) -> Iterator[str]:

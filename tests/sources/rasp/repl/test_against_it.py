@@ -12,8 +12,6 @@ from tests.sources.rasp.headers import names, shown
 from tests.sources.rasp.repl.record import FLOATS, recorded
 from tests.sources.rasp.running import columns, read, shipped_program
 
-RECORDED = {head["program"]: (head, rows) for head, rows in recorded()}
-
 
 def same(ours: tuple[Any, ...] | None, theirs: list[Any] | str) -> bool:
     """Return whether values and kinds are the same: floats are fractions, compared at 1e-9; text is a complaint."""
@@ -30,7 +28,7 @@ def _same_value(ours: Any, theirs: Any) -> bool:
 
 @pytest.mark.parametrize("name", names())
 def test_every_value(name: str) -> None:
-    head, rows = RECORDED[name]
+    head, rows = recorded()[name]
     program = shipped_program(name)
     assert set(program.sops) == set(head["sops"])
     different = []

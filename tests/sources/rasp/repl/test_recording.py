@@ -12,8 +12,6 @@ from tests.sources.rasp.headers import header, names, shown
 from tests.sources.rasp.plain import MEANT, PLAIN
 from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS, FLOATS, VALUES, digest, recorded
 
-RECORDED = {head["program"]: (head, rows) for head, rows in recorded()}
-
 
 def same(found: Any, wanted: Any) -> bool:
     """Return whether a recorded value is the wanted one: of the same kind, and numbers at 1e-9."""
@@ -23,10 +21,10 @@ def same(found: Any, wanted: Any) -> bool:
 
 
 def test_it_is_enough() -> None:
-    assert len(RECORDED) == 54
-    assert sum(len(rows) for _, rows in RECORDED.values()) == 18_950
-    assert sum(len(head["sops"]) for head, _ in RECORDED.values()) == 143
-    columns = [values for _, rows in RECORDED.values() for _, row in rows for values in row]
+    assert len(recorded()) == 54
+    assert sum(len(rows) for _, rows in recorded().values()) == 18_950
+    assert sum(len(head["sops"]) for head, _ in recorded().values()) == 143
+    columns = [values for _, rows in recorded().values() for _, row in rows for values in row]
     assert sum(len(values) for values in columns if isinstance(values, list)) == 236_023
     assert sum(isinstance(values, str) for values in columns) == 372
     assert sum(len(sops) for sops in json.loads(ANALYSIS.read_text(encoding="utf-8")).values()) == 201
@@ -34,16 +32,16 @@ def test_it_is_enough() -> None:
 
 
 def test_it_is_of_the_programs_as_they_are() -> None:
-    assert set(RECORDED) == set(names()) == set(json.loads(ANALYSIS.read_text(encoding="utf-8"))) - set(AUTHORS)
+    assert set(recorded()) == set(names()) == set(json.loads(ANALYSIS.read_text(encoding="utf-8"))) - set(AUTHORS)
     again = "record them anew: python -m tests.sources.rasp.repl.record CHECKOUT"
-    assert {name: head["digest"] for name, (head, _) in RECORDED.items()} == {n: digest(header(n).text) for n in names()}, (
-        again
-    )
+    assert {name: head["digest"] for name, (head, _) in recorded().items()} == {
+        n: digest(header(n).text) for n in names()
+    }, again
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_program_says_what_a_plain_function_does(name: str) -> None:
-    head, rows = RECORDED[name]
+    head, rows = recorded()[name]
     place = head["sops"].index(header(name).chosen)
     meant = [(word, row[place]) for word, row in rows if MEANT.get(name, lambda _: True)(word)]
     assert len(meant) >= 60
@@ -58,7 +56,7 @@ def test_a_program_says_what_a_plain_function_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_its_examples_are_what_the_authors_interpreter_says(name: str) -> None:
-    head, rows = RECORDED[name]
+    head, rows = recorded()[name]
     answers = {word: dict(zip(head["sops"], row, strict=True)) for word, row in rows}
     examples = header(name).examples
     assert len(examples) >= 2
