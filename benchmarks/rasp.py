@@ -26,8 +26,8 @@ from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
-from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.compiler.lower import lowered
+from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.sequence.compiler import compile_graph
