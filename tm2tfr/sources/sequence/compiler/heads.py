@@ -69,7 +69,7 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, *, causa
     whole = cluster.matrix(keys, queries)
     if _always(cluster, whole, keys, queries, causal):
         return Scored((), {}, {}, always=True, depth=0)
-    query_kinds, key_kinds = _kinds(whole), _kinds(whole.T)
+    query_kinds, key_kinds = kinds_of(whole), kinds_of(whole.T)
     kinds_of_query = {_name(queries[same[0]]): [queries[n] for n in same] for same in query_kinds}
     kinds_of_key = {_name(keys[same[0]]): [keys[n] for n in same] for same in key_kinds}
     asked, asked_depth = _bits(codes, cluster, "queries", queries, kinds_of_query)
@@ -124,7 +124,7 @@ def _always(
     return bool(whole.all())
 
 
-def _kinds(rows: NDArray[np.bool_]) -> list[list[int]]:
+def kinds_of(rows: NDArray[np.bool_]) -> list[list[int]]:
     """Return the numbers of the rows that are equal together, those of rows without a truth left out."""
     grouped: dict[bytes, list[int]] = {}
     for number, row in enumerate(np.packbits(rows, axis=1)):

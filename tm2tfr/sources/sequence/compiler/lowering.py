@@ -14,7 +14,7 @@ from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.apart import known, taken_apart
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
 from tm2tfr.sources.sequence.compiler.heads import Scored, Scores, scored
-from tm2tfr.sources.sequence.compiler.numbers import Numbered, combined, constant, line_of, of_code, whole_numbers
+from tm2tfr.sources.sequence.compiler.numbers import SIGNS, Numbered, combined, constant, line_of, of_code, whole_numbers
 from tm2tfr.sources.sequence.compiler.steps import Threshold, steps
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.compiler.tables import boxes, ways
@@ -36,8 +36,6 @@ from tm2tfr.sources.sequence.graph import (
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
 
-SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}
-"""Functions that are sums of their arguments, with the signs of these."""
 FEW = 8
 """Whole numbers of at most so many values are compared by their codes."""
 

@@ -12,6 +12,9 @@ from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.functions import is_number
 from tm2tfr.sources.sequence.graph import Fixed, Item, Operation, Position
 
+SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}
+"""Functions that are sums of their arguments, with the signs of these."""
+
 
 @dataclass(frozen=True)
 class Numbered:

@@ -29,12 +29,14 @@ class Looking:
         attends: its claim: see `tm2tfr.sources.sequence.clusters`.
         scores: pairs of linear forms, of the query and of the key: the score is the sum of their products.
         carries: pairs of linear forms: what is read where it attends, and the directions that it is added to.
+        gap: by how much the best score is ahead, times the number of positions; None: by 1.
     """
 
     name: str
     attends: str
     scores: list[tuple[BitForm, BitForm]]
     carries: list[tuple[BitForm, BitForm]] = field(default_factory=list)
+    gap: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,431 @@
+"""Programs of any length: finite values as codes, counts as numbers, no table of positions.
+
+A count w comes as the mean 1/w of the mark of position 0 over w selected positions, position 0 among them. The number
+itself
+is looked up in the next attention layer: the score 2k - k²/w of the key k = j + 1 is largest at k = w alone, by 1/w; w
+is at most the length, so that there is such a position. The length is also 2m + 1, where m is the mean position. Sums,
+differences and comparisons of whole numbers are linear forms and two or three hidden units, whatever the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
+from tm2tfr.sources.sequence.compiler.apart import known
+from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
+from tm2tfr.sources.sequence.compiler.heads import Scores, kinds_of
+from tm2tfr.sources.sequence.compiler.numbers import SIGNS, whole_numbers
+from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
+from tm2tfr.sources.sequence.compiler.tables import boxes, ways
+from tm2tfr.sources.sequence.elementwise import Remembered, Tuple
+from tm2tfr.sources.sequence.graph import (
+    NO_KIND,
+    Apply,
+    Attend,
+    Combine,
+    Compare,
+    Fixed,
+    Item,
+    Operation,
+    Position,
+    Selection,
+    SequenceGraph,
+    Token,
+    called,
+    leaves,
+    ordered,
+    text_of,
+)
+from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.residual import at
+from tm2tfr.transformer.weights import Decoder
+
+REMEDY = "compile it for inputs of up to some length, with --max-length"
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number without bound.
+
+    Args:
+        form: it, as a linear form, from `time` on.
+        square: its square, if that is a linear form too.
+        terms: (a, b, c) if it is a·n + b·i + c, where n is the length and i the position.
+    """
+
+    form: BitForm
+    time: Time
+    square: BitForm | None = None
+    terms: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """1/w for the number w of positions that a selector selects, from `time` on; w itself where it is known already."""
+
+    form: BitForm
+    time: Time
+    count: Count | None = None
+
+
+@dataclass(frozen=True)
+class _Finite:
+    """The scores of a cluster of finite values.
+
+    Args:
+        claim: see `tm2tfr.sources.sequence.clusters`.
+        rows: for each kind of query, its bit, and that of the keys that satisfy it.
+        selects_first: whether position 0 satisfies every query.
+        time: from when on.
+    """
+
+    claim: str
+    rows: Scores
+    selects_first: bool
+    time: Time
+
+
+Found = Code | Count | Share
+
+
+def compile_unbounded(graph: SequenceGraph, provenance: Mapping[str, str]) -> Decoder:
+    """Return a decoder that answers every output of `graph` at every position of inputs of any length.
+
+    Raises:
+        CompileError: where a node is neither finite nor a count, with its place.
+    """
+    lowering = _Unbounded(graph)
+    outputs = [lowering.answered(name, node) for name, node in graph.outputs]
+    return lowering.stream.weights(outputs, provenance)
+
+
+class _Unbounded:
+    def __init__(self, graph: SequenceGraph) -> None:
+        self._graph, self.stream = graph, StreamPlan(graph.alphabet, None, "none")
+        self._found: dict[Operation, Found] = {}
+        self._marks: dict[str, Apply] = {}
+        self._heads: dict[tuple[Selection, int], Looking] = {}
+        for node in ordered([node for _, node in graph.outputs]):
+            self._found[node] = self._of(node)
+
+    def _refused(self, node: Operation | Selection, why: str) -> CompileError:
+        name = called(node) if isinstance(node, Operation) else node.name or node.key
+        return self._graph.refusal(node, f"{name} {why}, so it cannot be compiled for inputs of any length", REMEDY)
+
+    def answered(self, name: str, node: Operation) -> tuple[Output, list[BitForm]]:
+        """Return an output for a node, with the linear form of each row of its unembedding."""
+        found = self._found[node]
+        if isinstance(found, Count):
+            return Output(name, None), [found.form]
+        if isinstance(found, Share):
+            raise self._refused(node, "is a fraction without bound")
+        return Output(name, tuple(map(text_of, found.bits))), list(found.bits.values())
+
+    # ── functions ───────────────────────────────────────────────────────────────────────────────────────────
+    def _of(self, node: Operation) -> Found:
+        if isinstance(node, Token):
+            space = self.stream.embedded(TOKEN)
+            return of_bits({value: {at(space, text_of(value)): 1} for value in self._graph.alphabet}, Time())
+        if isinstance(node, Position):
+            return Count({"i": 1}, Time(), {"i^2": 1}, (0, 1, 0))
+        if isinstance(node, Fixed):
+            return of_bits({node.value: ONE}, Time())
+        if isinstance(node, Attend):
+            return self._attended(node)
+        if not isinstance(node, Apply):
+            raise self._refused(node, "is of a kind that is not known")
+        found = [self._found[argument] for argument in node.arguments]
+        if all(isinstance(each, Code) for each in found):
+            return self._table(node, [each for each in found if isinstance(each, Code)])
+        return self._counted(node, found)
+
+    def _table(self, node: Apply, sources: Sequence[Code]) -> Code:
+        """Return a function of finite values: a relabelled code, or a table of hidden units."""
+        table = known(Remembered(node, numbers=False), product(*(source.bits for source in sources)))
+        results = list(dict.fromkeys(value for value in table.values() if value != NO_KIND or node.operator != "group"))
+        varied = [n for n, source in enumerate(sources) if len(source.bits) > 1]
+        time = max(source.time for source in sources)
+        if len(varied) < 2:
+            bits: dict[Item, dict[str, int]] = {}
+            place = varied[0] if varied else 0
+            for values, result in table.items():
+                bits[result] = added([bits.get(result, {}), sources[place].bits[values[place]]])
+            return of_bits(bits, time)
+        time = Time(time.depth, time.slot + 1)
+        space = self.stream.space(
+            node.name or node.key, holds=f"value {node.key}", time=time, labels=[text_of(r) for r in results]
+        )
+        every = [frozenset(values) for values in zip(*table, strict=True)]
+        for classes, result in boxes({values: result for values, result in table.items() if result in results}):
+            for way in ways(sources, classes, every):
+                self.stream.unit(
+                    time, f"{space} = {text_of(result)}", way, {at(space, text_of(result)): 1}, bias=1.0 - len(way)
+                )
+        return of_bits({result: {at(space, text_of(result)): 1} for result in results}, time)
+
+    def _counted(self, node: Apply, found: Sequence[Found]) -> Found:
+        """Return a function of counts, and of finite numbers."""
+        if node.operator == "/" and isinstance(found[1], Share) and _is_one(node.arguments[0]):
+            return found[1].count or self._looked_up(node, found[1])
+        counts = [self._as_count(argument) for argument in node.arguments]
+        if None in counts:
+            raise self._refused(node, "is a function of values without bound")
+        sure = [count for count in counts if count is not None]
+        if node.operator == "round":
+            return sure[0]
+        if node.operator in SIGNS:
+            return _sum(sure, SIGNS[node.operator])
+        if node.operator == "*" and any(isinstance(argument, Fixed) for argument in node.arguments):
+            n = 0 if isinstance(node.arguments[0], Fixed) else 1
+            factor = node.arguments[n].value  # type: ignore[attr-defined]
+            return _sum([sure[1 - n]], (factor,))
+        if node.operator in ("==", "<", ">", "<=", ">="):
+            return self._compared(node, *sure)
+        raise self._refused(node, "is a function of values without bound")
+
+    def _as_count(self, node: Operation) -> Count | None:
+        found = self._found[node]
+        if isinstance(found, Code):
+            values = list(found.bits)
+            if not whole_numbers(values):
+                return None
+            form = added(found.bits.values(), times=[int(v) for v in values])  # type: ignore[arg-type]
+            square = added(found.bits.values(), times=[int(v) ** 2 for v in values])  # type: ignore[arg-type]
+            return Count(form, found.time, square, (0, 0, int(values[0])) if len(values) == 1 else None)  # type: ignore[arg-type]
+        return found if isinstance(found, Count) else None
+
+    def _compared(self, node: Apply, left: Count, right: Count) -> Code:
+        """Return the truth of a comparison of whole numbers: two or three hidden units of their difference."""
+        apart = _sum([left, right], (1, -1))
+        time = Time(apart.time.depth, apart.time.slot + 1)
+        space = self.stream.space(node.name or node.key, holds=f"value {node.key}", time=time, labels=["T"])
+        truth = {at(space, "T"): 1}
+        for sign, shift, factor in _EDGES[node.operator]:
+            form = added([apart.form], times=[sign])
+            self.stream.unit(time, f"{space}: {sign:+}d{shift:+}", [form], {at(space, "T"): factor}, bias=float(shift))
+        return of_bits({True: truth, False: complement(truth)}, time)
+
+    # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
+    def _looked_up(self, node: Operation, share: Share) -> Count:
+        """Return w where 1/w is given: the value of the position at which 2k - k²/w is largest, for k = j + 1."""
+        depth = share.time.depth + 1
+        key, square = {"i": 1, "1": 1}, {"i^2": 1, "i": 2, "1": 1}
+        scores: list[tuple[BitForm, BitForm]] = [({"1": 2}, key), (added([share.form], times=[-1]), square)]
+        looking = Looking(f"look up {node.name or node.key}", f"place {node.key}", scores, gap=1.0)
+        number = self.stream.space(node.name or node.key, holds=f"number {node.key}", time=Time(depth))
+        squared = self.stream.space(f"{node.name or node.key}^2", holds=f"square {node.key}", time=Time(depth))
+        looking.carries += [(key, {number: 1}), (square, {squared: 1})]
+        self.stream.head(depth, looking)
+        return Count({number: 1}, Time(depth), {squared: 1})
+
+    def _attended(self, node: Attend) -> Found:
+        if self._everywhere(node.selector):
+            return self._over_all(node)
+        first, *more = clusters(node.selector)
+        if not more and (found := self._indexed(node, first)) is not None:
+            return found
+        every = [self._finite(node.selector, cluster) for cluster in clusters(self._marked(node.selector))]
+        if self._marks_first(node.values):
+            return self._share(node, every)
+        if len(getattr(self._found[node.values], "bits", ())) == 1:
+            return self._whether(node, every)
+        raise self._refused(node, "may be of several positions")
+
+    def _everywhere(self, selector: Selection) -> bool:
+        every = leaves(selector)
+        if not all(isinstance(leaf.keys, Fixed) and isinstance(leaf.queries, Fixed) for leaf in every):
+            return False
+        return all(cluster((), ()) for cluster in clusters(selector))
+
+    def _over_all(self, node: Attend) -> Found:
+        """Return the mean of the mark of position 0 over all positions: 1/n; the length itself is 2m + 1."""
+        if not self._marks_first(node.values):
+            raise self._refused(node, "is a mean over any number of positions")
+        source = self._found[node.values]
+        looking, depth = self._head(node.selector, source.time, f"{node.selector.key} none", ())
+        mean = self.stream.space(f"mean {node.name or node.key}", holds=f"mean {node.key} 1 0", time=Time(depth))
+        place = self.stream.space(f"mean position {node.key}", holds=f"places {node.selector.key}", time=Time(depth))
+        looking.carries += [(source.bits[1], {mean: 1}), ({"i": 1}, {place: 1})]  # type: ignore[union-attr]
+        return Share({mean: 1}, Time(depth), Count({place: 2, "1": 1}, Time(depth), None, (1, 0, 0)))
+
+    # ── selections of finite values ─────────────────────────────────────────────────────────────────────────
+    def _marked(self, selector: Selection) -> Selection:
+        """Return `selector` with what compares a position with a constant turned into a truth value of the key."""
+        if isinstance(selector, Combine):
+            return replace(selector, parts=tuple(map(self._marked, selector.parts)))
+        if not isinstance(selector.queries, Fixed) or isinstance(self._found[selector.keys], Code):
+            return selector
+        if selector.relation == "!=":
+            raise self._refused(selector, "compares positions by !=")
+        mark = Apply(key=selector.key, operator=selector.relation, arguments=(selector.keys, selector.queries))
+        if mark.key not in self._marks:
+            self._marks[mark.key] = mark
+            self._found[mark] = self._of(mark)
+        true = Fixed(key=f"{selector.key} true", value=True)
+        return replace(selector, keys=self._marks[mark.key], queries=true, relation="==")
+
+    def _finite(self, selector: Selection, cluster: SelectorCluster) -> _Finite:
+        """Return the scores of a cluster of finite values (Lemma 1)."""
+        sides = []
+        for nodes in (cluster.keys, cluster.queries):
+            codes = [code for node in nodes if isinstance(code := self._found[node], Code)]
+            if len(codes) < len(nodes):
+                raise self._refused(selector, "compares values without bound")
+            sides.append(list(product(*(code.bits for code in codes))))
+        keys, queries = sides
+        whole = cluster.matrix(keys, queries)
+        first = [any(node.key in self._marks and key[n] is True for n, node in enumerate(cluster.keys)) for key in keys]
+        query_kinds, key_kinds = kinds_of(whole), kinds_of(whole.T)
+        asked, asked_time = self._kind_bits("queries", cluster, queries, query_kinds)
+        brought, brought_time = self._kind_bits("keys", cluster, keys, key_kinds)
+        small = whole[np.ix_([same[0] for same in query_kinds], [same[0] for same in key_kinds])]
+        rows = tuple((bit, added(brought[n] for n in np.flatnonzero(row))) for bit, row in zip(asked, small, strict=True))
+        selects_first = bool(whole.all()) or (any(first) and bool(whole[:, first].all()))
+        return _Finite(cluster.claim, rows, selects_first, max(asked_time, brought_time))
+
+    def _kind_bits(
+        self, side: str, cluster: SelectorCluster, every: Sequence[Tuple], kinds: Sequence[Sequence[int]]
+    ) -> tuple[list[BitForm], Time]:
+        """Return the bit of each kind of key or query, and when it is there."""
+        nodes = cluster.keys if side == "keys" else cluster.queries
+        if not nodes:
+            return [ONE] * len(kinds), Time()
+        sources = [code for node in nodes if isinstance(code := self._found[node], Code)]
+        if len(sources) == 1:
+            bits = sources[0].bits
+            return [added(bits[every[n][0]] for n in same) for same in kinds], sources[0].time
+        label = {every[n]: str(number) for number, same in enumerate(kinds) for n in same}
+        entries = tuple((values, label.get(values, NO_KIND)) for values in every)
+        node = Apply(key=f"{side} {cluster.claim}", operator="group", arguments=nodes, entries=entries)
+        coded = self._table(node, sources)
+        return [coded.bits[str(number)] for number in range(len(kinds))], coded.time
+
+    def _share(self, node: Attend, every: Sequence[_Finite]) -> Share:
+        """Return 1/w for a selector that always selects position 0."""
+        if not all(each.selects_first for each in every):
+            raise self._refused(node.selector, "does not always select position 0")
+        looking, depth = self._selecting(node, every)
+        source = self._found[node.values]
+        mean = self.stream.space(f"mean {node.name or node.key}", holds=f"mean {node.key} 1 0", time=Time(depth))
+        looking.carries.append((source.bits[1], {mean: 1}))  # type: ignore[union-attr]
+        return Share({mean: 1}, Time(depth))
+
+    def _whether(self, node: Attend, every: Sequence[_Finite]) -> Code:
+        """Return the one value that there is where anything is selected, otherwise the default (Lemma 3)."""
+        looking, depth = self._selecting(node, every)
+        (value,) = self._found[node.values].bits  # type: ignore[union-attr]
+        found = self.stream.space(f"found {looking.name}", holds=f"found {node.selector.key}", time=Time(depth, 1))
+        choices: list[list[tuple[BitForm, BitForm]]] = []
+        for each in every:
+            labels = [str(n) for n in range(len(each.rows))]
+            share = self.stream.space(f"share {looking.name}", holds=f"share {each.claim}", time=Time(depth), labels=labels)
+            looking.carries += [
+                (brought, {at(share, label): 1}) for label, (_, brought) in zip(labels, each.rows, strict=True)
+            ]
+            choices.append([(asked, {at(share, label): 1}) for label, (asked, _) in zip(labels, each.rows, strict=True)])
+        for n, chosen in enumerate(product(*choices)):
+            forms = [form for pair in chosen for form in pair]
+            for edge, factor in ((0.5, 4), (0.75, -4)):
+                bias = 1.0 - 2 * len(chosen) - edge
+                self.stream.unit(Time(depth, 1), f"{found}: {n + 1}, {edge}", forms, {found: factor}, bias=bias)
+        if node.default == value:
+            return of_bits({value: ONE}, Time())
+        return of_bits({value: {found: 1}, node.default: complement({found: 1})}, Time(depth, 1))
+
+    def _selecting(self, node: Attend, every: Sequence[_Finite]) -> tuple[Looking, int]:
+        time = max([self._found[node.values].time, *(each.time for each in every)])
+        scores = tuple(pair for each in every for pair in each.rows)
+        return self._head(node.selector, time, f"{node.selector.key} none {'|'.join(e.claim for e in every)}", scores)
+
+    def _marks_first(self, node: Operation) -> bool:
+        """Return whether a node is 1 at position 0 and 0 elsewhere, because it says so."""
+        if not isinstance(node, Apply) or node.operator != "indicator":
+            return False
+        (inner,) = node.arguments
+        if not isinstance(inner, Apply) or inner.operator != "==":
+            return False
+        zero = [argument for argument in inner.arguments if isinstance(argument, Fixed) and argument.value == 0]
+        return len(zero) == 1 and any(isinstance(argument, Position) for argument in inner.arguments)
+
+    def _head(self, selector: Selection, values: Time, claim: str, scores: Scores) -> tuple[Looking, int]:
+        depth = values.depth + 1
+        if (selector, depth) not in self._heads:
+            self._heads[selector, depth] = Looking(selector.name or selector.key, claim, list(scores))
+            self.stream.head(depth, self._heads[selector, depth])
+        return self._heads[selector, depth], depth
+
+    def _indexed(self, node: Attend, cluster: SelectorCluster) -> Found | None:
+        """Return what stands at the position that a count says; None if that is not what the selector says."""
+        (part, negated), *more = cluster.parts
+        if not isinstance(part, Compare) or part.relation != "==" or negated or more:
+            return None
+        key, query = self._as_count(part.keys), self._as_count(part.queries)
+        if key is None or query is None or key.square is None or key.terms is None or key.terms[1] not in (1, -1):
+            return None
+        if key.terms[0] or not _inside(key, query):
+            raise self._refused(node.selector, "may say a position that there is not")
+        values = self._found[node.values]
+        if isinstance(values, Share):
+            raise self._refused(node.values, "is a fraction without bound")
+        time = max(key.time, query.time, values.time)
+        scores: Scores = ((added([query.form], times=[2]), key.form), ({"1": -1}, key.square))
+        looking, depth = self._head(node.selector, time, f"{node.selector.key} none {cluster.claim}", scores)
+        name = f"picked {node.name or node.key}"
+        if isinstance(values, Count):
+            space = self.stream.space(name, holds=f"number {node.key}", time=Time(depth))
+            looking.carries.append((values.form, {space: 1}))
+            return Count({space: 1}, Time(depth))
+        labels = [text_of(value) for value in values.bits]
+        space = self.stream.space(name, holds=f"picked {node.key}", time=Time(depth), labels=labels)
+        looking.carries += [(bit, {at(space, text_of(value)): 1}) for value, bit in values.bits.items()]
+        return of_bits({value: {at(space, text_of(value)): 1} for value in values.bits}, Time(depth))
+
+
+_EDGES = {
+    "==": ((1, 1, 1), (1, 0, -2), (1, -1, 1)),
+    ">": ((1, 0, 1), (1, -1, -1)),
+    ">=": ((1, 1, 1), (1, 0, -1)),
+    "<": ((-1, 0, 1), (-1, -1, -1)),
+    "<=": ((-1, 1, 1), (-1, 0, -1)),
+}
+"""Comparison -> (sign of the difference, bias, weight) of each hidden unit that says whether it holds."""
+
+
+def _is_one(node: Operation) -> bool:
+    return isinstance(node, Fixed) and node.value == 1
+
+
+def _sum(counts: Sequence[Count], factors: Sequence[int]) -> Count:
+    form = added([count.form for count in counts], times=factors)
+    time, terms = max(count.time for count in counts), None
+    known_terms = [count.terms for count in counts if count.terms is not None]
+    if len(known_terms) == len(counts):
+        pairs = list(zip(known_terms, factors, strict=True))
+        terms = tuple(sum(factor * each[n] for each, factor in pairs) for n in range(3))
+    square = None
+    constants = [n for n, each in enumerate(counts) if each.terms is not None and each.terms[:2] == (0, 0)]
+    if len(counts) == 1:
+        square = None if counts[0].square is None else added([counts[0].square], times=[factors[0] ** 2])
+    elif len(counts) == 2 and constants:
+        n = 1 - constants[0]
+        own, other, shift = counts[n], counts[1 - n], 0
+        shift = factors[1 - n] * (other.terms or (0, 0, 0))[2]
+        if own.square is not None:
+            square = added([own.square, own.form, ONE], times=[factors[n] ** 2, 2 * factors[n] * shift, shift * shift])
+    return Count(form, time, square, terms)  # type: ignore[arg-type]
+
+
+def _inside(key: Count, query: Count) -> bool:
+    """Return whether there is always a position whose key is the query: for every length n ≥ 1 and position 0 ≤ i < n."""
+    if query.terms is None or key.terms is None:
+        return False
+    _, slope, start = key.terms
+    a, b, c = ((each - own) * slope for each, own in zip(query.terms, (0, 0, start), strict=True))
+    ends = ((a, c), (a + b, c - b))  # the position at i = 0 and at i = n - 1, as at_n · n + at_1
+    return all(0 <= at_n <= 1 and at_n + at_1 == 0 for at_n, at_1 in ends)
