@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from tm2tfr.sources.sequence.graph import Item
@@ -48,14 +49,22 @@ class _Hashed(Fraction):
             return self._known
 
     def __eq__(self, other: object) -> bool:
+        if type(other) is _Hashed:
+            return self.numerator == other.numerator and self.denominator == other.denominator
         return super().__eq__(other)
+
+
+@lru_cache(maxsize=1 << 16)
+def _hashed(above: int, below: int) -> _Hashed:
+    """Return the fraction above/below, as a rule the same object each time, so that it is found without comparing."""
+    return _Hashed(above, below)
 
 
 def whole(value: Any) -> Any:
     """Return a number as an int if it is whole."""
     if not isinstance(value, Fraction):
         return value
-    return value.numerator if value.denominator == 1 else _Hashed(value)
+    return value.numerator if value.denominator == 1 else _hashed(value.numerator, value.denominator)
 
 
 def is_number(value: Item) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -12,7 +11,8 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters, nodes_of, test
 from tm2tfr.sources.sequence.elementwise import Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.graph import Attend, Item, Operation
-from tm2tfr.sources.sequence.means import Offer, Picked, TooManyError, picked
+from tm2tfr.sources.sequence.matches import Matches
+from tm2tfr.sources.sequence.means import Offer, TooManyError, picked
 
 EXACT = 2_048
 """So many combinations of values at one position and length are gone through; of more, arguments are taken apart."""
@@ -64,15 +64,26 @@ class Known(Protocol):
 
 
 class _Tally:
-    """The offers of the key positions to one query, from the first on.
+    """The offers of the key positions to one query, from the first on, by number.
 
     Attributes:
         told: the number of positions.
         last: the last of them that may be selected, -1 if there is none.
     """
 
-    def __init__(self) -> None:
-        self.offers, self.told, self.last = Counter[Offer | None](), 0, -1
+    def __init__(self, known: dict[int, int]) -> None:
+        self.offers, self.told, self.last = dict[int, int](), 0, -1
+        self.known = known
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """What there can be at a key position: for each value the keys that can come with it, as sets of bits."""
+
+    number: int
+    many: int
+    every: int
+    values: tuple[tuple[Item, int], ...]
 
 
 class AttentionValues:
@@ -82,42 +93,43 @@ class AttentionValues:
         self._domains, self._node = domains, node
         self._keys, self._queries = nodes_of(node.selector)
         self._test = test(node.selector, self._keys, self._queries)
+        self._matches = Matches(self._test)
         self._facts = domains.facts.setdefault(node, Facts())
         self._mixed = mixed(node, domains.kinds)
         self._keyed = (*self._keys, node.values)
         self._key_roots, self._query_roots = roots_of(self._keyed), roots_of(self._queries)
+        self._value_roots = roots_of([node.values])
         self._own_roots = roots_of([*self._keyed, *self._queries])
         self._related = bool(set(self._key_roots) & set(self._query_roots))
-        self._clusters: tuple[SelectorCluster, ...] = clusters(node.selector)
-        self._cluster_roots = [(roots_of(each.keys), roots_of(each.queries)) for each in self._clusters]
-        self._satisfied: dict[tuple[int, tuple[int, ...], tuple[int, ...]], bool] = {}
-        self._brought: dict[tuple[int, ...], frozenset[Tuple]] = {}
-        self._asked: dict[tuple[int, ...], frozenset[Tuple]] = {}
-        self._offers: dict[tuple[Tuple, frozenset[Tuple]], Offer | None] = {}
-        self._by_value: dict[frozenset[Tuple], list[tuple[Item, int]]] = {}
-        self._key_numbers: dict[Tuple, int] = {}
-        self._known_keys: list[Tuple] = []
-        self._masks: dict[Tuple, tuple[int, int]] = {}
-        self._own: dict[tuple[int, ...], dict[Tuple, Offer]] = {}
-        self._picked: dict[frozenset[tuple[Offer, int]], Picked] = {}
+        self._clusters = [_Satisfiable(domains, each) for each in clusters(node.selector)]
+        self._brought: dict[tuple[int, ...], _Brought] = {}
+        self._same: dict[frozenset[Tuple], _Brought] = {}
+        self._asked: dict[tuple[int, ...], tuple[Tuple, ...]] = {}
+        self._offers: dict[Tuple, dict[int, int]] = {}
+        self._offer_numbers: dict[Offer | None, int] = {None: 0}
+        self._known_offers: list[Offer | None] = [None]
+        self._own: dict[tuple[int, ...], dict[Tuple, int]] = {}
+        self._picked: dict[frozenset[tuple[int, int]], frozenset[Item]] = {}
 
     def sets(self, n: int) -> list[int]:
         """Return the number of the set of values at each position of inputs of length n."""
         domains = self._domains
         if any(self._size(self._key_roots, n, j) > EXACT for j in range(n)):
             return [domains.number_of(self._roughly(n, i)) for i in range(n)]
-        keys = [self._of(self._keyed, self._key_roots, n, j, self._brought) for j in range(n)]
+        keys = [self._brought_at(n, j) for j in range(n)]
         tallies: dict[Tuple, _Tally] = {}
         found = []
         for i in range(n):
-            if len(keys[i]) * self._size(self._query_roots, n, i) > EXACT:
+            if keys[i].many * self._size(self._query_roots, n, i) > EXACT:
                 found.append(domains.number_of(self._roughly(n, i)))
                 continue
             values: set[Item] = set()
             own = self._own_offers(n, i) if self._related else None
-            for query in self._of(self._queries, self._query_roots, n, i, self._asked):
-                tally = tallies.setdefault(query, _Tally())
-                self._tell(tally, query, keys[: i + 1] if domains.causal else keys)
+            for query in self._asked_at(n, i):
+                tally = tallies.get(query)
+                if tally is None:
+                    tally = tallies[query] = _Tally(self._offers.setdefault(query, {}))
+                self._tell(tally, query, keys, i + 1 if domains.causal else n)
                 values |= self._with(tally, query, keys[i], own)
                 if tally.last > i and self._facts.ahead is None:
                     self._facts.ahead = Glance(n, i, tally.last)
@@ -126,28 +138,42 @@ class AttentionValues:
             found.append(domains.number_of(frozenset(values)))
         return found
 
-    def _tell(self, tally: _Tally, query: Tuple, keys: list[frozenset[Tuple]]) -> None:
-        """Add the offers of the positions that are not in the tally of a query yet."""
-        for j in range(tally.told, len(keys)):
-            offer = self._offer(query, keys[j])
-            tally.offers[offer] += 1
-            if offer is not None and offer.values:
+    def _tell(self, tally: _Tally, query: Tuple, keys: list[_Brought], end: int) -> None:
+        """Add the offers of the positions before `end` that are not in the tally of a query yet."""
+        offers, known = tally.offers, tally.known
+        for j in range(tally.told, end):
+            offer = known.get(keys[j].number)
+            if offer is None:
+                offer = self._offer(tally, query, keys[j])
+            offers[offer] = offers.get(offer, 0) + 1
+            told = self._known_offers[offer]
+            if told is not None and told.values:
                 tally.last = j
-        tally.told = len(keys)
+        tally.told = end
 
-    def _of(
-        self,
-        nodes: Sequence[Operation],
-        roots: Sequence[Operation],
-        n: int,
-        i: int,
-        known: dict[tuple[int, ...], frozenset[Tuple]],
-    ) -> frozenset[Tuple]:
-        """Return the values that `nodes` can have together at position i of inputs of length n."""
-        sets = self._domains.sets_at(roots, n, i)
-        if sets not in known:
-            known[sets] = frozenset(self._domains.together(nodes, roots, sets))
-        return known[sets]
+    def _brought_at(self, n: int, j: int) -> _Brought:
+        """Return what there can be at key position j of inputs of length n."""
+        sets = self._domains.sets_at(self._key_roots, n, j)
+        found = self._brought.get(sets)
+        if found is None:
+            every = frozenset(self._domains.together(self._keyed, self._key_roots, sets))
+            if every not in self._same:
+                masks: dict[Item, int] = {}
+                for each in every:
+                    masks[each[-1]] = masks.get(each[-1], 0) | self._matches.bit(each[:-1])
+                keys = 0
+                for mask in masks.values():
+                    keys |= mask
+                self._same[every] = _Brought(len(self._same), len(every), keys, tuple(masks.items()))
+            found = self._brought[sets] = self._same[every]
+        return found
+
+    def _asked_at(self, n: int, i: int) -> tuple[Tuple, ...]:
+        """Return the values that the queries can have together at position i of inputs of length n."""
+        sets = self._domains.sets_at(self._query_roots, n, i)
+        if sets not in self._asked:
+            self._asked[sets] = tuple(dict.fromkeys(self._domains.together(self._queries, self._query_roots, sets)))
+        return self._asked[sets]
 
     def _size(self, roots: Sequence[Operation], n: int, i: int) -> int:
         return prod(len(self._domains.values_of(number)) for number in self._domains.sets_at(roots, n, i))
@@ -157,81 +183,48 @@ class AttentionValues:
 
         A position may be selected, or left out, if each cluster is satisfied by some key that there may be.
         """
-        offers = Counter[Offer]()
+        offers = dict[int, int]()
         for j in range(i + 1 if self._domains.causal else n):
-            if all(self._satisfiable(number, n, i, j) for number in range(len(self._clusters))):
-                roots = roots_of([self._node.values])
-                offers[Offer(True, self._domains.image(self._node.values, self._domains.sets_at(roots, n, j)))] += 1
+            if all(cluster(n, i, j) for cluster in self._clusters):
+                image = self._domains.image(self._node.values, self._domains.sets_at(self._value_roots, n, j))
+                offer = self._number(Offer(True, image))
+                offers[offer] = offers.get(offer, 0) + 1
                 if j > i and self._facts.ahead is None:
                     self._facts.ahead = Glance(n, i, j)
         return self._result(frozenset(offers.items()))
 
-    def _satisfiable(self, number: int, n: int, i: int, j: int) -> bool:
-        cluster, domains = self._clusters[number], self._domains
-        key_roots, query_roots = self._cluster_roots[number]
-        keys, queries = domains.sets_at(key_roots, n, j), domains.sets_at(query_roots, n, i)
-        if (number, keys, queries) not in self._satisfied:
-            every = list(dict.fromkeys(domains.together(cluster.queries, query_roots, queries)))
-            self._satisfied[number, keys, queries] = any(
-                cluster(key, query)
-                for key in dict.fromkeys(domains.together(cluster.keys, key_roots, keys))
-                for query in every
-            )
-        return self._satisfied[number, keys, queries]
-
-    def _with(
-        self, tally: _Tally, query: Tuple, brought: frozenset[Tuple], own: dict[Tuple, Offer] | None
-    ) -> frozenset[Item]:
+    def _with(self, tally: _Tally, query: Tuple, brought: _Brought, own: dict[Tuple, int] | None) -> frozenset[Item]:
         """Return the values for a query with these values, at a position that brings `brought` itself."""
         offers = tally.offers
         if own is not None:
-            if query not in own:
+            mine = own.get(query)
+            if mine is None:
                 return frozenset()
-            offers = offers.copy()
-            offers[self._offer(query, brought)] -= 1
-            offers[own[query]] += 1
-        if offers[None] > 0:
+            usual = tally.known[brought.number]
+            if mine != usual:
+                offers = {**offers, usual: offers[usual] - 1}
+                offers[mine] = offers.get(mine, 0) + 1
+        if offers.get(0, 0) > 0:
             return frozenset()  # no run gets here
-        return self._result(frozenset((offer, times) for offer, times in offers.items() if offer is not None and times))
+        return self._result(frozenset(pair for pair in offers.items() if pair[0] and pair[1]))
 
-    def _offer(self, query: Tuple, brought: frozenset[Tuple]) -> Offer | None:
-        """Return what a position with such keys and values offers to a query; None if it cannot be there at all."""
-        pair = query, brought
-        if pair not in self._offers:
-            self._offers[pair] = self._offered(query, brought)
-        return self._offers[pair]
+    def _number(self, offer: Offer | None) -> int:
+        """Return the number of an offer; 0 is that of a position that cannot be there at all."""
+        number = self._offer_numbers.get(offer)
+        if number is None:
+            number = self._offer_numbers[offer] = len(self._known_offers)
+            self._known_offers.append(offer)
+        return number
 
-    def _offered(self, query: Tuple, brought: frozenset[Tuple]) -> Offer | None:
-        if brought not in self._by_value:
-            masks: dict[Item, int] = {}
-            for each in brought:
-                masks[each[-1]] = masks.get(each[-1], 0) | 1 << self._key_number(each[:-1])
-            self._by_value[brought] = list(masks.items())
-        selected, every, values = self._selected(query), 0, []
-        for value, mask in self._by_value[brought]:
-            every |= mask
-            if mask & selected:
-                values.append(value)
-        return Offer(bool(every & ~selected), frozenset(values)) if brought else None
+    def _offer(self, tally: _Tally, query: Tuple, brought: _Brought) -> int:
+        """Return the number of what a position that brings these offers to a query."""
+        selected = self._matches.selected(query)
+        values = frozenset(value for value, mask in brought.values if mask & selected)
+        offer = Offer(bool(brought.every & ~selected), values) if brought.many else None
+        found = tally.known[brought.number] = self._number(offer)
+        return found
 
-    def _key_number(self, key: Tuple) -> int:
-        if key not in self._key_numbers:
-            self._key_numbers[key] = len(self._known_keys)
-            self._known_keys.append(key)
-        return self._key_numbers[key]
-
-    def _selected(self, query: Tuple) -> int:
-        """Return which of the keys so far the query selects, as bits by their numbers."""
-        told, mask = self._masks.get(query, (0, 0))
-        if told < len(self._known_keys):
-            tested = self._test
-            for number in range(told, len(self._known_keys)):
-                if tested(self._known_keys[number], query):
-                    mask |= 1 << number
-            self._masks[query] = len(self._known_keys), mask
-        return mask
-
-    def _own_offers(self, n: int, i: int) -> dict[Tuple, Offer]:
+    def _own_offers(self, n: int, i: int) -> dict[Tuple, int]:
         """Return, for each query that there can be at position i, what the position offers to itself."""
         sets = self._domains.sets_at(self._own_roots, n, i)
         if sets not in self._own:
@@ -239,21 +232,58 @@ class AttentionValues:
             for values in self._domains.together((*self._keyed, *self._queries), self._own_roots, sets):
                 key, value, query = values[: width - 1], values[width - 1], values[width:]
                 grouped.setdefault(query, []).append((self._test(key, query), value))
-            self._own[sets] = {query: _offer_of(chosen) for query, chosen in grouped.items()}  # type: ignore[misc]
+            self._own[sets] = {query: self._number(_offer_of(chosen)) for query, chosen in grouped.items()}
         return self._own[sets]
 
-    def _result(self, offers: frozenset[tuple[Offer, int]]) -> frozenset[Item]:
-        found = self._picked.get(offers)
-        if found is None:
+    def _result(self, offers: frozenset[tuple[int, int]]) -> frozenset[Item]:
+        values = self._picked.get(offers)
+        if values is None:
+            every = ((self._known_offers[number], times) for number, times in offers)
             try:
-                found = picked(tuple(offers), self._domains.most)
+                found = picked(tuple((offer, times) for offer, times in every if offer is not None), self._domains.most)
             except TooManyError:
                 raise self._domains.too_many(self._node) from None
             self._facts.empty |= found.empty
             self._facts.several |= found.several
-            self._picked[offers] = found
-        values = found.values | {self._node.default} if found.empty else found.values
-        return frozenset(int(v) if isinstance(v, bool) else v for v in values) if self._mixed else values
+            values = found.values | {self._node.default} if found.empty else found.values
+            if self._mixed:
+                values = frozenset(int(v) if isinstance(v, bool) else v for v in values)
+            self._picked[offers] = values
+        return values
+
+
+class _Satisfiable:
+    """Whether a cluster can be satisfied by what there can be at a key position, and at a query position."""
+
+    def __init__(self, domains: Known, cluster: SelectorCluster) -> None:
+        self._domains, self._cluster = domains, cluster
+        self._key_roots, self._query_roots = roots_of(cluster.keys), roots_of(cluster.queries)
+        self._matches = Matches(cluster)
+        self._keys: dict[tuple[int, ...], int] = {}
+        self._queries: dict[tuple[int, ...], tuple[Tuple, ...]] = {}
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], bool] = {}
+
+    def __call__(self, n: int, i: int, j: int) -> bool:
+        """Return it for query position i and key position j of inputs of length n."""
+        domains = self._domains
+        keys, queries = domains.sets_at(self._key_roots, n, j), domains.sets_at(self._query_roots, n, i)
+        found = self._known.get((keys, queries))
+        if found is None:
+            mask = self._mask(keys)
+            found = any(mask & self._matches.selected(query) for query in self._asked(queries))
+            self._known[keys, queries] = found
+        return found
+
+    def _mask(self, sets: tuple[int, ...]) -> int:
+        if sets not in self._keys:
+            self._keys[sets] = self._matches.bits(self._domains.together(self._cluster.keys, self._key_roots, sets))
+        return self._keys[sets]
+
+    def _asked(self, sets: tuple[int, ...]) -> tuple[Tuple, ...]:
+        if sets not in self._queries:
+            every = self._domains.together(self._cluster.queries, self._query_roots, sets)
+            self._queries[sets] = tuple(dict.fromkeys(every))
+        return self._queries[sets]
 
 
 def _offer_of(chosen: list[tuple[bool, Item]]) -> Offer | None:
