@@ -11,7 +11,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters, nodes_of, test
 from tm2tfr.sources.sequence.elementwise import Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.graph import Attend, Item, Operation
-from tm2tfr.sources.sequence.matches import Matches
+from tm2tfr.sources.sequence.matching import SelectedKeys
 from tm2tfr.sources.sequence.means import Offer, TooManyError, picked
 
 EXACT = 2_048
@@ -93,7 +93,7 @@ class AttentionValues:
         self._domains, self._node = domains, node
         self._keys, self._queries = nodes_of(node.selector)
         self._test = test(node.selector, self._keys, self._queries)
-        self._matches = Matches(self._test)
+        self._matches = SelectedKeys(self._test)
         self._facts = domains.facts.setdefault(node, Facts())
         self._mixed = mixed(node, domains.kinds)
         self._keyed = (*self._keys, node.values)
@@ -258,7 +258,7 @@ class _Satisfiable:
     def __init__(self, domains: Known, cluster: SelectorCluster) -> None:
         self._domains, self._cluster = domains, cluster
         self._key_roots, self._query_roots = roots_of(cluster.keys), roots_of(cluster.queries)
-        self._matches = Matches(cluster)
+        self._matches = SelectedKeys(cluster)
         self._keys: dict[tuple[int, ...], int] = {}
         self._queries: dict[tuple[int, ...], tuple[Tuple, ...]] = {}
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], bool] = {}

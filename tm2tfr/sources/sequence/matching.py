@@ -8,7 +8,7 @@ from tm2tfr.sources.sequence.clusters import Test
 from tm2tfr.sources.sequence.elementwise import Tuple
 
 
-class Matches:
+class SelectedKeys:
     """The keys met so far, and for each query the bits of those that it selects.
 
     Args:
