@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.api.subject import judge as judging
-from tm2tfr.errors import CompileError, EngineError
+from tm2tfr.errors import CompileError, EngineError, Tm2tfrError
 from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tm2tfr.api.subject import Given
     from tm2tfr.explorer import Explorer
     from tm2tfr.trace.check import Progress
 
 MOST_EXPLORED = 50_000
 """The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
+MOST_LABELLED = 200
+"""The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
 
 
 def explore(
@@ -30,6 +34,8 @@ def explore(
     progress: Progress | None = None,
 ) -> Explorer:
     """Run a decoder with the dense engine, watch it, and return the run as one HTML page, which a notebook displays.
+
+    A labeller, such as a RASP program, answers at all positions at once: its page shows everything side by side.
 
     >>> import tm2tfr
     >>> page = tm2tfr.explore("chapter", "11")
@@ -56,6 +62,8 @@ def explore(
     _refuse_more(max_steps, "steps")
     found = recompiled(subject, left_boundary)
     decoders = [found.decoder]
+    if found.decoder.labeller:
+        return _labeller(found, word, machine, compare, dtype)
     if compare is not None:
         if found.compiled:
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
@@ -81,6 +89,48 @@ def explore(
         for each in decoders
     ]
     return explorer(right, recordings)
+
+
+def _labeller(found: Subject, word: str | None, machine: Given | None, compare: str | None, dtype: str | None) -> Explorer:
+    """Return the page of a labeller; that of a RASP program has its drawings as well."""
+    from tm2tfr.api.runs import check, run
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.engines.watching import observe_all
+    from tm2tfr.explorer.labeller import labeller_page
+    from tm2tfr.sources.rasp.program import Program
+
+    if compare is not None:
+        raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
+    if found.decoder.soft:
+        what = "the page shows where hard attention looks, and these weights are soft"
+        raise CompileError(f"{what}: explore the program instead")
+    given = found.word(word)
+    judged = found.program is not None or machine is not None
+    trace = check(found, given, machine=machine, dtype=dtype) if judged else run(found, given, dtype=dtype)
+    if len(trace.input) > MOST_LABELLED:
+        what = f"{found.name}: the page shows every pair of positions, and {len(trace.input):,} positions are too many"
+        raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
+    seen = observe_all(found.decoder, trace.input, engine=engine_named("dense", dtype))
+    pictures = _drawings(found, given) if isinstance(found.program, Program) else ()
+    return labeller_page(trace, found.decoder, seen, pictures)
+
+
+def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:
+    """Return the drawings of a RASP program, each under its heading; in place of one, the reason why there is none."""
+    from tm2tfr.api.drawings import draw_run
+    from tm2tfr.sources.rasp.drawing.graphs import render
+
+    made: dict[str, Callable[[], str]] = {
+        "The run, layer by layer": lambda: draw_run(found, word, attention=True),
+        "The flow of the computation": lambda: render(found.right, "svg").decode(),
+    }
+    drawn = []
+    for heading, draw in made.items():
+        try:
+            drawn.append((heading, draw()))
+        except Tm2tfrError as reason:
+            drawn.append((heading, str(reason)))
+    return tuple(drawn)
 
 
 def _refuse_more(number: int | None, what: str) -> None:

@@ -21,7 +21,7 @@ STYLE = """<style>
 
 def summary(trace: Trace) -> str:
     """Return the table, with rows left out if there are many, the verdict, and the result of the comparison."""
-    words = [f"{trace.answer}, T = {trace.T:,}" if trace.T is not None else "no verdict within the limit"]
+    words = [] if any(column.kind == "output" for column in trace.columns) else [_verdict(trace)]
     words.append(f"{trace.engine} engine, {trace.dtype}, {trace.tokens:,} positions")
     if trace.divergence is not None:
         words.append(f"✗ check failed: {trace.divergence}")
@@ -31,6 +31,10 @@ def summary(trace: Trace) -> str:
         words.append("not compared with a simulator")
     table = STYLE + html(Sheet.of(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""
     return table + "".join(f"<p>{escape(line)}</p>\n" for line in words)
+
+
+def _verdict(trace: Trace) -> str:
+    return f"{trace.answer}, T = {trace.T:,}" if trace.T is not None else "no verdict within the limit"
 
 
 def html(sheet: Sheet, caption: str) -> str:

@@ -1,0 +1,106 @@
+"""The page of a labeller: its answers, its drawings, its heads, and its residual stream, all side by side."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.engines.labellers import labeller
+from tests.installed import needs_dot
+from tm2tfr.cli import main
+from tm2tfr.errors import CompileError, EngineError
+
+
+def tables(html: str) -> list[list[list[str]]]:
+    """Return the cells of every table of a page, by row; its tags have to match."""
+    found: list[list[list[str]]] = []
+    opened: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag not in ("meta", "br"):
+                opened.append(tag)
+            if tag == "table":
+                found.append([])
+            elif tag == "tr":
+                found[-1].append([])
+            elif tag in ("td", "th"):
+                found[-1][-1].append("")
+
+        def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            """Nothing is opened."""
+
+        def handle_endtag(self, tag: str) -> None:
+            assert opened.pop() == tag
+
+        def handle_data(self, data: str) -> None:
+            if opened and opened[-1] in ("td", "th", "mark"):
+                found[-1][-1][-1] += data
+
+    Reader().feed(html)
+    assert opened == []
+    return found
+
+
+def headings(html: str) -> list[str]:
+    return [unescape(text) for text in re.findall(r"<summary>(.*?)</summary>", html)]
+
+
+@needs_dot
+def test_the_page_of_a_rasp_program() -> None:
+    page = tm2tfr.explore("reverse", "abc")
+    answers, everywhere, flipped, *streams = tables(page.html)
+    assert answers == [["i", "x", "reverse"], ["0", "a", "c"], ["1", "b", "b"], ["2", "c", "a"]]
+    assert everywhere == [["", "0", "1", "2"], *([str(q), "1/3", "1/3", "1/3"] for q in range(3))]
+    assert flipped == [["", "0", "1", "2"], ["0", "", "", "1"], ["1", "", "1", ""], ["2", "1", "", ""]]
+    assert streams[0][0][:3] == ["i", "token", "position"]
+    assert [row[1:3] for row in streams[0][1:]] == [["a", "0"], ["b", "1"], ["c", "2"]]
+    assert "all agree" in page.html
+    assert page.html.count("<svg") == 2
+    assert "attention of the weights" in page.html
+    assert headings(page.html)[0] == f"embedding: {len(streams[0][0]) - 1} subspaces"
+    assert page.traces[0].agrees
+
+
+def test_the_page_asks_nothing_of_a_network_and_has_no_script() -> None:
+    html = tm2tfr.explore("histogram", "§aab").html
+    assert "default-src 'none'" in html
+    assert "<script" not in html
+    addresses = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)|url\(([^)]+)\)", html)
+    assert addresses == []
+
+
+def test_a_labeller_without_a_program_has_no_drawings() -> None:
+    page = tm2tfr.explore(labeller(), "abba")
+    assert page.html.count("<svg") == 0
+    answers, *rest = tables(page.html)
+    assert [row[0] for row in answers] == ["i", "0", "1", "2", "3"]
+    assert rest
+
+
+def test_a_run_that_is_too_long_to_draw_says_so_and_one_that_is_too_long_for_a_page_is_refused() -> None:
+    options = {"max_length": 201}
+    subject = tm2tfr.Subject.of("length", options=options)
+    assert "at most 40 can be drawn legibly: use a shorter input" in tm2tfr.explore(subject, "a" * 41).html
+    with pytest.raises(
+        EngineError, match=r"length: the page shows every pair of positions, and 201 positions are too many"
+    ):
+        tm2tfr.explore(subject, "a" * 201)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(CompileError, match="reverse: a left boundary to compare with is that of a machine: omit compare"):
+        tm2tfr.explore("reverse", "abc", compare="chapter")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["explore", "reverse", "--input", "abc", "-o", str(tmp_path / "run.html")])
+    assert end.value.code == 0
+    assert "reverse = cba" in capsys.readouterr().out
+    assert (tmp_path / "run.html").read_text(encoding="utf-8") == tm2tfr.explore("reverse", "abc").html

@@ -1,0 +1,135 @@
+"""The page of a labeller: its answers, its drawings, where every head looks, and the residual stream stage by stage.
+
+A labeller answers at every position at once, so there is nothing to step through: all is on one page, without a script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.watching import Observation
+from tm2tfr.errors import counted, visible
+from tm2tfr.explorer.page import Explorer
+from tm2tfr.tables.html import summary
+from tm2tfr.tables.sheet import title
+from tm2tfr.trace.check import Trace
+from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.weights import Decoder
+
+STYLE = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem auto;max-width:100rem;padding:0 1rem}
+h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem;margin-bottom:.3rem}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+caption{text-align:left;white-space:nowrap}
+th,td{padding:.1rem .6rem;text-align:left;white-space:nowrap;border:1px solid #8884}
+tbody tr:hover{background:#8882}
+.weights td{min-width:2.2rem;text-align:center;padding:.1rem .2rem}
+.heads{display:flex;flex-wrap:wrap;gap:2rem}
+.wide{overflow-x:auto}
+summary{cursor:pointer}
+svg{max-width:none}
+""".replace("\n", "")
+
+
+def labeller_page(
+    trace: Trace, decoder: Decoder, seen: Sequence[Observation], pictures: Sequence[tuple[str, str]] = ()
+) -> Explorer:
+    """Return the page.
+
+    Args:
+        seen: what there is at each position of the run.
+        pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
+    """
+    name = visible(title(trace))
+    drawings = "".join(f"<h2>{escape(heading)}</h2>\n{_picture(drawn)}" for heading, drawn in pictures)
+    html = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>{escape(name)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<h1>{escape(name)}</h1>
+<div class="wide">{summary(trace)}</div>
+{drawings}<h2>Where the heads of the weights look</h2>
+{"".join(_layers(decoder, seen))}<h2>The residual stream, stage by stage</h2>
+<p>After each stage, what it changed: labels of one-hot vectors, · for zero, and numbers.</p>
+{"".join(_stages(decoder, seen))}</body>
+</html>
+"""
+    return Explorer(html, (trace,))
+
+
+def _picture(drawn: str) -> str:
+    inside = drawn[drawn.index("<svg") :] if "<svg" in drawn else f"<p>{escape(drawn)}</p>\n"
+    return f'<div class="wide">{inside}</div>\n'
+
+
+def _layers(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
+    """Yield a matrix for each head, layer by layer: a row for each position that looks."""
+    for n, layer in enumerate(decoder.layers):
+        if layer.heads:
+            heads = "".join(_head(head.name, [each.heads[n, k][1] for each in seen]) for k, head in enumerate(layer.heads))
+            about = f" ({visible(layer.name)})" if layer.name else ""
+            yield f'<h3>layer {n + 1}{escape(about)}</h3>\n<div class="heads">{heads}</div>\n'
+
+
+def _head(name: str, attended: Sequence[Any]) -> str:
+    count = len(attended)
+    heading = "".join(f'<th scope="col">{k}</th>' for k in range(count))
+    rows = []
+    for q, places in enumerate(attended):
+        shares = np.zeros(count)
+        shares[np.asarray(places)] = 1 / len(places)
+        said = "1" if len(places) == 1 else f"1/{len(places)}"
+        light = ";color:#fff" if len(places) == 1 else ""
+        cells = "".join(
+            f'<td style="background:rgba(11,114,133,{s:.2f}){light}">{said}</td>' if s else "<td></td>" for s in shares
+        )
+        rows.append(f'<tr><th scope="row">{q}</th>{cells}</tr>')
+    return (
+        f'<table class="weights"><caption>{escape(visible(name))}</caption><thead><tr><th></th>{heading}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
+    """Yield the subspaces that each stage changes, with a row for each position."""
+    before: list[Any] | None = None
+    for n, (layer, part, _) in enumerate(seen[0].stages):
+        streams = [np.asarray(each.stages[n][2], dtype=float) for each in seen]
+        changed = [s for s in decoder.layout.subspaces if before is None or _differs(decoder, s, before, streams)]
+        where = "embedding" if before is None else f"layer {layer + 1}, {part.replace('_', '-')}"
+        before = streams
+        heading = f"{where}: {counted(len(changed), 'subspace')}" if changed else f"{where}: nothing changes"
+        yield f"<details{' open' if n == 0 else ''}><summary>{escape(heading)}</summary>\n"
+        if changed:
+            header = "".join(f'<th scope="col">{escape(visible(s.name))}</th>' for s in changed)
+            rows = "".join(
+                f'<tr><th scope="row">{i}</th>{"".join(_cell(s, x[decoder.layout[s.name]]) for s in changed)}</tr>'
+                for i, x in enumerate(streams)
+            )
+            yield f'<div class="wide"><table><thead><tr><th>i</th>{header}</tr></thead><tbody>{rows}</tbody></table></div>'
+        yield "</details>\n"
+
+
+def _differs(decoder: Decoder, subspace: Subspace, before: Sequence[Any], after: Sequence[Any]) -> bool:
+    place = decoder.layout[subspace.name]
+    return any(not np.array_equal(a[place], b[place]) for a, b in zip(before, after, strict=True))
+
+
+def _cell(subspace: Subspace, part: Any) -> str:
+    """Return the content of a subspace at a position: part: (width of the subspace,)."""
+    if subspace.labels is None:
+        return f"<td>{', '.join(f'{value:g}' for value in part)}</td>"
+    there = [(label, value) for label, value in zip(subspace.labels, part, strict=True) if value]
+    said = ", ".join(visible(label) if value == 1 else f"{visible(label)}: {value:g}" for label, value in there)
+    return f"<td>{escape(said) if there else '·'}</td>"
