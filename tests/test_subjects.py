@@ -112,6 +112,8 @@ def test_every_public_function_is_tried() -> None:
     others = {
         "attention_of": "every subject, in tests/tables/test_attention.py",
         "check_many": "circuits alone, see below",
+        "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
+        "draw_run": "RASP programs alone, in tests/sources/rasp/drawing",
         "load_weights": "a weight file",
         "shipped": "nothing",
         "table": "a trace",
@@ -578,7 +580,7 @@ def test_auto_knows_where_a_position_table_ends() -> None:
 
 def test_the_source_of_another_construction_is_not_read_as_a_machine() -> None:
     decoder = tm2tfr.compile("chapter")
-    other = replace(decoder, provenance={**decoder.provenance, "construction": "rasp"})
+    other = replace(decoder, provenance={**decoder.provenance, "construction": "another"})
     assert tm2tfr.Subject.of(other).machine is None
     with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.check(other, "11")
