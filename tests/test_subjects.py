@@ -602,7 +602,7 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
     decoder = tm2tfr.compile("chapter")
     wrong: list[dict[str, Any]] = [{}, {"source": "chapter"}, {"weights": MACHINE}]
     for parts in wrong:
-        with pytest.raises(CompileError, match="x: a subject has a Machine or a Circuit as its source, a Decoder as"):
+        with pytest.raises(CompileError, match="x: a subject has a Machine, a Circuit or a Program as its source, a Dec"):
             tm2tfr.Subject("x", **parts)
     with pytest.raises(CompileError, match="x: these weights are already compiled"):
         tm2tfr.Subject("x", weights=decoder, left_boundary="chapter")

@@ -33,7 +33,7 @@ class Shelf:
 
 MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines")
 SPECS = Shelf("specs", "spec")
-PROGRAMS = Shelf("programs", "program", (".rasp",))
+PROGRAMS = Shelf("programs", "program", (".rasp",), "tm2tfr list programs")
 
 
 @cache

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load(subject: Given, *, format: str | None = None, **parameters: object) -> Any:
-    """Load a machine or a circuit from a path, from standard input (``-``), or a shipped one by its name.
+    """Load a machine, a circuit or a RASP program from a path, from standard input (``-``), or a shipped one by its name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
     looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
@@ -27,6 +27,8 @@ def load(subject: Given, *, format: str | None = None, **parameters: object) -> 
     >>> import tm2tfr
     >>> tm2tfr.load("chapter").tape, tm2tfr.load("full-adder").inputs
     ('one-way', ('a', 'b', 'c'))
+    >>> tm2tfr.load("reverse.rasp")
+    <Program reverse: s-op reverse of the tokens a, b, c>
 
     Args:
         subject: see `Subject.of`.
@@ -34,7 +36,8 @@ def load(subject: Given, *, format: str | None = None, **parameters: object) -> 
         parameters: those of a shipped circuit, such as ``bits=8``.
 
     Returns:
-        A `tm2tfr.sources.turing.spec.Machine`, or a `tm2tfr.sources.circuit.netlist.Circuit`.
+        A `tm2tfr.sources.turing.spec.Machine`, a `tm2tfr.sources.circuit.netlist.Circuit`, or a
+        `tm2tfr.sources.rasp.program.Program`.
 
     Raises:
         NotFoundError: if there is no such file, and no such machine or circuit is shipped.

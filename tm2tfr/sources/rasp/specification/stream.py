@@ -83,7 +83,7 @@ class RaspSpecification:
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
         subspace = self.layout.holding(what)
-        return subspace is None or _since(subspace, layer, part)
+        return subspace is None or written(subspace, layer, part)
 
     def values(self, i: int) -> Mapping[str, Holding]:
         """Return what each subspace holds at position `i` once written."""
@@ -93,8 +93,8 @@ class RaspSpecification:
         """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
         stream: list[Any] = []
         for subspace in layout.subspaces:
-            written = _since(subspace, layer, part)
-            stream += vector(subspace, self._held(subspace, i)) if written else [0] * subspace.width
+            there = written(subspace, layer, part)
+            stream += vector(subspace, self._held(subspace, i)) if there else [0] * subspace.width
         return stream
 
     def attended(self, where: str, i: int) -> Sequence[int]:
@@ -281,7 +281,7 @@ _GIVEN = ("token", "position", "1", "i", "i^2")
 _NUMBERS = ("mean", "found")
 
 
-def _since(subspace: Subspace, layer: int, part: str) -> bool:
+def written(subspace: Subspace, layer: int, part: str) -> bool:
     """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
     at, done = subspace.since or (-1, "embedding")
     return (at, _STAGES.index(done)) <= (layer, _STAGES.index(part))
