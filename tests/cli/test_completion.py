@@ -33,6 +33,7 @@ def completed(line: str, cwd: Path) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     (tmp_path / "palace.yaml").touch()
     (tmp_path / "parts").mkdir()

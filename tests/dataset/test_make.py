@@ -471,6 +471,7 @@ def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_without_numba_the_dense_engine_makes_the_same_data(
     words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

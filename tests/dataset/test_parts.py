@@ -145,6 +145,7 @@ def test_all_words_up_to_a_length() -> None:
     assert Inputs(words=("b", "")).over("ab") == ("b", "")
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 4), st.integers(0, 4), st.integers(1, 30), st.text(max_size=3), st.sampled_from(["", "1", "ab", "xyz"])
 )

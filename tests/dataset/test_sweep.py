@@ -146,6 +146,7 @@ def test_a_boundary_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     assert "the tape is two-way and has no left boundary" in failed(2, done)
 
 
+@pytest.mark.slow
 def test_the_limit_of_the_command_goes_before_the_specs() -> None:
     spec = some_two_states()
     assert sweep(spec, workers=1, max_steps=3).tally.rows < sweep(spec, workers=1).tally.rows

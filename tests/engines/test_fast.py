@@ -80,6 +80,7 @@ def test_every_shipped_machine_token_by_token(name: str) -> None:
     assert {f.kind for layer in followed(decoder, tokens[:150]).recognised for f in layer} == {"mean", "position", "latest"}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(machines_with_inputs())
 def test_random_machines_token_by_token(case: tuple[Machine, str]) -> None:
@@ -103,6 +104,7 @@ def test_random_decoders_with_heads_of_all_kinds_number_by_number(seed: int, cha
     assert [dense.feed(t) for t in chunk.tokens.tolist()] == chunk.answers.tolist()
 
 
+@pytest.mark.slow
 def test_random_decoders_have_heads_of_every_kind_and_break_conditions_in_mid_run() -> None:
     chance, kinds, guards = random.Random(3), [], 0
     for seed in range(60):
@@ -236,6 +238,7 @@ def test_a_probe_of_what_is_no_one_hot_vector_says_so() -> None:
     assert odd[3] == -2
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_probes_of_any_directions_of_any_decoder(seed: int, chance: random.Random) -> None:
@@ -273,6 +276,7 @@ def code(values: list[float]) -> int:
 
 
 # ── save and restore ────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_a_session_goes_on_from_what_was_saved(seed: int, chance: random.Random) -> None:

@@ -190,12 +190,14 @@ def words(length: int) -> st.SearchStrategy[list[int]]:
 
 
 # ── the comparisons ─────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seeds, words(7), st.integers(0, 3))
 def test_exact_is_the_reference_on_rationals(seed: int, tokens: list[int], layers: int) -> None:
     agree(random_decoder(seed, layers=layers, features=tuple(POSITION_FEATURES), halves=True), tokens, "exact")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(seeds, words(6))
 @example(0, [0, 1, 2, 3, 0, 0])

@@ -147,6 +147,7 @@ def test_straight_line_code_reads_the_table() -> None:
     assert session.hurried > 60
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_compiled_straight_line_code_reads_the_table() -> None:
     session = started()
@@ -172,6 +173,7 @@ def _identity(width: int, positions: int) -> Matrix:
     return Matrix.from_entries((width, positions), {(i % width, i): 1.0 for i in range(positions)})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once", "as_python")
 @pytest.mark.parametrize("block", range(4))
 def test_engines_follow_wrong_weights_into_the_same_wrong_bits(block: int) -> None:

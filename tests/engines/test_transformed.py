@@ -113,6 +113,7 @@ def compared(seeds: range) -> int:
     return scanned
 
 
+@pytest.mark.slow
 def test_transformed_decoders_number_by_number() -> None:
     assert 4 < compared(range(40)) < 36
 

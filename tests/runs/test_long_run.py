@@ -42,6 +42,7 @@ def plain(trace: Trace) -> dict[str, Any]:
 
 
 # ── the reference ───────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(machines_with_inputs(), st.integers(0, 40), st.integers(1, 9), st.booleans())
 def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], limit: int, size: int, nominal: bool) -> None:
@@ -79,6 +80,7 @@ def test_the_same_trace_as_from_the_plain_check(name: str) -> None:
             assert sum(block.size for block in blocks) == want.tokens
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(machines_with_inputs())
 def test_random_machines(case: tuple[Machine, str]) -> None:

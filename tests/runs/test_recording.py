@@ -307,6 +307,7 @@ def test_ctrl_c_in_the_library_leaves_the_last_checkpoint(tmp_path: Path) -> Non
     assert LongRun(DECODER, "", machine=BEAVER, saved=load(path)[1]).standing.positions >= seen[-2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_on_the_command_line(number: int, tmp_path: Path) -> None:
     asked = ("check", "busy-beaver-5", "--input", "", "--max-steps", "50_000_000", "--checkpoint", "run.npz")

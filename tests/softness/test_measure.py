@@ -64,6 +64,7 @@ def test_every_head_is_uniform_or_tieless_with_the_claimed_gap_in_exact_arithmet
             assert all(g * 2 * (i + 1) >= per_position * 2 * d for g, d in zip(behind, away, strict=True))  # Lemma 6's
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(machines_with_inputs())
 def test_the_measurement_finds_the_property_too(found: tuple[Any, str]) -> None:
@@ -238,6 +239,7 @@ def test_lengths_and_exponents() -> None:
     assert exponent([(10, 0.1)]) is None
 
 
+@pytest.mark.slow
 def test_a_whole_measurement() -> None:
     found = tm2tfr.measure_softness("busy-beaver-4", "")
     last = found.growth[-1]

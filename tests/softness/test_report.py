@@ -56,6 +56,7 @@ def test_text(chapter: SoftRun) -> None:
     assert squeezed[at + 4 : at + 6] == wanted[2:]
 
 
+@pytest.mark.slow
 def test_long_runs_are_thinned_unless_all_is_asked_for() -> None:
     found = library.measure_softness("busy-beaver-4", "")
     short, whole = report(found), report(found, everything=True)

@@ -25,6 +25,7 @@ def one(table: str, operands: str = "abc") -> Circuit:
     return Circuit(name="one", inputs=tuple("abc"), gates=(Gate("y", table, tuple(operands[:k])),), outputs=(("y", "y"),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", BASES)
 @settings(max_examples=tries(300))
 @given(circuit=circuits())

@@ -73,6 +73,7 @@ def test_the_table_is_the_circuit() -> None:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(circuit=circuits())
 def test_any_circuit_is_right_on_every_engine(circuit: Circuit) -> None:

@@ -87,6 +87,7 @@ def again(circuit: Circuit, format: str) -> Circuit:
     return registry.read(registry.write(circuit, format), file="f", format=format).circuit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", CIRCUIT_READABLE)
 @given(circuit=circuits())
 def test_a_random_circuit_comes_back(format: str, circuit: Circuit) -> None:
@@ -96,6 +97,7 @@ def test_a_random_circuit_comes_back(format: str, circuit: Circuit) -> None:
     assert again(other, format) == other or format in ("aag", "aig")  # these name their ANDs by number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", CIRCUIT_READABLE)
 @given(circuit=awkward())
 def test_a_circuit_with_awkward_names_comes_back(format: str, circuit: Circuit) -> None:
@@ -104,6 +106,7 @@ def test_a_circuit_with_awkward_names_comes_back(format: str, circuit: Circuit) 
     assert other.name == circuit.name
 
 
+@pytest.mark.slow
 @given(circuit=circuits())
 def test_our_yaml_keeps_everything(circuit: Circuit) -> None:
     whole = replace(circuit, description="What it does.\nIn two lines.", source="nobody")
@@ -123,6 +126,7 @@ def test_our_yaml_keeps_the_encoding_of_texts() -> None:
     assert again(circuit, "bench").encoding == ""
 
 
+@pytest.mark.slow
 @given(circuit=awkward())
 def test_our_yaml_keeps_awkward_names(circuit: Circuit) -> None:
     assert again(circuit, "yaml") == circuit
@@ -175,6 +179,7 @@ def test_a_cover_of_many_operands_is_split(data: st.DataObject) -> None:
         assert evaluate(circuit, bits).output_bits == want
 
 
+@pytest.mark.slow
 @given(circuit=circuits())
 def test_verilog_says_the_same_in_its_own_operators(circuit: Circuit) -> None:
     text = str(registry.write(circuit, "verilog"))

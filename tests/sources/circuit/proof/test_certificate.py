@@ -28,6 +28,7 @@ FULL = load("full-adder")
 ALL = [("dense", "float32"), ("dense", "float64"), ("fast", "float64"), ("exact", "rational")]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(circuit=circuits())
 def test_any_circuit_is_certified_by_lookup(circuit: Circuit) -> None:
@@ -129,6 +130,7 @@ def test_wrong_weights_are_refused_by_name(path: str, row: int, column: int, val
     assert str(found.refusals[0]) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["lookup", "paper-hard", "paper"])
 def test_whatever_is_certified_is_right(variant: str) -> None:
     """Each weight in turn set to 0, its negative, and 1 more: if it is certified, every input is right."""

@@ -150,6 +150,7 @@ def test_tokens_are_converted() -> None:
         on("tokens_asis", ["a", 1])
 
 
+@pytest.mark.slow
 def test_two_thousand_s_ops_are_evaluated_without_recursion() -> None:
     made = program("a = indices;\n" + "a = a + 1;\n" * 2000)
     assert evaluate(made, "ab").values[made.sop] == (2000, 2001)

@@ -134,6 +134,7 @@ def test_the_answers_of_the_chapter() -> None:
     assert [answers.to(q, "1") for q in ("q_accept", "q_reject")] == ["ACC", "REJ"]
 
 
+@pytest.mark.slow
 @given(machines_with_inputs())
 def test_a_vocabulary_holds_each_token_once_and_can_be_told_apart(case: tuple[Machine, str]) -> None:
     tokens = compile_machine(case[0]).vocabulary

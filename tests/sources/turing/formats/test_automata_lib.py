@@ -88,6 +88,7 @@ def dtms(draw: st.DrawFn) -> DTM:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=tries(200))
 @given(dtm=dtms(), word=st.text("0", max_size=5))
 def test_a_machine_of_automata_lib_is_read_as_it_runs(dtm: DTM, word: str) -> None:

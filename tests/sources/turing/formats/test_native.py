@@ -361,6 +361,7 @@ def odd_machines(draw: st.DrawFn) -> Machine:
     )
 
 
+@pytest.mark.slow
 @given(st.one_of(odd_machines(), machines()))
 def test_what_is_written_is_read_back(machine: Machine) -> None:
     text = native.write(machine)
@@ -405,6 +406,7 @@ table:
 """
 
 
+@pytest.mark.slow
 @given(odd_machines())
 def test_any_yaml_reader_reads_the_same_texts(machine: Machine) -> None:
     """PyYAML's own constructor, which resolves what it can, makes nothing but texts and digits of what is written."""
@@ -423,6 +425,7 @@ def test_any_yaml_reader_reads_the_same_texts(machine: Machine) -> None:
 
 
 # ── size ────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 def test_a_thousand_states_of_ten_symbols_are_read_in_about_a_second() -> None:
     table = "".join(
         f"  q{i}:\n" + "".join(f"    {s}: {{write: {(s + 1) % 10}, R: q{(7 * i + s) % 1000}}}\n" for s in range(10))

@@ -64,6 +64,7 @@ def splices(texts: list[str]) -> st.SearchStrategy[str]:
     return st.lists(piece | st.sampled_from(texts) | st.text(max_size=5), max_size=4).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(text=splices([t[:400] for t in TEXTS.values()]), format=st.sampled_from([None, *registry.READABLE]))
 def test_whatever_the_text_is_it_is_a_machine_or_a_complaint(text: str, format: str | None) -> None:

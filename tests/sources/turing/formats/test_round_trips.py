@@ -59,6 +59,7 @@ def agree(machine: Machine, other: Machine, word: str, format: str) -> None:
     assert got.ones == want.ones
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [*WRITTEN, "automata-lib"])
 @given(case=machines_with_inputs())
 def test_a_random_machine_comes_back(format: str, case: tuple[Machine, str]) -> None:

@@ -58,6 +58,7 @@ def test_the_five_state_busy_beaver_is_certified_on_the_fast_engine_to_its_end()
     assert not PROOF.certificate("fast", positions=47_176_872).granted, "|h| could be larger then"
 
 
+@pytest.mark.slow
 def test_a_large_machine_and_a_small_one_are_quick() -> None:
     machine = large(states=300)
     decoder = compile_machine(machine)
