@@ -233,6 +233,7 @@ def test_an_interrupt_in_the_middle_of_a_write_leaves_whole_rows(tmp_path: Path,
     assert read(writer.part) == rows[:10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_a_real_interrupt_of_a_program(tmp_path: Path, extension: str) -> None:
     program = f"""

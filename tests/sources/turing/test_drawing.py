@@ -209,6 +209,7 @@ def test_svg_shows_states_and_rules() -> None:
     assert svg_or_none(EVEN) == svg == to_svg(EVEN)
 
 
+@pytest.mark.slow
 @needs_dot
 @settings(max_examples=40, deadline=None)
 @given(oddities())

@@ -27,6 +27,7 @@ def subject(circuit: Circuit, variant: str = "lookup") -> tm2tfr.Subject:
     return tm2tfr.Subject.of(circuit, options={"variant": variant})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("variant", CIRCUIT_VARIANTS)
 @pytest.mark.parametrize("circuit", [ADDER, C17], ids=lambda circuit: circuit.name)

@@ -207,6 +207,7 @@ def test_every_subspace_at_every_position(name: str, word: str, lowest: int) -> 
     assert heads[len(word) + 1 :] == simulated[: len(heads) - len(word) - 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(machines_with_inputs())
 def test_every_subspace_at_every_position_of_random_machines(case: tuple[Machine, str]) -> None:

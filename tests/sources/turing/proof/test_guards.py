@@ -170,6 +170,7 @@ def test_no_certificate_of_transformed_weights_is_wrong(number: int) -> None:
     assert kinds.count("certified") > number / 2
 
 
+@pytest.mark.slow
 def test_the_attack_finds_a_certificate_that_trusts_what_was_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks import attack_certificates
     from tm2tfr.sources.turing.proof.certificate import Proof
