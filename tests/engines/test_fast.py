@@ -66,7 +66,6 @@ def whole(decoder: Decoder, prompt: Sequence[int], most: int, **probes: Any) -> 
 
 
 # ── token by token ──────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_machine_token_by_token(name: str) -> None:
     machine = load(name)
