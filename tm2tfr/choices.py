@@ -65,5 +65,5 @@ CIRCUIT_FORMATS: tuple[str, ...] = ("bench", "aag", "aig", "blif", "truth-table"
 """The formats that circuits are read from and written in, beside our own YAML."""
 HARDWARE: tuple[str, ...] = ("verilog",)
 """The formats that circuits are only written in."""
-TARGETS: tuple[str, ...] = ("gpt2", "lens", "torch", "onnx")
+TARGETS: tuple[str, ...] = ("gpt2", "bert", "lens", "torch", "onnx")
 """The programs that weights are exported to."""

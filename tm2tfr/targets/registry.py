@@ -49,6 +49,7 @@ class Target:
         module: the module with `export` and `verified`; it imports the program itself only when that is run.
         options: the options that it takes in addition to those that all take.
         any_weights: whether it takes weights without a machine; otherwise it is only given machines.
+        labels_alone: whether it takes nothing but weights that label a sequence.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Target:
     module: str
     options: frozenset[str] = frozenset()
     any_weights: bool = False
+    labels_alone: bool = False
 
     @property
     def exporter(self) -> Exporter:
@@ -67,6 +69,7 @@ TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("gpt2", "tm2tfr-gpt2", "tm2tfr.targets.gpt2.target", frozenset({"stock"})),
+        Target("bert", "tm2tfr-bert", "tm2tfr.targets.classifier.bert", any_weights=True, labels_alone=True),
         Target("lens", "tm2tfr-lens", "tm2tfr.targets.lens.target"),
         Target("torch", "tm2tfr-torch", "tm2tfr.targets.torch.target", any_weights=True),
         Target("onnx", "tm2tfr-onnx", "tm2tfr.targets.onnx.target", any_weights=True),
@@ -95,7 +98,7 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
 
 def needs_machine(name: str) -> ExportError:
     """Return the error for weights without a machine, which the target called `name` does not take."""
-    others = " or ".join(f"--to {t.name}" for t in TARGETS.values() if t.any_weights)
+    others = " or ".join(f"--to {t.name}" for t in TARGETS.values() if t.any_weights and not t.labels_alone)
     what = f"--to {name} has bounds for the construction of a Turing machine alone"
     return ExportError(f"{what}, and no machine is stored with these weights: name the machine, or use {others}")
 

@@ -41,7 +41,7 @@ def tag(truth: Right) -> str:
 def introduction(decoder: Decoder, truth: Right, given: str) -> str:
     """Return the paragraphs that say what the model is; `given`: what it is given."""
     if decoder.labeller:
-        return f"{_labelling(decoder, truth)}\n\n{given_and_labelled(decoder)}"
+        return f"{labelling(decoder, truth)}\n\n{given_and_labelled(decoder)}"
     if isinstance(truth, Evaluated):
         noun, card = truth.construction.noun, truth.construction.card
         said = "" if card is None else f"\n{card(truth.program)}"
@@ -63,7 +63,7 @@ it generates the machine's run, one token `(state,symbol written,move)` per step
 ({", ".join(decoder.stop)})."""
 
 
-def _labelling(decoder: Decoder, truth: Right) -> str:
+def labelling(decoder: Decoder, truth: Right) -> str:
     """Return the paragraphs that say where a labeller comes from."""
     if not isinstance(truth, Evaluated):
         return f"""A transformer that labels sequences.

@@ -119,7 +119,7 @@ class Lowering:
             return self._relabelled(function, function.roots[0])
         sources = taken_apart(node, self._domains, self._expected)
         own = Rooted(node, self._domains.kinds, sources)
-        table = known(own, self._domains.reached(sources, self._most))
+        table = known(own, sorted(self._domains.reached(sources, self._most), key=order_of))
         return self._table(node, tuple(map(self.coded, sources)), table)
 
     def _relabelled(self, function: Rooted, root: Operation) -> Code:

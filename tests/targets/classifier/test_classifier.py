@@ -1,0 +1,130 @@
+"""Labellers as token classifiers of unmodified `transformers`: beside the interpreter, and the dense engine's stream."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tm2tfr
+from tests.engines.labellers import labeller
+from tests.handmade import majority
+from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.engines.whole import WholeDense
+from tm2tfr.errors import ExportError
+from tm2tfr.targets.common.card import right
+from tm2tfr.targets.common.comparison import compared
+from tm2tfr.transformer.weights import digest
+
+pytest.importorskip("transformers", reason="no transformers here: pip install 'tm2tfr[hf]'")
+torch = pytest.importorskip("torch", reason="no PyTorch here: pip install 'tm2tfr[torch]'")
+PROGRAMS = Path(__file__).parents[3] / "programs"
+
+
+def subject(name: str, **options: Any) -> tm2tfr.Subject:
+    return tm2tfr.Subject.of(PROGRAMS / f"{name}.rasp", options=options)
+
+
+def running(folder: Path) -> Any:
+    from tm2tfr.targets.classifier.running import ClassifierRunning
+
+    return ClassifierRunning(folder)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("to", "name"), [("bert", "reverse"), ("bert", "histogram"), ("gpt2", "running-parity")])
+def test_every_label_is_the_interpreters(to: str, name: str, dtype: str, tmp_path: Path) -> None:
+    report = export_to(to, subject(name, max_length=6), tmp_path / "x", dtype=dtype)
+    architecture, statement, verified, _ = str(report).splitlines()
+    assert architecture.startswith({"bert": "MegatronBert", "gpt2": "GPT2"}[to] + "ForTokenClassification: ")
+    assert statement.startswith(f"made for sequences of 1 to 6 tokens in {dtype}; no bounds on rounding are proved")
+    assert verified.endswith("all there are; every label is the interpreter's")
+    verdict = verify_export(tmp_path / "x")
+    assert str(verdict).splitlines()[-1] == f"yes: this export is {name}"
+    assert verdict.cause == ""
+
+
+def test_long_random_inputs_in_float32(tmp_path: Path) -> None:
+    made = subject("reverse", max_length=40).decoder
+    model = running(export_to("bert", made, tmp_path / "x", dtype="float32", verify=False).folder)
+    tokens = np.random.default_rng(0).integers(0, len(made.vocabulary), (6, 40))
+    wanted = WholeDense(made).run(tokens).logits.transpose(1, 2, 0)
+    found = np.array([model._run(row.tolist()).logits[0].numpy() for row in tokens])
+    many = found.shape[-1]
+    assert abs(found - wanted[:, :, :many]).max() < 2.0**-20
+
+
+def test_what_transformers_loads_by_itself(tmp_path: Path) -> None:
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    folder = str(export_to("bert", subject("reverse", max_length=8), tmp_path / "x", verify=False).folder)
+    model, tokenizer = AutoModelForTokenClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    words = ["abc", "acbacb"]
+    batch = tokenizer(words, return_tensors="pt", padding=True)
+    with torch.inference_mode():
+        labels = model(**batch).logits.argmax(-1).tolist()
+    for word, found in zip(words, labels, strict=True):
+        assert "".join(model.config.id2label[n] for n in found[: len(word)]) == word[::-1]
+    names = json.loads((Path(folder) / "tm2tfr.json").read_text(encoding="utf-8"))
+    assert names["output"]["name"] == "reverse"
+    card = (Path(folder) / "README.md").read_text(encoding="utf-8")
+    assert "pipeline_tag: token-classification" in card
+    assert "Given a sequence of at most 8 tokens" in card
+
+
+def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
+    from tm2tfr.transformer.weights import replaced
+
+    given = subject("reverse", max_length=5)
+    made = given.decoder
+    path = "layers.2.heads.0.output"
+    rolled = made.layers[1].heads[0].output
+    wrong = replaced(made, {path: type(rolled)(rolled.shape, rolled.rows, rolled.columns[::-1].copy(), rolled.values)})
+    assert digest(wrong) != digest(made)
+    model = running(export_to("bert", wrong, tmp_path / "x", verify=False).folder)
+    runs = [compared(model, wrong.vocabulary, wrong, word, 5) for word in ("abc", "cab", "aabbc")]
+    assert [run.difference for run in runs] == [None, None, None]
+    beside = [compared(model, made.vocabulary, right(given.program, made), word, 5) for word in ("abc", "cab", "aabbc")]
+    assert any(run.difference is not None for run in beside)
+    with pytest.raises(ExportError, match="the exported model is not right on"):
+        export_to("bert", wrong, tmp_path / "y", machine=made)
+    verdict = verify_export(tmp_path / "x", machine=made)
+    assert not verdict.same
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    told = (
+        "running-parity: in a BERT every head sees every position, and these weights have heads with the mask future: use"
+    )
+    with pytest.raises(ExportError, match=f"^{told} --to gpt2, torch or onnx$"):
+        export_to("bert", subject("running-parity"), tmp_path / "x")
+    told = "reverse: in a GPT-2 no head sees a later position, and these weights have heads with the mask none: use"
+    with pytest.raises(ExportError, match=f"^{told} --to bert, torch or onnx$"):
+        export_to("gpt2", subject("reverse"), tmp_path / "x")
+    with pytest.raises(
+        ExportError, match="and these weights have heads with the mask future and past: use --to torch or o"
+    ):
+        export_to("bert", labeller(), tmp_path / "x")
+    with pytest.raises(ExportError, match="--to bert takes weights that label a sequence, and these generate one: use"):
+        export_to("bert", majority(), tmp_path / "x")
+    with pytest.raises(ExportError, match="--stock is about the bounds for Turing machines, and these weights label a"):
+        export_to("gpt2", subject("running-parity"), tmp_path / "x", stock=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_do_not_depend_on_the_order_of_sets() -> None:
+    path = str(PROGRAMS / "sort.rasp")
+    code = "import tm2tfr; from tm2tfr.transformer.weights import digest"
+    code += f"; print(digest(tm2tfr.compile({path!r}, max_length=5)))"
+    found = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        found.add(ran.stdout)
+    assert len(found) == 1

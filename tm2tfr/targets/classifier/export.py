@@ -1,0 +1,145 @@
+"""A labeller as a token classifier: the whole export, and whether an export is still a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from safetensors import numpy as safetensors
+
+from tm2tfr.errors import ExportError, counted, visible
+from tm2tfr.targets.classifier.documents import documents
+from tm2tfr.targets.classifier.running import ClassifierRunning
+from tm2tfr.targets.classifier.stock import Stock
+from tm2tfr.targets.classifier.tensors import Classifier, ClassifierRecipe
+from tm2tfr.targets.common.card import name_of, right
+from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model, Right, words
+from tm2tfr.targets.common.directory import NAMES, README, inherited, strangers, written
+from tm2tfr.targets.common.exported import Exported, Rehearsal
+from tm2tfr.targets.common.reading import METADATA
+from tm2tfr.targets.common.settings import differences
+from tm2tfr.targets.common.tabled import fitted_to_labels
+from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
+from tm2tfr.targets.gpt2.directory import TENSORS, load
+from tm2tfr.targets.gpt2.reference import Reference
+from tm2tfr.targets.gpt2.running import required
+from tm2tfr.targets.gpt2.verify import metadata, trial, written_by
+from tm2tfr.transformer.weights import Decoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierExported(Exported):
+    """A finished export of a token classifier."""
+
+    made: Classifier
+    stock: Stock
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The size of the model, and what is guaranteed, in words."""
+        made, layers = self.made, counted(len(self.made.decoder.layers), "layer")
+        parameters = sum(tensor.size for tensor in self.stock.tensors(made).values())
+        size = f"{layers}, {counted(made.heads, 'head')}, width {made.width}, {made.recipe.dtype}"
+        return f"{self.stock.architecture}: {size}, {parameters / 1e6:,.2f} million parameters", made.recipe.statement
+
+
+def export_labels(
+    stock: Stock,
+    decoder: Decoder,
+    machine: Any,
+    folder: str | Path,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    verify: bool = True,
+) -> ClassifierExported:
+    """Write the first output of `decoder` as a token classifier; see `tm2tfr.export_to`.
+
+    Before it gets its name, its labels are compared with the reference's, and its stream with the dense engine's.
+
+    Raises:
+        ExportError, OutputError: see there; also if a head has another mask than the architecture.
+    """
+    if verify:
+        required(WITHOUT)
+    truth = right(machine, decoder)
+    made = _classifier(stock, decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
+    read = made.reads()
+
+    def closer(model: Model, run: ComparedRun) -> None:
+        wrong = cause(model, decoder, run, read)
+        if wrong:
+            raise ExportError(f"on {run.word!r} in {model.versions} {wrong}: nothing was written")
+
+    look = Rehearsal(ClassifierRunning, made.vocabulary, truth, made.recipe.positions, closer)
+    files: dict[str, str | bytes] = {
+        **documents(made, truth, stock),
+        TENSORS: safetensors.save(stock.tensors(made), METADATA),
+    }
+    place = written(folder, files, look=look if verify else None)
+    return ClassifierExported(folder=place, runs=look.runs, versions=look.versions, made=made, stock=stock)
+
+
+def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine: Any, word: str | None) -> Verdict:
+    """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
+
+    Raises:
+        ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
+        InputError: if `word` is not an input of the program.
+    """
+    truth = right(machine, decoder)
+    name, stored = name_of(truth), load(folder, format=stock.format)
+    chosen = asdict(stored.recipe)
+    try:
+        options: dict[str, Any] = {"positions": chosen["positions"], "max_head": None, "dtype": chosen["dtype"]}
+        made = _classifier(stock, replace(decoder, provenance=stored.provenance), truth, **options)
+    except ExportError as error:
+        return refused(name, "config.json", error)
+    files = written_by(stored, documents(made, truth, stock), "config.json")
+    strange = list(strangers(stored.folder, {*files, README, TENSORS}))
+    reference = Reference({file: json.dumps(value) for file, value in files.items() if file != NAMES})
+
+    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return reference.saved.get(file, files[file]), reference.neutral.get(file, {})
+
+    beside = [
+        *strange,
+        *inherited("config.json", stored.provenance, decoder),
+        *differences(stored.folder, files, optional=NAMES, again=None if strange else again),
+        *metadata(stored),
+    ]
+
+    def tried() -> Trial:
+        running = ClassifierRunning(stored.folder)
+        unlike = reference.unlike({"config.json": running.model.config, "tokenizer_config.json": running.tokenizer})
+        given = words(truth, made.recipe.positions)[0] if word is None else word
+        return trial(running, stored, unlike, made, truth, given, made.reads())
+
+    def in_words(tensor: str, at: Sequence[int]) -> str:
+        return f"{tensor.removeprefix('bert.').removeprefix('transformer.')} at {', '.join(map(str, at))}"
+
+    return judged(name, beside, stored.tensors, stock.tensors(made), in_words, tried)
+
+
+def _classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) -> Classifier:
+    """Return `decoder` as a token classifier.
+
+    Raises:
+        ExportError: if it does not label sequences, has heads of another mask, or the options do not fit.
+    """
+    name = visible(name_of(truth, "these weights"))
+    if not decoder.labeller:
+        what = f"{name}: --to {stock.name} takes weights that label a sequence, and these generate one"
+        raise ExportError(f"{what}: use --to gpt2, lens, torch or onnx")
+    others = {head.mask for layer in decoder.layers for head in layer.heads} - {stock.mask}
+    if others:
+        seen = "every head sees every position" if stock.mask == "none" else "no head sees a later position"
+        what = f"{name}: in {stock.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"
+        way = f"--to {stock.other}, torch or onnx" if len(others) == 1 and "past" not in others else "--to torch or onnx"
+        raise ExportError(f"{what}: use {way}")
+    fitted = fitted_to_labels(decoder, name, **options)
+    return Classifier(decoder, ClassifierRecipe(positions=fitted.positions, dtype=fitted.dtype))
