@@ -103,11 +103,11 @@ def _head(name: str, attended: Sequence[Any]) -> str:
 
 def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
     """Yield the subspaces that each stage changes, with a row for each position."""
-    before: list[Any] | None = None
+    before = [np.zeros(decoder.layout.width) for _ in seen]
     for n, (layer, part, _) in enumerate(seen[0].stages):
         streams = [np.asarray(each.stages[n][2], dtype=float) for each in seen]
-        changed = [s for s in decoder.layout.subspaces if before is None or _differs(decoder, s, before, streams)]
-        where = "embedding" if before is None else f"layer {layer + 1}, {part.replace('_', '-')}"
+        changed = [s for s in decoder.layout.subspaces if _differs(decoder, s, before, streams)]
+        where = "embedding" if n == 0 else f"layer {layer + 1}, {part.replace('_', '-')}"
         before = streams
         heading = f"{where}: {counted(len(changed), 'subspace')}" if changed else f"{where}: nothing changes"
         yield f"<details{' open' if n == 0 else ''}><summary>{escape(heading)}</summary>\n"
