@@ -49,7 +49,7 @@ def test_compile_prints_the_analysis(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_trace_prints_a_column_for_each_s_op(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "trace sort --input bca --max-length 4") == (
-        "i  x  sorted  target\n────────────────────\n0  b  a       1\n1  c  b       2\n2  a  c       0\n\n"
+        "i  x  sorted  target\n────────────────────\n0  b  a            1\n1  c  b            2\n2  a  c            0\n\n"
         "sorted = abc\nengine: dense, float64, 3 positions\n"
         "check: 9 cells compared with the interpreter, all agree\n"
     )
@@ -152,7 +152,10 @@ def test_programs_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         ("compile chapter --sop x", "chapter is a machine, and an s-op is one of a RASP program: omit the sop option"),
         ("compile reverse --variant paper", "reverse is a program, and a variant says how a decoder finds the operands of "
          "a circuit's gates: omit the variant option"),
-        ("compile reverse --sink", "--sink is not there yet: omit it"),
+        ("compile reverse --unbounded --mask future", "--unbounded counts positions that are still to come: omit --mask "
+         "future"),
+        ("compile reverse --unbounded --max-length 9", "--unbounded is for inputs of any length, and needs no "
+         "--max-length: omit one of them"),
         ("check chapter --all-up-to 3", "tm2tfr check: --all-up-to is for RASP programs, and chapter is none: omit it"),
         ("check reverse --all", "tm2tfr check: --all is for circuits, and programs have inputs of any length: use "
          "--all-up-to"),

@@ -43,6 +43,7 @@ def compile(
     sop: str | None = None,
     alphabet: str | Sequence[str | bool | int] | None = None,
     max_length: int | None = None,
+    unbounded: bool | None = None,
     mask: str | None = None,
     max_values: int | None = None,
     max_units: int | None = None,
@@ -63,6 +64,7 @@ def compile(
         sop: of a RASP program, the s-op that is compiled. Default: the one assigned last.
         alphabet: of a RASP program, its tokens: ``abc``, or a list of them. Default: the program's own.
         max_length: of a RASP program, the longest input. Default: the program's own, otherwise 10.
+        unbounded: of a RASP program, whether it is compiled for inputs of any length, which not every program can be.
         mask: of a RASP program, what heads see: ``none`` is every position, ``future`` none after their own. Default:
             ``future`` if no selection can look ahead.
         max_values, max_units: of a RASP program, the most values of an s-op, and the most entries of a table.
@@ -72,7 +74,7 @@ def compile(
         CompileError: if an option does not apply to the program, or the weights are already compiled.
     """
     options = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop, "alphabet": alphabet, "mask": mask}
-    options |= {"max_length": max_length, "max_values": max_values, "max_units": max_units}
+    options |= {"unbounded": unbounded or None, "max_length": max_length, "max_values": max_values, "max_units": max_units}
     return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 

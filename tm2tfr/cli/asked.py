@@ -102,7 +102,7 @@ _RASP = {
     "max_units": count(
         "--max-units", least=1, panel=PROGRAMS, help="The most entries of a table. Default: 65,536.", hidden=True
     ),
-    "sink": flag("--sink", default=None, panel=PROGRAMS, help="Not there yet.", hidden=True),
+    "unbounded": flag("--unbounded", default=None, panel=PROGRAMS, help="For inputs of any length: counts are looked up."),
 }
 """The options of the construction of RASP programs."""
 

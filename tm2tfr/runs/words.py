@@ -133,25 +133,40 @@ class _Right:
         self._sops: list[SOp] = [program.choosing(output.name).sop for output in decoder.outputs]
         self._many = ManyInputs(self._sops, program.alphabet)
         self._numeric = numeric(node for node in self._many.nodes if isinstance(node, SOp))
-        self._labels = [{label: n for n, label in enumerate(output.labels or ())} for output in decoder.outputs]
+        self._labels = [
+            None if output.labels is None else {label: n for n, label in enumerate(output.labels)}
+            for output in decoder.outputs
+        ]
 
-    def __call__(self, batch: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return on which inputs the program is defined, and for those the labels (outputs, inputs, n); -1: none."""
+    def __call__(self, batch: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return on which inputs the program is defined, and for those what each output is: (outputs, inputs, n).
+
+        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number.
+        """
         found = self._many.run(batch)
         wanted = []
         for sop, labels in zip(self._sops, self._labels, strict=True):
-            known = [labels.get(shown_value(atom, self._numeric[sop]), -1) for atom in found.atoms[sop]]
-            wanted.append(np.array(known, dtype=np.int64)[found.places[sop][found.defined]])
+            atoms = found.atoms[sop]
+            if labels is None:
+                known = [np.nan if isinstance(atom, str) else float(atom) for atom in atoms]
+            else:
+                known = [labels.get(shown_value(atom, self._numeric[sop]), -1) for atom in atoms]
+            wanted.append(np.array(known, dtype=np.float64)[found.places[sop][found.defined]])
         return found.defined, np.stack(wanted)
 
 
-def _first_wrong(engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.int64]) -> int | None:
+def _first_wrong(
+    engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]
+) -> int | None:
     """Return the number of the first input with a wrong output; None if there is none."""
     for block in engine.blocks(tokens):
         right = np.ones(block.logits.shape[1], dtype=bool)
-        for n, (_, cut) in enumerate(sections(decoder.outputs)):
+        for n, (output, cut) in enumerate(sections(decoder.outputs)):
             logits, due = block.logits[cut], wanted[n, block.sequences]
-            hot = np.take_along_axis(logits, np.maximum(due, 0)[None], axis=0)[0] == 1
+            if output.labels is None:
+                right &= (logits[0] == due).all(axis=-1)
+                continue
+            hot = np.take_along_axis(logits, np.maximum(due, 0)[None].astype(np.int64), axis=0)[0] == 1
             alone = np.count_nonzero(logits, axis=0) == 1
             right &= (hot & alone & (due >= 0)).all(axis=-1)
         if not right.all():

@@ -30,11 +30,16 @@ def heading(program: Program, decoder: Decoder) -> str:
         f"here: {_layers(len(attention), tuple(len(layer.heads) for layer in attention))}, "
         f"{counted(sublayers.count('f'), 'feed-forward sublayer')}: {' '.join(sublayers) or 'none'} "
         f"({counted(len(decoder.layers), 'block')})",
-        f"inputs: of up to {counted(decoder.positions or 0, 'token')}, from {listing(decoder.vocabulary)}",
+        f"inputs: of {_lengths(decoder)}, from {listing(decoder.vocabulary)}",
         f"largest set of values: {len(largest.labels or ())} ({largest.name})",
         *(f"note: {note}" for note in notes(decoder.provenance)),
     ]
     return "\n".join(map(visible, lines)) + "\n"
+
+
+def _lengths(decoder: Decoder) -> str:
+    """Return ``up to 10 tokens``, or ``any length``."""
+    return "any length" if decoder.positions is None else f"up to {counted(decoder.positions, 'token')}"
 
 
 def _layers(layers: int, heads: tuple[int, ...]) -> str:

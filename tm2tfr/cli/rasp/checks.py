@@ -43,14 +43,18 @@ class Lengths:
     seed: int
 
 
+ANY_LENGTH = 40
+"""Weights for inputs of any length are run on inputs of up to so many tokens, if nothing else is asked for."""
+
+
 def lengths(subject: Subject, all_up_to: int | None, count: int | None, seed: int) -> Lengths:
     """Return which inputs are run, given what is asked for.
 
     Raises:
         UsageError: if there are too many inputs, or the weights have fewer positions.
     """
-    letters, longest = len(subject.right.alphabet), subject.decoder.positions or 0
-    if all_up_to is not None and all_up_to > longest:
+    letters, longest = len(subject.right.alphabet), subject.decoder.positions or ANY_LENGTH
+    if all_up_to is not None and all_up_to > longest and subject.decoder.positions is not None:
         what = f"tm2tfr check: the weights have {counted(longest, 'position')}, and --all-up-to {all_up_to} asks for more"
         raise UsageError(f"{what}: use --max-length {all_up_to}")
     if all_up_to is not None and inputs_up_to(letters, all_up_to) > MOST_INPUTS:
@@ -209,7 +213,8 @@ def _example(subject: Subject, example: Example, run: RunOptions, *, as_json: bo
         found = "undefined"
     met = found == said
     trace, refused = None, ""
-    fits = len(example.input) <= (subject.decoder.positions or 0) and set(example.input) <= set(program.alphabet)
+    positions = subject.decoder.positions
+    fits = (positions is None or len(example.input) <= positions) and set(example.input) <= set(program.alphabet)
     if met and not example.error and fits:
         from tm2tfr.cli.subject import traced
 

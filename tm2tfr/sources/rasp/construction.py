@@ -66,7 +66,7 @@ CONSTRUCTION = Construction(
         "mask": "a mask is chosen for the heads of a RASP program's weights",
         "max_values": "the most values are those of an s-op of a RASP program",
         "max_units": "the most units are those of a table of a RASP program's weights",
-        "sink": "a sink is a position of a RASP program's weights",
+        "unbounded": "inputs of any length are asked of a RASP program's weights",
     },
     compile=_compile,
     truth=_truth,

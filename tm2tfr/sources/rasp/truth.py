@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -87,13 +88,17 @@ class RaspTruth:
         return evaluate(sops or [self.program.sop], word_of(self.program, self.input))
 
     @cached_property
-    def values(self) -> dict[str, tuple[str, ...]]:
-        """The values of each output at every position, as text."""
+    def values(self) -> dict[str, tuple[Any, ...]]:
+        """The values of each output at every position: as text, where it is a label, or as numbers."""
         stages, counted_as_numbers = self.stages, numeric(self.stages.values)
         found = {}
         for output in self.decoder.outputs:
             sop = self.program.choosing(output.name).sop
-            found[output.name] = tuple(shown_value(v, counted_as_numbers[sop]) for v in stages.values[sop])
+            known = stages.values[sop]
+            if output.labels is None:
+                found[output.name] = tuple(value if isinstance(value, str) else _plain(value) for value in known)
+            else:
+                found[output.name] = tuple(shown_value(value, counted_as_numbers[sop]) for value in known)
         return found
 
     def refuse(self, layout: Residual) -> None:
@@ -118,7 +123,7 @@ class RaspTruth:
     def result(self) -> RaspResult:
         """Return the values of the s-op that was compiled."""
         name = self.decoder.outputs[0].name if self.decoder.outputs else self.program.chosen
-        return RaspResult(name, self.values.get(name, ()))
+        return RaspResult(name, tuple(map(str, self.values.get(name, ()))))
 
     def specification(self, upto: int) -> RaspSpecification:
         """Return what every subspace holds at every position, and where each head looks."""
@@ -131,3 +136,9 @@ class RaspTruth:
     def ending(self, decoder: Decoder) -> Ending | None:
         """A program answers at every position of its input, and generates nothing: there is no ending."""
         return None
+
+
+def _plain(value: bool | int | Fraction) -> int | Fraction:
+    """Return a number, a whole one as an int."""
+    number = Fraction(value)
+    return number.numerator if number.denominator == 1 else number

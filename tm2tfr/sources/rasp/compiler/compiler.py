@@ -18,7 +18,7 @@ from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import Node, SOp
 from tm2tfr.sources.rasp.write import write
-from tm2tfr.sources.sequence.compiler import Limits, compile_graph
+from tm2tfr.sources.sequence.compiler import Limits, compile_graph, compile_unbounded
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.graph import SequenceGraph
 from tm2tfr.text.source import Log, Source
@@ -40,6 +40,7 @@ class RaspOptions:
         max_length: the longest input.
         mask: of the heads; None: ``future`` if no selection can look ahead, otherwise ``none``.
         max_values, max_units: see `tm2tfr.sources.sequence.compiler.Limits`.
+        unbounded: for inputs of any length, see `tm2tfr.sources.sequence.compiler.compile_unbounded`.
 
     Raises:
         CompileError: for anything else.
@@ -51,12 +52,18 @@ class RaspOptions:
     mask: RaspMask | None = None
     max_values: int | None = None
     max_units: int | None = None
+    unbounded: bool = False
+
+    def __post_init__(self) -> None:
+        if self.unbounded and self.mask == "future":
+            raise CompileError("--unbounded counts positions that are still to come: omit --mask future")
+        for option, given in (("--max-length", self.max_length), ("--max-values", self.max_values)):
+            if self.unbounded and given is not None:
+                raise CompileError(f"--unbounded is for inputs of any length, and needs no {option}: omit one of them")
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> RaspOptions:
         """Return the options that are given by name, as values or, as in provenance, as text."""
-        if options.get("sink") not in (None, False, "False"):
-            raise CompileError("--sink is not there yet: omit it")
         mask = options.get("mask")
         if mask is not None and mask not in RASP_MASKS:
             close = did_you_mean(str(mask), RASP_MASKS)
@@ -69,6 +76,7 @@ class RaspOptions:
             mask=mask,
             max_values=_whole("--max-values", options.get("max_values")),
             max_units=_whole("--max-units", options.get("max_units")),
+            unbounded=options.get("unbounded") not in (None, False, "False"),
         )
 
     @property
@@ -151,6 +159,10 @@ class _Attempt:
         """
         program, limits = self._program, self._options.limits
         graph = lowered(program, outputs, file=self._file)
+        if self._options.unbounded:
+            stated = {"sop": program.chosen, "alphabet": written(program.alphabet), "unbounded": "True", "mask": "none"}
+            said = provenance.stated(RASP, source=self._text, name=program.name, options=stated)
+            return compile_unbounded(graph, provenance.noted(said, notes))
         mask, cautions = self._mask(graph, outputs)
         stated = {"sop": program.chosen, "alphabet": written(program.alphabet)}
         stated |= {"max_length": str(self._length), "mask": mask}

@@ -11,11 +11,11 @@ from tm2tfr.sources.sequence.graph import Apply, Fixed, Item, Operation
 
 JOINT = 2_048
 """An argument is taken apart only if the table has at most so many entries then."""
-Expected = Callable[[Operation], Time]
+Earliest = Callable[[Operation], Time]
 """When a node is there at the earliest."""
 
 
-def taken_apart(node: Operation, domains: Domains, expected: Expected) -> tuple[Operation, ...]:
+def taken_apart(node: Operation, domains: Domains, expected: Earliest) -> tuple[Operation, ...]:
     """Return what the function `node` is tabulated over.
 
     These are its arguments. One that would be a table in the very sublayer that this one could be in is taken apart
@@ -28,7 +28,7 @@ def taken_apart(node: Operation, domains: Domains, expected: Expected) -> tuple[
     return sources
 
 
-def _further(sources: tuple[Operation, ...], domains: Domains, expected: Expected) -> tuple[Operation, ...] | None:
+def _further(sources: tuple[Operation, ...], domains: Domains, expected: Earliest) -> tuple[Operation, ...] | None:
     """Return `sources` with one that would be late taken apart; None if none is, or that makes too many combinations."""
     last = max(map(expected, sources))
     for n, source in enumerate(sources):

@@ -54,7 +54,7 @@ def whole_numbers(values: Sequence[Item]) -> bool:
 
 
 @dataclass(frozen=True)
-class Line:
+class StraightLine:
     """A value that is ``slope · i + start`` at every position i."""
 
     slope: int
@@ -72,7 +72,7 @@ class Line:
         return added([{"i^2": slope * slope}, {"i": 2 * slope * start}, {"1": start * start}])
 
 
-def line_of(domains: Domains, node: Operation) -> Line | None:
+def line_of(domains: Domains, node: Operation) -> StraightLine | None:
     """Return the line on which the values of a node lie; None if they are functions of more, or lie on none."""
     function = domains.function(node)
     if len(function.roots) != 1 or not isinstance(function.roots[0], Position):
@@ -83,4 +83,4 @@ def line_of(domains: Domains, node: Operation) -> Line | None:
         return None
     slope = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
     straight = all(value == numbers[0] + slope * i for i, value in enumerate(numbers))
-    return Line(slope, numbers[0]) if straight else None
+    return StraightLine(slope, numbers[0]) if straight else None

@@ -19,6 +19,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.apart import known
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
+from tm2tfr.sources.sequence.compiler.counts import EDGES, Count, Share, inside, summed
 from tm2tfr.sources.sequence.compiler.heads import Scores, kinds_of
 from tm2tfr.sources.sequence.compiler.numbers import SIGNS, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
@@ -47,31 +48,6 @@ from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
 REMEDY = "compile it for inputs of up to some length, with --max-length"
-
-
-@dataclass(frozen=True)
-class Count:
-    """A whole number without bound.
-
-    Args:
-        form: it, as a linear form, from `time` on.
-        square: its square, if that is a linear form too.
-        terms: (a, b, c) if it is a·n + b·i + c, where n is the length and i the position.
-    """
-
-    form: BitForm
-    time: Time
-    square: BitForm | None = None
-    terms: tuple[int, int, int] | None = None
-
-
-@dataclass(frozen=True)
-class Share:
-    """1/w for the number w of positions that a selector selects, from `time` on; w itself where it is known already."""
-
-    form: BitForm
-    time: Time
-    count: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -180,11 +156,11 @@ class _Unbounded:
         if node.operator == "round":
             return sure[0]
         if node.operator in SIGNS:
-            return _sum(sure, SIGNS[node.operator])
+            return summed(sure, SIGNS[node.operator])
         if node.operator == "*" and any(isinstance(argument, Fixed) for argument in node.arguments):
             n = 0 if isinstance(node.arguments[0], Fixed) else 1
             factor = node.arguments[n].value  # type: ignore[attr-defined]
-            return _sum([sure[1 - n]], (factor,))
+            return summed([sure[1 - n]], (factor,))
         if node.operator in ("==", "<", ">", "<=", ">="):
             return self._compared(node, *sure)
         raise self._refused(node, "is a function of values without bound")
@@ -202,11 +178,11 @@ class _Unbounded:
 
     def _compared(self, node: Apply, left: Count, right: Count) -> Code:
         """Return the truth of a comparison of whole numbers: two or three hidden units of their difference."""
-        apart = _sum([left, right], (1, -1))
+        apart = summed([left, right], (1, -1))
         time = Time(apart.time.depth, apart.time.slot + 1)
         space = self.stream.space(node.name or node.key, holds=f"value {node.key}", time=time, labels=["T"])
         truth = {at(space, "T"): 1}
-        for sign, shift, factor in _EDGES[node.operator]:
+        for sign, shift, factor in EDGES[node.operator]:
             form = added([apart.form], times=[sign])
             self.stream.unit(time, f"{space}: {sign:+}d{shift:+}", [form], {at(space, "T"): factor}, bias=float(shift))
         return of_bits({True: truth, False: complement(truth)}, time)
@@ -368,7 +344,7 @@ class _Unbounded:
         key, query = self._as_count(part.keys), self._as_count(part.queries)
         if key is None or query is None or key.square is None or key.terms is None or key.terms[1] not in (1, -1):
             return None
-        if key.terms[0] or not _inside(key, query):
+        if key.terms[0] or not inside(key, query):
             raise self._refused(node.selector, "may say a position that there is not")
         values = self._found[node.values]
         if isinstance(values, Share):
@@ -387,45 +363,5 @@ class _Unbounded:
         return of_bits({value: {at(space, text_of(value)): 1} for value in values.bits}, Time(depth))
 
 
-_EDGES = {
-    "==": ((1, 1, 1), (1, 0, -2), (1, -1, 1)),
-    ">": ((1, 0, 1), (1, -1, -1)),
-    ">=": ((1, 1, 1), (1, 0, -1)),
-    "<": ((-1, 0, 1), (-1, -1, -1)),
-    "<=": ((-1, 1, 1), (-1, 0, -1)),
-}
-"""Comparison -> (sign of the difference, bias, weight) of each hidden unit that says whether it holds."""
-
-
 def _is_one(node: Operation) -> bool:
     return isinstance(node, Fixed) and node.value == 1
-
-
-def _sum(counts: Sequence[Count], factors: Sequence[int]) -> Count:
-    form = added([count.form for count in counts], times=factors)
-    time, terms = max(count.time for count in counts), None
-    known_terms = [count.terms for count in counts if count.terms is not None]
-    if len(known_terms) == len(counts):
-        pairs = list(zip(known_terms, factors, strict=True))
-        terms = tuple(sum(factor * each[n] for each, factor in pairs) for n in range(3))
-    square = None
-    constants = [n for n, each in enumerate(counts) if each.terms is not None and each.terms[:2] == (0, 0)]
-    if len(counts) == 1:
-        square = None if counts[0].square is None else added([counts[0].square], times=[factors[0] ** 2])
-    elif len(counts) == 2 and constants:
-        n = 1 - constants[0]
-        own, other, shift = counts[n], counts[1 - n], 0
-        shift = factors[1 - n] * (other.terms or (0, 0, 0))[2]
-        if own.square is not None:
-            square = added([own.square, own.form, ONE], times=[factors[n] ** 2, 2 * factors[n] * shift, shift * shift])
-    return Count(form, time, square, terms)  # type: ignore[arg-type]
-
-
-def _inside(key: Count, query: Count) -> bool:
-    """Return whether there is always a position whose key is the query: for every length n ≥ 1 and position 0 ≤ i < n."""
-    if query.terms is None or key.terms is None:
-        return False
-    _, slope, start = key.terms
-    a, b, c = ((each - own) * slope for each, own in zip(query.terms, (0, 0, start), strict=True))
-    ends = ((a, c), (a + b, c - b))  # the position at i = 0 and at i = n - 1, as at_n · n + at_1
-    return all(0 <= at_n <= 1 and at_n + at_1 == 0 for at_n, at_1 in ends)

@@ -1,0 +1,116 @@
+"""Programs for inputs of any length: exact on short ones and on long ones; what cannot be is refused with its place."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tm2tfr
+from tm2tfr.engines.whole import WholeDense
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.program import Program, shown_atom
+from tm2tfr.sources.rasp.read import read
+from tm2tfr.transformer.weights import Decoder
+
+PROGRAMS = Path(__file__).parents[3] / "programs"
+ANY_LENGTH = {
+    "count-rare": (7, 4),
+    "elementwise": (1, 0),
+    "histogram": (4, 2),
+    "histogram-without-bos": (4, 2),
+    "length": (2, 1),
+    "palindrome": (4, 3),
+    "reverse": (3, 2),
+    "reverse-complement": (3, 2),
+    "same-ends": (3, 2),
+    "selector-width": (4, 2),
+}
+"""Shipped programs that can be compiled for inputs of any length, with their blocks and attention layers."""
+
+
+def loaded(name: str) -> Program:
+    return read((PROGRAMS / f"{name}.rasp").read_text(encoding="utf-8"), file=f"{name}.rasp").program
+
+
+def answers(decoder: Decoder, words: np.ndarray, dtype: str = "float64") -> np.ndarray:
+    """The first output at every position: numbers, or the text of labels; an output that is no clean label is refused."""
+    logits = WholeDense(decoder, dtype).run(words).logits  # type: ignore[arg-type]
+    labels = decoder.outputs[0].labels
+    if labels is None:
+        return logits[0]
+    own = logits[: len(labels)]
+    assert ((own == 0) | (own == 1)).all()
+    assert (own.sum(axis=0) == 1).all()
+    return np.array(labels)[own.argmax(axis=0)]
+
+
+@pytest.mark.parametrize("name", ANY_LENGTH)
+def test_short_inputs_are_right(name: str) -> None:
+    program, (blocks, attention) = loaded(name), ANY_LENGTH[name]
+    decoder = tm2tfr.compile(program, unbounded=True)
+    assert (len(decoder.layers), sum(bool(layer.heads) for layer in decoder.layers)) == (blocks, attention)
+    assert decoder.positions is None
+    compared = 0
+    for n in range(1, 6):
+        words = np.array(list(product(range(len(program.alphabet)), repeat=n))[:200])
+        found = answers(decoder, words)
+        for word, row in zip(words, found, strict=True):
+            right = evaluate(program, [program.alphabet[place] for place in word]).values[program.sop]
+            compared += n
+            if decoder.outputs[0].labels is None:
+                assert row.tolist() == list(right)
+            else:
+                assert row.tolist() == list(map(shown_atom, right))
+    assert compared >= 258
+
+
+def long_word(name: str, letters: int, n: int) -> list[int]:
+    drawn = random.Random(13)
+    return (
+        [0, *(drawn.randrange(1, letters) for _ in range(n - 1))]
+        if name == "histogram"
+        else [drawn.randrange(letters) for _ in range(n)]
+    )
+
+
+@pytest.mark.parametrize("n", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["length", "reverse", "histogram"])
+def test_long_inputs_are_right(name: str, n: int) -> None:
+    program = loaded(name)
+    decoder = tm2tfr.compile(program, unbounded=True)
+    word = long_word(name, len(program.alphabet), n)
+    counts = Counter(word)
+    right = {
+        "length": [n] * n,
+        "reverse": [program.alphabet[place] for place in reversed(word)],
+        "histogram": [0, *(counts[place] for place in word[1:])],
+    }[name]
+    assert answers(decoder, np.array([word]))[0].tolist() == right
+    if n <= 1_000:
+        assert answers(decoder, np.array([word]), "float32")[0].tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = select(indices, indices, <);\ny = aggregate(x, 1);", "x compares values without bound"),
+        ('x = aggregate(full_s, indicator(tokens == "a"));', "is a mean over any number of positions"),
+        ('x = aggregate(select(indices, indices + 1, ==), tokens, "-");', "may say a position that there is not"),
+        ("x = 1 / aggregate(full_s, indicator(indices == 0)) * indices;", "is a function of values without bound"),
+        ("x = aggregate(full_s, indicator(indices == 0));", "is a fraction without bound"),
+        ('x = aggregate(select(tokens, "a", ==), tokens);', "may be of several positions"),
+        ('x = aggregate(select(tokens, "a", ==), indicator(indices == 0));', "does not always select position 0"),
+    ],
+)
+def test_what_has_a_bound_only_is_refused(text: str, message: str) -> None:
+    program = read(f"# alphabet: ab\n{text}", file="x.rasp").program
+    with pytest.raises(CompileError, match=message) as refused:
+        tm2tfr.compile(program, unbounded=True)
+    assert "compile it for inputs of up to some length, with --max-length" in str(refused.value)
+    assert str(refused.value).startswith("x.rasp:")
