@@ -9,7 +9,7 @@ from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Time, added
 
 
 @dataclass(frozen=True)
-class Count:
+class WholeNumber:
     """A whole number without bound.
 
     Args:
@@ -30,7 +30,7 @@ class Share:
 
     form: BitForm
     time: Time
-    count: Count | None = None
+    count: WholeNumber | None = None
 
 
 EDGES = {
@@ -43,7 +43,7 @@ EDGES = {
 """Comparison -> (sign of the difference, bias, weight) of each hidden unit that says whether it holds."""
 
 
-def summed(counts: Sequence[Count], factors: Sequence[int]) -> Count:
+def summed(counts: Sequence[WholeNumber], factors: Sequence[int]) -> WholeNumber:
     """Return the sum of counts, each times a factor; its square is known if that of one is and the other is constant."""
     form = added([count.form for count in counts], times=factors)
     time, terms = max(count.time for count in counts), None
@@ -61,10 +61,10 @@ def summed(counts: Sequence[Count], factors: Sequence[int]) -> Count:
         shift = factors[1 - n] * (other.terms or (0, 0, 0))[2]
         if own.square is not None:
             square = added([own.square, own.form, ONE], times=[factors[n] ** 2, 2 * factors[n] * shift, shift * shift])
-    return Count(form, time, square, terms)  # type: ignore[arg-type]
+    return WholeNumber(form, time, square, terms)  # type: ignore[arg-type]
 
 
-def inside(key: Count, query: Count) -> bool:
+def inside(key: WholeNumber, query: WholeNumber) -> bool:
     """Return whether there is always a position whose key is the query: for every length n ≥ 1 and position 0 ≤ i < n."""
     if query.terms is None or key.terms is None:
         return False

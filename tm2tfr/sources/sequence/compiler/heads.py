@@ -17,7 +17,7 @@ from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.elementwise import Tuple, roots_of
 from tm2tfr.sources.sequence.graph import NO_KIND, Apply, Compare, Item, Operation, Position, text_of
 
-Scores = tuple[tuple[BitForm, BitForm], ...]
+ScorePairs = tuple[tuple[BitForm, BitForm], ...]
 """Pairs of linear forms, of the query and of the key: the score is the sum of their products."""
 
 
@@ -30,7 +30,7 @@ class CodeBook(Protocol):
     def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
         """Return the node that says which of some kinds the values of `nodes` are of."""
 
-    def equal_numbers(self, key: Operation, query: Operation) -> tuple[Scores, int] | None:
+    def equal_numbers(self, key: Operation, query: Operation) -> tuple[ScorePairs, int] | None:
         """Return the scores of a head that selects equal numbers, and the attention layers before it; None: use codes."""
 
 
@@ -47,7 +47,7 @@ class Scored:
         depth: how many attention layers there are before what it compares is there.
     """
 
-    scores: Scores
+    scores: ScorePairs
     rows: Mapping[Item, tuple[BitForm, BitForm]]
     brought: Mapping[Item, Sequence[Tuple]]
     always: bool
@@ -80,7 +80,7 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, *, causa
         kind: (bit, added(key_bits[n] for n in np.flatnonzero(row)))
         for (kind, bit), row in zip(asked.items(), small, strict=True)
     }
-    scores: Scores = tuple(of_query.values())
+    scores: ScorePairs = tuple(of_query.values())
     if len(kinds_of_key) < len(kinds_of_query):
         scores = tuple(
             (added(query_bits[n] for n in np.flatnonzero(column)), bit)

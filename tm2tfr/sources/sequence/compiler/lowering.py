@@ -13,7 +13,7 @@ from math import lcm
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.apart import known, taken_apart
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
-from tm2tfr.sources.sequence.compiler.heads import Scored, Scores, scored
+from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
 from tm2tfr.sources.sequence.compiler.numbers import SIGNS, Numbered, combined, constant, line_of, of_code, whole_numbers
 from tm2tfr.sources.sequence.compiler.steps import Threshold, steps
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
@@ -284,7 +284,7 @@ class Lowering:
         free = [(part, sign) for part, sign in zip(parts, signs, strict=True) if part is not None]
         return combined(free) if len(free) == len(parts) else None
 
-    def equal_numbers(self, key: Operation, query: Operation) -> tuple[Scores, int] | None:
+    def equal_numbers(self, key: Operation, query: Operation) -> tuple[ScorePairs, int] | None:
         """Return the scores 2qk - k² of a head that selects equal whole numbers, and the attention layers before it.
 
         They are largest where k = q, by at least 1, if there is such a key. None where codes serve better: for few values.

@@ -19,8 +19,8 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.apart import known
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
-from tm2tfr.sources.sequence.compiler.counts import EDGES, Count, Share, inside, summed
-from tm2tfr.sources.sequence.compiler.heads import Scores, kinds_of
+from tm2tfr.sources.sequence.compiler.counts import EDGES, Share, WholeNumber, inside, summed
+from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.numbers import SIGNS, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.compiler.tables import boxes, ways
@@ -62,12 +62,12 @@ class _Finite:
     """
 
     claim: str
-    rows: Scores
+    rows: ScorePairs
     selects_first: bool
     time: Time
 
 
-Found = Code | Count | Share
+Found = Code | WholeNumber | Share
 
 
 def compile_unbounded(graph: SequenceGraph, provenance: Mapping[str, str]) -> Decoder:
@@ -97,7 +97,7 @@ class _Unbounded:
     def answered(self, name: str, node: Operation) -> tuple[Output, list[BitForm]]:
         """Return an output for a node, with the linear form of each row of its unembedding."""
         found = self._found[node]
-        if isinstance(found, Count):
+        if isinstance(found, WholeNumber):
             return Output(name, None), [found.form]
         if isinstance(found, Share):
             raise self._refused(node, "is a fraction without bound")
@@ -109,7 +109,7 @@ class _Unbounded:
             space = self.stream.embedded(TOKEN)
             return of_bits({value: {at(space, text_of(value)): 1} for value in self._graph.alphabet}, Time())
         if isinstance(node, Position):
-            return Count({"i": 1}, Time(), {"i^2": 1}, (0, 1, 0))
+            return WholeNumber({"i": 1}, Time(), {"i^2": 1}, (0, 1, 0))
         if isinstance(node, Fixed):
             return of_bits({node.value: ONE}, Time())
         if isinstance(node, Attend):
@@ -165,7 +165,7 @@ class _Unbounded:
             return self._compared(node, *sure)
         raise self._refused(node, "is a function of values without bound")
 
-    def _as_count(self, node: Operation) -> Count | None:
+    def _as_count(self, node: Operation) -> WholeNumber | None:
         found = self._found[node]
         if isinstance(found, Code):
             values = list(found.bits)
@@ -173,10 +173,10 @@ class _Unbounded:
                 return None
             form = added(found.bits.values(), times=[int(v) for v in values])  # type: ignore[arg-type]
             square = added(found.bits.values(), times=[int(v) ** 2 for v in values])  # type: ignore[arg-type]
-            return Count(form, found.time, square, (0, 0, int(values[0])) if len(values) == 1 else None)  # type: ignore[arg-type]
-        return found if isinstance(found, Count) else None
+            return WholeNumber(form, found.time, square, (0, 0, int(values[0])) if len(values) == 1 else None)  # type: ignore[arg-type]
+        return found if isinstance(found, WholeNumber) else None
 
-    def _compared(self, node: Apply, left: Count, right: Count) -> Code:
+    def _compared(self, node: Apply, left: WholeNumber, right: WholeNumber) -> Code:
         """Return the truth of a comparison of whole numbers: two or three hidden units of their difference."""
         apart = summed([left, right], (1, -1))
         time = Time(apart.time.depth, apart.time.slot + 1)
@@ -188,7 +188,7 @@ class _Unbounded:
         return of_bits({True: truth, False: complement(truth)}, time)
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
-    def _looked_up(self, node: Operation, share: Share) -> Count:
+    def _looked_up(self, node: Operation, share: Share) -> WholeNumber:
         """Return w where 1/w is given: the value of the position at which 2k - k²/w is largest, for k = j + 1."""
         depth = share.time.depth + 1
         key, square = {"i": 1, "1": 1}, {"i^2": 1, "i": 2, "1": 1}
@@ -198,7 +198,7 @@ class _Unbounded:
         squared = self.stream.space(f"{node.name or node.key}^2", holds=f"square {node.key}", time=Time(depth))
         looking.carries += [(key, {number: 1}), (square, {squared: 1})]
         self.stream.head(depth, looking)
-        return Count({number: 1}, Time(depth), {squared: 1})
+        return WholeNumber({number: 1}, Time(depth), {squared: 1})
 
     def _attended(self, node: Attend) -> Found:
         if self._everywhere(node.selector):
@@ -228,7 +228,7 @@ class _Unbounded:
         mean = self.stream.space(f"mean {node.name or node.key}", holds=f"mean {node.key} 1 0", time=Time(depth))
         place = self.stream.space(f"mean position {node.key}", holds=f"places {node.selector.key}", time=Time(depth))
         looking.carries += [(source.bits[1], {mean: 1}), ({"i": 1}, {place: 1})]  # type: ignore[union-attr]
-        return Share({mean: 1}, Time(depth), Count({place: 2, "1": 1}, Time(depth), None, (1, 0, 0)))
+        return Share({mean: 1}, Time(depth), WholeNumber({place: 2, "1": 1}, Time(depth), None, (1, 0, 0)))
 
     # ── selections of finite values ─────────────────────────────────────────────────────────────────────────
     def _marked(self, selector: Selection) -> Selection:
@@ -329,7 +329,7 @@ class _Unbounded:
         zero = [argument for argument in inner.arguments if isinstance(argument, Fixed) and argument.value == 0]
         return len(zero) == 1 and any(isinstance(argument, Position) for argument in inner.arguments)
 
-    def _head(self, selector: Selection, values: Time, claim: str, scores: Scores) -> tuple[Looking, int]:
+    def _head(self, selector: Selection, values: Time, claim: str, scores: ScorePairs) -> tuple[Looking, int]:
         depth = values.depth + 1
         if (selector, depth) not in self._heads:
             self._heads[selector, depth] = Looking(selector.name or selector.key, claim, list(scores))
@@ -350,13 +350,13 @@ class _Unbounded:
         if isinstance(values, Share):
             raise self._refused(node.values, "is a fraction without bound")
         time = max(key.time, query.time, values.time)
-        scores: Scores = ((added([query.form], times=[2]), key.form), ({"1": -1}, key.square))
+        scores: ScorePairs = ((added([query.form], times=[2]), key.form), ({"1": -1}, key.square))
         looking, depth = self._head(node.selector, time, f"{node.selector.key} none {cluster.claim}", scores)
         name = f"picked {node.name or node.key}"
-        if isinstance(values, Count):
+        if isinstance(values, WholeNumber):
             space = self.stream.space(name, holds=f"number {node.key}", time=Time(depth))
             looking.carries.append((values.form, {space: 1}))
-            return Count({space: 1}, Time(depth))
+            return WholeNumber({space: 1}, Time(depth))
         labels = [text_of(value) for value in values.bits]
         space = self.stream.space(name, holds=f"picked {node.key}", time=Time(depth), labels=labels)
         looking.carries += [(bit, {at(space, text_of(value)): 1}) for value, bit in values.bits.items()]
