@@ -251,7 +251,8 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
     right = judging(found, machine).right
     construction = of_program(right)
     if construction is None or construction.prove is None:
-        raise CompileError(f"{found.name}: there is no proof for programs of its kind")
+        what = f"{found.name}: there are no certificates of RASP programs, which no theorem covers for all inputs"
+        raise CompileError(f"{what}: run every input up to a length with 'tm2tfr check --all-up-to N'")
     return construction.prove(found.decoder, right)
 
 

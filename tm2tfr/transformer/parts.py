@@ -42,7 +42,8 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
     """
     if found := [part for part in parts(decoder) if part not in known]:
         what = f"these weights have {_joined(found)}, which an export to {target} does not have"
-        raise ExportError(f"{what}: run them with tm2tfr, or save them as a weight file")
+        way = "use --to torch or --to onnx" if decoder.labeller else "run them with tm2tfr, or save them as a weight file"
+        raise ExportError(f"{what}: {way}")
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -17,7 +18,7 @@ from tests.engines.labellers import labeller
 from tests.handmade import majority
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import ExportError
+from tm2tfr.errors import CompileError, ExportError
 from tm2tfr.targets.common.card import right
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.transformer.weights import digest
@@ -115,6 +116,15 @@ def test_what_is_refused(tmp_path: Path) -> None:
         export_to("bert", majority(), tmp_path / "x")
     with pytest.raises(ExportError, match="--stock is about the bounds for Turing machines, and these weights label a"):
         export_to("gpt2", subject("running-parity"), tmp_path / "x", stock=True)
+    endless = dataclasses.replace(subject("reverse").decoder, position_table=None, provenance={})
+    with pytest.raises(
+        ExportError, match="of any length have scores that lie too close for the softmax of a BERT: compile"
+    ):
+        export_to("bert", endless, tmp_path / "x")
+    with pytest.raises(ExportError, match="which an export to TransformerLens does not have: use --to torch or --to onnx$"):
+        export_to("lens", subject("reverse"), tmp_path / "x")
+    with pytest.raises(CompileError, match="no certificates of RASP programs, .*: run every input up to a length with"):
+        tm2tfr.prove(subject("reverse"))
     assert list(tmp_path.iterdir()) == []
 
 

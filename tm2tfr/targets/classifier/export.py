@@ -141,5 +141,10 @@ def _classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) ->
         what = f"{name}: in {stock.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"
         way = f"--to {stock.other}, torch or onnx" if len(others) == 1 and "past" not in others else "--to torch or onnx"
         raise ExportError(f"{what}: use {way}")
+    if decoder.positions is None:
+        what = (
+            f"{name}: weights for sequences of any length have scores that lie too close for the softmax of {stock.title}"
+        )
+        raise ExportError(f"{what}: compile them for a longest sequence, or use --to torch or onnx")
     fitted = fitted_to_labels(decoder, name, **options)
     return Classifier(decoder, ClassifierRecipe(positions=fitted.positions, dtype=fitted.dtype))
