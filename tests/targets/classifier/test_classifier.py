@@ -124,7 +124,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="which an export to TransformerLens does not have: use --to torch or --to onnx$"):
         export_to("lens", subject("reverse"), tmp_path / "x")
     with pytest.raises(CompileError, match="no certificates of RASP programs, .*: run every input up to a length with"):
-        tm2tfr.prove(subject("reverse"))
+        tm2tfr.certify(subject("reverse"))
     assert list(tmp_path.iterdir()) == []
 
 
