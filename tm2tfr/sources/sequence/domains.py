@@ -145,8 +145,11 @@ class Domains:
                 found[self.sets_at(roots, n, i)] = None
         return found
 
-    def reached(self, nodes: Sequence[Operation], most: int) -> set[Tuple]:
+    def reached(self, nodes: Sequence[Operation], most: int, *, by: Operation) -> set[Tuple]:
         """Return the values that `nodes` can have together, at any position of any input.
+
+        Args:
+            by: the function that is tabulated over them, for complaints.
 
         Raises:
             CompileError: if there are more than `most` combinations.
@@ -156,8 +159,9 @@ class Domains:
             found.update(self.together(nodes, roots, sets))
             if len(found) > most:
                 names = ", ".join(map(called, dict.fromkeys(nodes)))
-                what = f"{names} have more than {most:,} combinations of values on inputs of up to {self.length} tokens"
-                raise self.graph.refusal(nodes[-1], what, "use a smaller --max-length, or allow more with --max-units")
+                many = f"more than {most:,} combinations of values on inputs of up to {self.length} tokens"
+                what = f"{called(by)} is tabulated over {names}, which have {many}"
+                raise self.graph.refusal(by, what, "use a smaller --max-length, or allow more with --max-units")
         return found
 
     def count(self, nodes: Sequence[Operation], most: int) -> int:

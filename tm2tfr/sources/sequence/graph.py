@@ -10,7 +10,7 @@ that an order of creation is an order of evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -167,6 +167,18 @@ class SequenceGraph:
         """Return the error that says of a node or a selector why it cannot be compiled, with its place in the text."""
         span = None if at is None else at.span
         return CompileError(str(Diagnostic(what=what, remedy=remedy, file=self.file, span=span)))
+
+    def labels(self, node: Operation, values: Sequence[Item]) -> tuple[str, ...]:
+        """Return the labels of the values of a node.
+
+        Raises:
+            CompileError: if two of them have the same.
+        """
+        found = tuple(map(text_of, values))
+        if len(set(found)) < len(found):
+            what = f"{called(node)} has different values that look the same, such as a number and its text"
+            raise self.refusal(node, what, "give it values of one type")
+        return found
 
 
 def called(node: Operation) -> str:

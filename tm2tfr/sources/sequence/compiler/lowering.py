@@ -30,7 +30,6 @@ from tm2tfr.sources.sequence.graph import (
     Position,
     Selection,
     Token,
-    called,
     text_of,
 )
 from tm2tfr.transformer.outputs import Output
@@ -83,7 +82,7 @@ class Lowering:
             if number is not None and number.scale == 1:
                 return Output(name, None), [number.form]
         bits = self.linear(node).bits
-        return Output(name, tuple(map(text_of, values))), [bits[value] for value in values]
+        return Output(name, self._domains.graph.labels(node, values)), [bits[value] for value in values]
 
     # ── codes ───────────────────────────────────────────────────────────────────────────────────────────────
     def linear(self, node: Operation) -> Code:
@@ -119,7 +118,7 @@ class Lowering:
             return self._relabelled(function, function.roots[0])
         sources = taken_apart(node, self._domains, self._expected)
         own = Rooted(node, self._domains.kinds, sources)
-        table = known(own, sorted(self._domains.reached(sources, self._most), key=order_of))
+        table = known(own, sorted(self._domains.reached(sources, self._most, by=node), key=order_of))
         return self._table(node, tuple(map(self.coded, sources)), table)
 
     def _relabelled(self, function: Rooted, root: Operation) -> Code:
@@ -150,10 +149,7 @@ class Lowering:
         if isinstance(node, Apply) and node.operator == "group":
             groups = tuple((text_of(key), text_of(label)) for key, label in node.entries if label != NO_KIND)
             results = [result for result in results if result != NO_KIND]
-        labels = [text_of(result) for result in results]
-        if len(set(labels)) < len(labels):
-            what = f"{called(node)} has different values that look the same, such as a number and its text"
-            raise self._domains.graph.refusal(node, what, "give it values of one type")
+        labels = self._domains.graph.labels(node, results)
         space = self._stream.space(
             node.name or node.key, holds=f"value {node.key}", time=time, labels=labels, groups=groups
         )

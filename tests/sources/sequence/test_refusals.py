@@ -1,0 +1,76 @@
+"""What cannot be compiled is refused: with the place in the text, what there is too much of, and what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.sources.rasp.running import read
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp.compiler.lower import lowered
+from tm2tfr.sources.sequence.compiler import compile_graph
+from tm2tfr.sources.sequence.compiler.compiler import Limits
+
+HEADER = "# alphabet: abc\n"
+SAME = "same = select(tokens, tokens, ==);\n"
+
+
+def refused(text: str, length: int = 10, limits: Limits | None = None) -> str:
+    """Return what is said where a program is refused."""
+    program = read(HEADER + text)
+    with pytest.raises(CompileError) as caught:
+        compile_graph(lowered(program, [("it", program.sop)], file="it.rasp"), length=length, limits=limits)
+    return str(caught.value)
+
+
+def test_too_many_values_of_an_attention() -> None:
+    said = refused("m = aggregate(select(tokens, tokens, ==), indices);", 12, Limits(values=20))
+    assert re.match(r"it\.rasp:2:\d+: 'm' can have more than 20 values on inputs of up to 12 tokens", said)
+    assert "round it, use a smaller --max-length, or allow more with --max-values" in said
+
+
+def test_too_many_values_of_a_function() -> None:
+    said = refused("product = 10 * indices + length;", 10, Limits(values=30))
+    assert re.match(r"it\.rasp:2:\d+: 'product' can have more than 30 values on inputs of up to 10 tokens", said)
+
+
+def test_too_many_entries_of_a_table() -> None:
+    text = f"{SAME}hist = selector_width(same);\nodd = (hist * indices + length) % 2;"
+    said = refused(text, 10, Limits(units=50))
+    assert re.match(r"it\.rasp:4:\d+: 'odd' is tabulated over ", said)
+    assert ", which have more than 50 combinations of values on inputs of up to 10 tokens: " in said
+    assert "use a smaller --max-length, or allow more with --max-units" in said
+
+
+@pytest.mark.parametrize("condition", ["length > 3", "length > 3 and half"])
+def test_different_values_that_look_the_same(condition: str) -> None:
+    text = f'half = aggregate(select(indices, 9, <), indicator(tokens == "a")) > 0.5;\nw = "1" if {condition} else 1;'
+    said = refused(text)
+    assert re.match(r"it\.rasp:3:\d+: 'w' has different values that look the same, such as a number and its text", said)
+    assert "give it values of one type" in said
+
+
+def test_an_unknown_alphabet() -> None:
+    program = replace(read("n = indices + 1;"), alphabet=())
+    with pytest.raises(CompileError, match="the tokens of its inputs are not known: add the header '# alphabet: abc'"):
+        lowered(program, [("n", program.sop)])
+
+
+@pytest.mark.parametrize("length", [0, -3])
+def test_no_length(length: int) -> None:
+    said = refused("n = indices + 1;", length)
+    assert said == f"an input has at least 1 token, and --max-length is {length}: use a larger one"
+
+
+@pytest.mark.parametrize(("name", "option"), [("values", "--max-values"), ("units", "--max-units")])
+def test_limits_that_are_none(name: str, option: str) -> None:
+    with pytest.raises(CompileError, match=f"{option} must be 1 or more, not 0: omit it, or use a larger one"):
+        Limits(**{name: 0})
+
+
+def test_what_is_just_allowed_compiles() -> None:
+    program = read(f"{HEADER}m = round(aggregate(select(tokens, tokens, ==), indices));")
+    graph = lowered(program, [("m", program.sop)])
+    assert compile_graph(graph, length=4, limits=Limits(values=12)).outputs[0].labels == ("0", "1", "2", "3")
