@@ -252,7 +252,7 @@ class _Unbounded:
         for nodes in (cluster.keys, cluster.queries):
             codes = [code for node in nodes if isinstance(code := self._found[node], Code)]
             if len(codes) < len(nodes):
-                raise self._refused(selector, "compares values without bound")
+                raise self._refused(selector, self._why_not(cluster))
             sides.append(list(product(*(code.bits for code in codes))))
         keys, queries = sides
         whole = cluster.matrix(keys, queries)
@@ -264,6 +264,15 @@ class _Unbounded:
         rows = tuple((bit, added(brought[n] for n in np.flatnonzero(row))) for bit, row in zip(asked, small, strict=True))
         selects_first = bool(whole.all()) or (any(first) and bool(whole[:, first].all()))
         return _Finite(cluster.claim, rows, selects_first, max(asked_time, brought_time))
+
+    def _why_not(self, cluster: SelectorCluster) -> str:
+        """Return why a head cannot compare values without bound."""
+        for leaf in (leaf for part, _ in cluster.parts for leaf in leaves(part)):
+            both = isinstance(self._found[leaf.keys], WholeNumber) and isinstance(self._found[leaf.queries], WholeNumber)
+            if both and leaf.relation in ("<", "<=", ">", ">="):
+                rank = "a head without a mask needs queries of n - 2 components or more for that on n positions"
+                return f"compares whole numbers by {leaf.relation}, and {rank}"
+        return "compares values without bound"
 
     def _kind_bits(
         self, side: str, cluster: SelectorCluster, every: Sequence[Tuple], kinds: Sequence[Sequence[int]]
