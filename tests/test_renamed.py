@@ -189,6 +189,7 @@ def test_the_chapters_vectors(case: str, style: str) -> None:
     assert tm2tfr.activations(found.decoder, word, position) == tm2tfr.activations(decoder, word, position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("case", ["chapter", "two-way"])
 def test_softness(case: str, style: str) -> None:
@@ -290,6 +291,7 @@ def test_certificates(case: str, style: str) -> None:
     assert proof.digest == digest(found.decoder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["chapter", "palindromes", "two-way"])
 def test_refusals(case: str) -> None:
     refused = 0

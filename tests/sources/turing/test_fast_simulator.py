@@ -102,6 +102,7 @@ def test_a_tape_that_grows_far(move: str) -> None:
     same(machine({("a", "_"): ("a", "x", move)}), "", 100_000, 100_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [127, 128, 129, 5_000, 40_000])
 def test_many_symbols(n: int) -> None:
     symbols = [chr(0x4E00 + k) for k in range(n)]

@@ -58,6 +58,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     assert (run.difference, len(run.tokens), run.generated) == (None, 1600, 1600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["MATH", "FLASH_ATTENTION"])
 def test_every_backend_of_sdpa_that_a_cpu_has(backend: str, tmp_path: Path) -> None:
     """One multiplies queries and keys by the root of the scale each, which is 1 here, one adds up block by block."""

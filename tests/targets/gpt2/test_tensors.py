@@ -48,6 +48,7 @@ def test_in_float32_and_with_gpt2s_own_epsilon_and_gelu(name: str, dtype: str, s
         assert wrong(gpt2, machine, word) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(machines_with_inputs(), st.sampled_from([("float64", False), ("float32", False), ("float64", True)]))
 def test_random_machines(case: tuple[Machine, str], recipe: tuple[str, bool]) -> None:

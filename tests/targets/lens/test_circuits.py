@@ -82,6 +82,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 # ── with it ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @there
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("variant", HARD)

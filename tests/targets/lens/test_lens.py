@@ -140,6 +140,7 @@ def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_pa
     assert (run.difference, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
 
 
+@pytest.mark.slow
 @there
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()

@@ -40,6 +40,7 @@ def exported(to: str, folder: Path, circuit: Circuit = ADDER, variant: str = "lo
     return export_to(to, subject(circuit, variant), folder, verify=False, **options).folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", BOTH)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("circuit", "variant"), CASES)
