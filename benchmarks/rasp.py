@@ -87,7 +87,7 @@ class Compiled:
     @cached_property
     def rows(self) -> list[slice]:
         """The rows of the unembedding that answer each output."""
-        ends = np.cumsum([0, *(len(output.labels) for output in self.decoder.outputs)]).tolist()
+        ends = np.cumsum([0, *(len(output.answers) for output in self.decoder.outputs)]).tolist()
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def numbers(self, words: Sequence[Sequence[Any]]) -> NDArray[np.int64]:
@@ -96,23 +96,30 @@ class Compiled:
         return np.array([[known[text_of(token)] for token in word] for word in words])
 
     def answered(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of the answer of each output: tokens (inputs, n) → (outputs, inputs, n)."""
+        """Return the number of each output's answer, or the number that it is: (inputs, n) → (outputs, inputs, n)."""
         found = np.empty((len(self.rows), *tokens.shape), dtype=np.int64)
         for block in self.engine.blocks(tokens):
             for number, rows in enumerate(self.rows):
-                found[number, block.sequences] = block.logits[rows].argmax(axis=0)
+                found[number, block.sequences] = self.answer_of(number, block.logits[rows])
+        return found
+
+    def answer_of(self, number: int, logits: NDArray[Any]) -> NDArray[Any]:
+        """Return what logits of an output say: logits (answers, …) → (…)."""
+        is_number = self.decoder.outputs[number].labels is None
+        found: NDArray[Any] = logits[0] if is_number else logits.argmax(axis=0)
         return found
 
     def expected(self, words: Sequence[Sequence[Any]]) -> NDArray[np.int64]:
         """Return the same by the interpreter; -1 where it is no value that the model can answer."""
         by_name = {**self.program.program.library, **self.program.program.sops}
         sops = [by_name[output.name] for output in self.decoder.outputs]
-        known = [{text: n for n, text in enumerate(output.labels)} for output in self.decoder.outputs]
+        known = [output.labels and {text: n for n, text in enumerate(output.labels)} for output in self.decoder.outputs]
         found = np.empty((len(sops), len(words), len(words[0])), dtype=np.int64)
         for place, word in enumerate(words):
             values = evaluate(sops, word).values
             for number, sop in enumerate(sops):
-                found[number, place] = [known[number].get(text_of(value), -1) for value in values[sop]]
+                table = known[number]
+                found[number, place] = [table.get(text_of(v), -1) if table else int(v) for v in values[sop]]
         return found
 
     def wrong(self, words: Sequence[Sequence[Any]]) -> int:
@@ -227,7 +234,8 @@ def _check(found: Compiled, words: Sequence[Sequence[Any]], tally: Tally) -> Non
 def _exactly(found: Compiled, tokens: NDArray[np.int64]) -> list[list[int]]:
     """Return what the exact engine answers: for each output a number at each position."""
     logits = np.array([passed.logits for passed in run_whole(found.decoder, tokens.tolist(), engine=Exact())], dtype=object)
-    return [logits[:, rows].argmax(axis=1).tolist() for rows in found.rows]
+    listed = [found.answer_of(number, logits[:, rows].T) for number, rows in enumerate(found.rows)]
+    return [list(map(int, each)) for each in listed]
 
 
 def _listed(right: NDArray[np.int64]) -> list[list[list[int]]]:

@@ -33,7 +33,7 @@ SIZES = (6, 10)
 MOST_INPUTS = 2_000
 APPLIED = 20
 """So many inputs for a call of tracr that takes a tenth of a second each."""
-LONG = {"length": 40, "histogram-without-bos": 40, "reverse": 24, "sort": 24, "sort-by-frequency": 16}
+LONG = {"length": 40, "histogram-without-bos": 40, "reverse": 24, "sort": 24}
 """Programs for which the first input length is sought at which tracr is wrong, and the length they are compiled for."""
 
 
@@ -254,6 +254,35 @@ def refusals() -> list[dict[str, str]]:
     return found
 
 
+def silent() -> list[dict[str, Any]]:
+    """Return programs that tracr compiles without a word, and on how many short inputs they are not what they say."""
+    compiling, lib, rasp = import_module("tracr.compiler.compiling"), import_module("tracr.compiler.lib"), _rasp()
+    unique, pattern, hist = (
+        lib.make_sort_unique(rasp.tokens, rasp.tokens),
+        lib.detect_pattern(rasp.tokens, "ab"),
+        lib.make_hist(),
+    )
+    cases: tuple[tuple[str, Any, bool, Callable[[list[str]], Any]], ...] = (
+        ("sort_unique, equal keys", unique, False, sorted),
+        ("detect_pattern ab", pattern, False, pattern),
+        ("shift_by 1", lib.shift_by(1, rasp.tokens), False, lib.shift_by(1, rasp.tokens)),
+        ("hist, causal=True", hist, True, hist),
+    )
+    found = []
+    for name, program, causal, right in cases:
+        model = compiling.compile_rasp_to_model(program, {"a", "b", "c"}, max_seq_len=4, compiler_bos="BOS", causal=causal)
+        words = [
+            list(word) for n in (3, 4) for word in product("abc", repeat=n) if "unique" not in name or len(set(word)) < n
+        ]
+        says = {"".join(word): model.apply(["BOS", *word]).decoded[1:] for word in words}
+        wrong = [word for word in words if list(says["".join(word)]) != list(right(word))]
+        first = "".join(wrong[0]) if wrong else ""
+        found.append({"program": name, "inputs": len(words), "wrong": len(wrong), "input": first})
+        if wrong:
+            found[-1] |= {"right": list(map(str, right(wrong[0]))), "says": list(map(str, says[first]))}
+    return found
+
+
 def shown(row: dict[str, Any]) -> None:
     """Print the figures of a pair."""
     speed = row["tokens a second"]
@@ -277,25 +306,48 @@ def main() -> None:
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("tracr", type=Path, help="a checkout of google-deepmind/tracr")
     words.add_argument("--json", type=Path, help="where the figures are written as JSON")
-    words.add_argument("--short", action="store_true", help="leave out long inputs")
+    words.add_argument("--only", choices=SECTIONS, help="measure this, and leave the rest of the file as it is")
     given = words.parse_args()
     sys.path.insert(0, str(given.tracr))
+    there = given.json and given.only and given.json.exists()
+    found: dict[str, Any] = json.loads(given.json.read_text(encoding="utf-8")) if there else {}
+    found["about"] = {"jax": import_module("jax").__version__, "python": sys.version.split()[0], "numpy": np.__version__}
+    for section in SECTIONS if given.only is None else (given.only,):
+        found[section] = SECTIONS[section]()
+        if given.json:
+            given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def programs() -> list[dict[str, Any]]:
+    """Return the figures of all pairs, and print them."""
     rows = []
     for pair in PAIRS:
         rows.append(measured(pair))
         shown(rows[-1])
-    long = []
-    for pair in PAIRS if not given.short else ():
-        if pair.ours in LONG:
-            long.append(first_wrong(pair, LONG[pair.ours]))
-            print(long[-1], flush=True)
-    refused = refusals()
-    for each in refused:
-        print(f"{each['program']}: {each['says']}")
-    if given.json:
-        about = {"jax": import_module("jax").__version__, "python": sys.version.split()[0], "numpy": np.__version__}
-        text = json.dumps({"about": about, "programs": rows, "long inputs": long, "refused": refused}, indent=1)
-        given.json.write_text(text + "\n", encoding="utf-8")
+    return rows
+
+
+def _printed(job: Callable[[], list[dict[str, Any]]]) -> Callable[[], list[dict[str, Any]]]:
+    def done() -> list[dict[str, Any]]:
+        found = job()
+        print(*found, sep="\n", flush=True)
+        return found
+
+    return done
+
+
+def long_inputs() -> list[dict[str, Any]]:
+    """Return where tracr is wrong first."""
+    return [first_wrong(pair, LONG[pair.ours]) for pair in PAIRS if pair.ours in LONG]
+
+
+SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "programs": programs,
+    "refused": _printed(refusals),
+    "silent": _printed(silent),
+    "long": _printed(long_inputs),
+}
+"""What is measured, by name, in the order in which it is."""
 
 
 if __name__ == "__main__":
