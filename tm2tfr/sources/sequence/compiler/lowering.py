@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.apart import known, taken_apart
@@ -17,7 +17,6 @@ from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
 from tm2tfr.sources.sequence.compiler.numbers import SIGNS, Numbered, combined, constant, line_of, of_code, whole_numbers
 from tm2tfr.sources.sequence.compiler.steps import Threshold, steps
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.compiler.tables import boxes, ways
 from tm2tfr.sources.sequence.domains import Domains, order_of
 from tm2tfr.sources.sequence.elementwise import NOTHING, Rooted, Tuple
 from tm2tfr.sources.sequence.functions import is_number
@@ -142,25 +141,13 @@ class Lowering:
 
     def _table(self, node: Operation, sources: tuple[Code, ...], table: dict[Tuple, Item]) -> Code:
         """Add the hidden units of a table and return the code that they write."""
-        time = max(source.time for source in sources)
-        time = Time(time.depth, time.slot + 1)
         results = sorted(set(table.values()), key=order_of)
         groups: tuple[tuple[str, str], ...] = ()
         if isinstance(node, Apply) and node.operator == "group":
             groups = tuple((text_of(key), text_of(label)) for key, label in node.entries if label != NO_KIND)
             results = [result for result in results if result != NO_KIND]
-        labels = self._domains.graph.labels(node, results)
-        space = self._stream.space(
-            node.name or node.key, holds=f"value {node.key}", time=time, labels=labels, groups=groups
-        )
-        every = [frozenset(values) for values in zip(*table, strict=True)]
-        for classes, result in boxes(table):
-            if result not in results:
-                continue
-            for way in ways(sources, classes, every):
-                name = f"{space} = {text_of(result)}"
-                self._stream.unit(time, name, way, {at(space, text_of(result)): 1}, bias=1.0 - len(way))
-        return of_bits({result: {at(space, text_of(result)): 1} for result in results}, time)
+        labels = dict(zip(results, self._domains.graph.labels(node, results), strict=True))
+        return self._stream.table(node, sources, table, labels, groups)
 
     def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
         """Return the node that says which of some kinds the values of `nodes` are of."""
@@ -353,15 +340,12 @@ class Lowering:
         """Return the bit that is 1 iff anything is selected (Lemma 3).
 
         All positions that are attended to satisfy the same number of clusters. The shares of them that satisfy each
-        cluster,
-        as means of the rows that the query has, add up to that number: it is that of all clusters iff something is
-            selected.
+        cluster, as
+        means of the rows that the query has, add up to that number: it is that of all clusters iff something is selected.
         """
         if head.found is not None:
             return {head.found: 1}
         name = head.looking.name
-        space = self._stream.space(f"found {name}", holds=f"found {selector.key}", time=Time(depth, 1))
-        head.found = space
         shares: list[list[tuple[BitForm, BitForm]]] = []
         for n, (cluster, each) in enumerate(head.clusters):
             labels = [text_of(row) for row in each.rows]
@@ -379,22 +363,8 @@ class Lowering:
             row_of = {row: {at(share, text_of(row)): 1} for row in each.rows}
             head.looking.carries += [(each.rows[row][1], row_of[row]) for row in each.rows]
             shares.append([(each.rows[row][0], row_of[row]) for row in each.rows])
-        time = Time(depth, 1)
-        for n, combination in enumerate(_products(shares)):
-            if n >= self._most:
-                what = f"the selector {name} has more than {self._most:,} combinations of rows"
-                raise self._domains.graph.refusal(
-                    selector, what, "use a smaller --max-length, or allow more with --max-units"
-                )
-            forms = [form for pair in combination for form in pair]
-            bias = 1.0 - 2 * len(combination)
-            for edge, factor in ((0.5, 4), (0.75, -4)):
-                self._stream.unit(time, f"{space}: {n + 1}, {edge}", forms, {space: factor}, bias=bias - edge)
-        return {space: 1}
-
-
-def _products(rows: list[list[tuple[BitForm, BitForm]]]) -> list[tuple[tuple[BitForm, BitForm], ...]]:
-    found: list[tuple[tuple[BitForm, BitForm], ...]] = [()]
-    for choices in rows:
-        found = [(*chosen, each) for chosen in found for each in choices]
-    return found
+        if prod(map(len, shares)) > self._most:
+            what = f"the selector {name} has more than {self._most:,} combinations of rows"
+            raise self._domains.graph.refusal(selector, what, "use a smaller --max-length, or allow more with --max-units")
+        head.found = self._stream.found(f"found {name}", f"found {selector.key}", depth, shares)
+        return {head.found: 1}

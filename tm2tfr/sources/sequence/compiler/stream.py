@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
-from tm2tfr.sources.sequence.compiler.codes import BitForm, Time
-from tm2tfr.sources.sequence.graph import Item, text_of
+from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, of_bits
+from tm2tfr.sources.sequence.compiler.tables import boxes, ways
+from tm2tfr.sources.sequence.elementwise import Tuple
+from tm2tfr.sources.sequence.graph import Item, Operation, text_of
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
@@ -93,6 +96,49 @@ class StreamPlan:
                 reads[direction] = reads.get(direction, 0.0) + coefficient
         unit = Unit(name, {d: c for d, c in reads.items() if c}, {d: float(c) for d, c in writes.items()}, bias=bias)
         self._units.setdefault(time, []).append(unit)
+
+    def found(self, name: str, holds: str, depth: int, rows: Sequence[Sequence[tuple[BitForm, BitForm]]]) -> str:
+        """Add the bit that says whether the head selects anything, right after attention layer `depth` (Lemma 3).
+
+        Each combination of kinds of queries has a unit pair that is 1 where the query is of these kinds and the shares of
+        what satisfies them are all 1: a step from 1/2 to 3/4 of a sum that is whole but for rounding.
+
+        Args:
+            rows: for each cluster, for each kind of query, its bit and the share of the attended positions that satisfy it.
+        """
+        time = Time(depth, 1)
+        space = self.space(name, holds=holds, time=time)
+        for n, chosen in enumerate(product(*rows)):
+            forms = [form for pair in chosen for form in pair]
+            for edge, factor in ((0.5, 4), (0.75, -4)):
+                bias = 1.0 - 2 * len(chosen) - edge
+                self.unit(time, f"{space}: {n + 1}, {edge}", forms, {space: factor}, bias=bias)
+        return space
+
+    def table(
+        self,
+        node: Operation,
+        sources: Sequence[Code],
+        table: Mapping[Tuple, Item],
+        labels: Mapping[Item, str],
+        groups: tuple[tuple[str, str], ...] = (),
+    ) -> Code:
+        """Add the hidden units of a table, and return the code that they write (Lemma 5).
+
+        Args:
+            table: the value of `node` for each combination of values of the sources.
+            labels: the label of each value that is written.
+        """
+        last = max(source.time for source in sources)
+        time = Time(last.depth, last.slot + 1)
+        name, shown = node.name or node.key, list(labels.values())
+        space = self.space(name, holds=f"value {node.key}", time=time, labels=shown, groups=groups)
+        every = [frozenset(values) for values in zip(*table, strict=True)]
+        for classes, result in boxes(table):
+            for way in ways(sources, classes, every) if result in labels else ():
+                writes = {at(space, labels[result]): 1}
+                self.unit(time, f"{space} = {labels[result]}", way, writes, bias=1.0 - len(way))
+        return of_bits({result: {at(space, label): 1} for result, label in labels.items()}, time)
 
     def slots(self, depth: int) -> int:
         """Return the number of feed-forward sublayers after attention layer `depth`."""

@@ -23,7 +23,6 @@ from tm2tfr.sources.sequence.compiler.counts import EDGES, Share, WholeNumber, i
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.numbers import SIGNS, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.compiler.tables import boxes, ways
 from tm2tfr.sources.sequence.elementwise import Remembered, Tuple
 from tm2tfr.sources.sequence.graph import (
     NO_KIND,
@@ -133,17 +132,7 @@ class _Unbounded:
             for values, result in table.items():
                 bits[result] = added([bits.get(result, {}), sources[place].bits[values[place]]])
             return of_bits(bits, time)
-        time = Time(time.depth, time.slot + 1)
-        space = self.stream.space(
-            node.name or node.key, holds=f"value {node.key}", time=time, labels=[text_of(r) for r in results]
-        )
-        every = [frozenset(values) for values in zip(*table, strict=True)]
-        for classes, result in boxes({values: result for values, result in table.items() if result in results}):
-            for way in ways(sources, classes, every):
-                self.stream.unit(
-                    time, f"{space} = {text_of(result)}", way, {at(space, text_of(result)): 1}, bias=1.0 - len(way)
-                )
-        return of_bits({result: {at(space, text_of(result)): 1} for result in results}, time)
+        return self.stream.table(node, sources, table, {result: text_of(result) for result in results})
 
     def _counted(self, node: Apply, found: Sequence[Found]) -> Found:
         """Return a function of counts, and of finite numbers."""
@@ -305,7 +294,6 @@ class _Unbounded:
         """Return the one value that there is where anything is selected, otherwise the default (Lemma 3)."""
         looking, depth = self._selecting(node, every)
         (value,) = self._found[node.values].bits  # type: ignore[union-attr]
-        found = self.stream.space(f"found {looking.name}", holds=f"found {node.selector.key}", time=Time(depth, 1))
         choices: list[list[tuple[BitForm, BitForm]]] = []
         for each in every:
             labels = [str(n) for n in range(len(each.rows))]
@@ -314,11 +302,7 @@ class _Unbounded:
                 (brought, {at(share, label): 1}) for label, (_, brought) in zip(labels, each.rows, strict=True)
             ]
             choices.append([(asked, {at(share, label): 1}) for label, (asked, _) in zip(labels, each.rows, strict=True)])
-        for n, chosen in enumerate(product(*choices)):
-            forms = [form for pair in chosen for form in pair]
-            for edge, factor in ((0.5, 4), (0.75, -4)):
-                bias = 1.0 - 2 * len(chosen) - edge
-                self.stream.unit(Time(depth, 1), f"{found}: {n + 1}, {edge}", forms, {found: factor}, bias=bias)
+        found = self.stream.found(f"found {looking.name}", f"found {node.selector.key}", depth, choices)
         if node.default == value:
             return of_bits({value: ONE}, Time())
         return of_bits({value: {found: 1}, node.default: complement({found: 1})}, Time(depth, 1))
