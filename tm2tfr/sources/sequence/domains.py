@@ -76,6 +76,8 @@ class Domains:
         self._steps: dict[Apply, Remembered] = {}
         self._images: dict[tuple[Operation, Tuple], frozenset[Item]] = {}
         self._at: dict[Operation, list[list[int]]] = {}
+        self._counted: dict[tuple[Operation, ...], set[Tuple]] = {}
+        self._places: dict[tuple[Operation, ...], dict[tuple[int, ...], None]] = {}
         self.facts: dict[Attend, Facts] = {}
         roots = [node for node in ordered(wanted) if not isinstance(node, Apply)]
         attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, Attend)}
@@ -112,6 +114,11 @@ class Domains:
             yield from self._apart(nodes, roots, sets)
             return
         functions = [self.function(node) for node in nodes]
+        if len(functions) == 1 and functions[0].roots == tuple(roots):
+            for values in product(*(self._sets[number] for number in sets)):
+                if (value := functions[0](values)) is not NOTHING:
+                    yield (value,)  # type: ignore[misc]
+            return
         places = [[roots.index(root) for root in function.roots] for function in functions]
         for values in product(*(self._sets[number] for number in sets)):
             found = tuple([function([values[p] for p in at]) for function, at in zip(functions, places, strict=True)])
@@ -139,11 +146,11 @@ class Domains:
 
     def _everywhere(self, roots: Sequence[Operation]) -> dict[tuple[int, ...], None]:
         """Return the sets of `roots` at all positions of all inputs, each combination once."""
-        found: dict[tuple[int, ...], None] = {}
-        for n in range(1, self.length + 1):
-            for i in range(n):
-                found[self.sets_at(roots, n, i)] = None
-        return found
+        known = self._places.get(tuple(roots))
+        if known is None:
+            every = (self.sets_at(roots, n, i) for n in range(1, self.length + 1) for i in range(n))
+            known = self._places[tuple(roots)] = dict.fromkeys(every)
+        return known
 
     def reached(self, nodes: Sequence[Operation], most: int, *, by: Operation) -> set[Tuple]:
         """Return the values that `nodes` can have together, at any position of any input.
@@ -154,6 +161,8 @@ class Domains:
         Raises:
             CompileError: if there are more than `most` combinations.
         """
+        if (counted := self._counted.get(tuple(nodes))) is not None and len(counted) <= most:
+            return counted
         roots, found = roots_of(nodes), set[Tuple]()
         for sets in self._everywhere(roots):
             found.update(self.together(nodes, roots, sets))
@@ -166,6 +175,8 @@ class Domains:
 
     def count(self, nodes: Sequence[Operation], most: int) -> int:
         """Return how many combinations `reached` has, or a number above `most` if they are, or seem to be, more."""
+        if (counted := self._counted.get(tuple(nodes))) is not None:
+            return len(counted)
         roots, found = roots_of(nodes), set[Tuple]()
         for sets in self._everywhere(roots):
             images = [self.image(node, tuple(sets[roots.index(r)] for r in self.function(node).roots)) for node in nodes]
@@ -174,6 +185,7 @@ class Domains:
             found.update(self.together(nodes, roots, sets))
             if len(found) > most:
                 return most + 1
+        self._counted[tuple(nodes)] = found
         return len(found)
 
     def values(self, node: Operation) -> tuple[Item, ...]:
