@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.classifier.documents import spaced
 from tm2tfr.targets.common.labels import Told, read_labels
-from tm2tfr.targets.gpt2.running import LOCAL, required
+from tm2tfr.targets.gpt2.running import LoadedModel
 from tm2tfr.transformer.weights import Decoder
 
 
-class ClassifierRunning:
-    """A model and a tokenizer loaded from a directory.
+class ClassifierRunning(LoadedModel):
+    """A token classifier loaded from a directory, see `LoadedModel`."""
 
-    Raises:
-        ExportError: if torch or transformers is missing, or cannot load the directory.
-    """
-
+    auto = "AutoModelForTokenClassification"
     longest_generated = 0
-
-    def __init__(self, folder: Path) -> None:
-        self._torch, transformers = required()
-        transformers.utils.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-        self._torch.set_num_threads(1)  # models this small are slower with more
-        auto = transformers.AutoModelForTokenClassification
-        try:
-            self.model = auto.from_pretrained(str(folder), use_safetensors=True, **LOCAL)
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
-        except Exception as error:  # what it was given may be anything, and so is what it raises
-            raise ExportError(f"{folder}: transformers cannot load it ({first_line(error)}): export it again") from error
-        self.model.eval()
-
-    @property
-    def versions(self) -> str:
-        """What runs the model."""
-        return f"transformers {importlib.import_module('transformers').__version__}, torch {self._torch.__version__}"
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the tensors that were loaded, by name."""
-        return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word`, as the tokenizer has them."""

@@ -43,8 +43,8 @@ class Tabled(Recipe):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labelled(Recipe):
-    """The choices for an export of weights that label a sequence; positions: the most tokens of a sequence."""
+class Uncertified(Recipe):
+    """The choices for an export of weights without a machine: there is no head, and any number of positions fits."""
 
     max_head: int = 0
 
@@ -55,6 +55,15 @@ class Labelled(Recipe):
     @property
     def head(self) -> int | None:
         return None
+
+    @property
+    def statement(self) -> str:
+        return "not certified: no machine is stored with these weights"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled(Uncertified):
+    """The choices for an export of weights that label a sequence; positions: the most tokens of a sequence."""
 
     @property
     def statement(self) -> str:

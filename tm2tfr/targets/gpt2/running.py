@@ -33,14 +33,14 @@ def required(otherwise: str = "") -> tuple[Any, Any]:
     return torch, transformers
 
 
-class Gpt2Running:
-    """A model and a tokenizer loaded from a directory.
+class LoadedModel:
+    """A model and a tokenizer loaded from a directory, by one of the classes that find out what it is.
 
     Raises:
         ExportError: if torch or transformers is missing, or cannot load the directory.
     """
 
-    longest_generated = 2048
+    auto = "AutoModelForCausalLM"
 
     def __init__(self, folder: Path) -> None:
         self._torch, transformers = required()
@@ -48,7 +48,7 @@ class Gpt2Running:
         transformers.utils.logging.disable_progress_bar()
         self._torch.set_num_threads(1)  # models this small are slower with more
         try:
-            self.model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), use_safetensors=True, **LOCAL)
+            self.model = getattr(transformers, self.auto).from_pretrained(str(folder), use_safetensors=True, **LOCAL)
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
         except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: transformers cannot load it ({first_line(error)}): export it again") from error
@@ -62,6 +62,12 @@ class Gpt2Running:
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors that were loaded, by name."""
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
+
+
+class Gpt2Running(LoadedModel):
+    """A GPT-2 loaded from a directory, see `LoadedModel`."""
+
+    longest_generated = 2048
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word` and BOS, as the tokenizer has them."""

@@ -20,10 +20,11 @@ from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reading import whole
 from tm2tfr.targets.common.settings import differences
+from tm2tfr.targets.common.tabled import Uncertified
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.matrices.documents import VERSION, as_json, names
 from tm2tfr.targets.matrices.rebuilt import DIGEST, rebuilt, sealed
-from tm2tfr.targets.matrices.recipe import Uncertified, fitted
+from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.matrices.tensors import described, tensors
 from tm2tfr.transformer.weights import Decoder
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.certificate import checked
@@ -11,31 +9,12 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
-from tm2tfr.targets.common.tabled import fitted_to_labels, fitted_to_table
+from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Uncertified(Recipe):
-    """The choices for an export of weights without a machine: there is no head, and any number of positions fits."""
-
-    max_head: int = 0
-
-    @property
-    def certified(self) -> bool:
-        return False
-
-    @property
-    def head(self) -> int | None:
-        return None
-
-    @property
-    def statement(self) -> str:
-        return "not certified: no machine is stored with these weights"
 
 
 def fitted(
