@@ -74,3 +74,13 @@ def test_what_is_just_allowed_compiles() -> None:
     program = read(f"{HEADER}m = round(aggregate(select(tokens, tokens, ==), indices));")
     graph = lowered(program, [("m", program.sop)])
     assert compile_graph(graph, length=4, limits=Limits(values=12)).outputs[0].labels == ("0", "1", "2", "3")
+
+
+def test_tokens_that_look_the_same_together() -> None:
+    text = '# alphabet: ["a", "b", "a,b", "b,c", "c"]\n'
+    text += 'next = aggregate(select(indices, indices + 1, ==), tokens, "c");\n'
+    text += 'same = (select(tokens, tokens, ==) or select(next, "b", ==)) and select(indices, indices, <=);\n'
+    text += "w = aggregate(same, indicator(indices == 0));"
+    program = read(text)
+    with pytest.raises(CompileError, match="have different values that look the same: give them values of one type, and"):
+        compile_graph(lowered(program, [("w", program.sops["w"])]), length=3)

@@ -15,7 +15,7 @@ from tm2tfr.sources.sequence.clusters import SelectorCluster
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, added
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.elementwise import Tuple, roots_of
-from tm2tfr.sources.sequence.graph import NO_KIND, Apply, Compare, Item, Operation, Position, text_of
+from tm2tfr.sources.sequence.graph import NO_KIND, Apply, Compare, Item, Operation, Position, called, text_of
 
 ScorePairs = tuple[tuple[BitForm, BitForm], ...]
 """Pairs of linear forms, of the query and of the key: the score is the sum of their products."""
@@ -66,6 +66,10 @@ def scored(codes: CodeBook, domains: Domains, cluster: SelectorCluster, *, causa
         if found is not None:
             return Scored(found[0], {}, {}, always=False, depth=found[1])
     keys, queries = _together(domains, cluster.keys), _together(domains, cluster.queries)
+    for nodes, values in ((cluster.keys, keys), (cluster.queries, queries)):
+        if len({text_of(_name(each)) for each in values}) < len(values):
+            what = f"{', '.join(map(called, nodes))} have different values that look the same"
+            raise domains.graph.refusal(nodes[0], what, "give them values of one type, and tokens without commas")
     whole = cluster.matrix(keys, queries)
     if _always(cluster, whole, keys, queries, causal):
         return Scored((), {}, {}, always=True, depth=0)

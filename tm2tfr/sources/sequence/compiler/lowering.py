@@ -226,6 +226,7 @@ class Lowering:
             offered = [Fraction(value) for value in self.values(node.values)]  # type: ignore[arg-type]
             scale, least = lcm(*(value.denominator for value in offered)), min(offered)
             source = self.number(node.values)
+            scale = lcm(scale, source.scale)
             head, depth = self._head(node.selector, source.time)
             space = self._stream.space(
                 f"mean {node.name or node.key}", holds=f"mean {node.key} {scale} {least}", time=Time(depth)
