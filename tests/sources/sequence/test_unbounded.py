@@ -117,3 +117,8 @@ def test_what_has_a_bound_only_is_refused(text: str, message: str) -> None:
         tm2tfr.compile(program, unbounded=True)
     assert "compile it for inputs of up to some length, with --max-length" in str(refused.value)
     assert str(refused.value).startswith("x.rasp:")
+
+
+def test_truth_values_among_numbers_are_numbers() -> None:
+    program = read('# alphabet: ab\nx = {"a": True, "b": 7}[tokens];', file="x.rasp").program
+    assert tm2tfr.compile(program, unbounded=True).outputs[0].labels == ("1", "7")

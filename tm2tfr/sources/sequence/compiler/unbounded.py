@@ -23,7 +23,7 @@ from tm2tfr.sources.sequence.compiler.counts import EDGES, Share, WholeNumber, i
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.numbers import SIGNS, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.elementwise import Remembered, Tuple
+from tm2tfr.sources.sequence.elementwise import Remembered, Tuple, mixed
 from tm2tfr.sources.sequence.graph import (
     NO_KIND,
     Apply,
@@ -84,6 +84,7 @@ class _Unbounded:
     def __init__(self, graph: SequenceGraph) -> None:
         self._graph, self.stream = graph, StreamPlan(graph.alphabet, None, "none")
         self._found: dict[Operation, Found] = {}
+        self._kinds: dict[Operation, frozenset[str]] = {}
         self._marks: dict[str, Apply] = {}
         self._heads: dict[tuple[Selection, int], Looking] = {}
         for node in ordered([node for _, node in graph.outputs]):
@@ -122,7 +123,7 @@ class _Unbounded:
 
     def _table(self, node: Apply, sources: Sequence[Code]) -> Code:
         """Return a function of finite values: a relabelled code, or a table of hidden units."""
-        table = known(Remembered(node, numbers=False), product(*(source.bits for source in sources)))
+        table = known(Remembered(node, numbers=mixed(node, self._kinds)), product(*(source.bits for source in sources)))
         results = list(dict.fromkeys(value for value in table.values() if value != NO_KIND or node.operator != "group"))
         varied = [n for n, source in enumerate(sources) if len(source.bits) > 1]
         time = max(source.time for source in sources)
