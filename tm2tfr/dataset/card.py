@@ -31,6 +31,16 @@ _CIRCUIT_COLUMNS = {
 }
 
 
+_RASP_COLUMNS = {
+    "program": "the program's name; `programs.jsonl` has its text, its alphabet and its s-ops",
+    "input": "the input, as `--input` takes it",
+    "s-op": "the s-op whose values are the labels",
+    "prompt": "the given tokens: the input",
+    "target": "the labels: the value of the s-op at each position; T and F are truth values, 1/3 is a third",
+    "loss_mask": "1 for each label, since all are scored",
+}
+
+
 def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
     """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
     splits = [split for split, _ in spec.splits if examples[split]]
@@ -40,16 +50,11 @@ def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int
         head += [f"  - split: {split}", f'    path: "{split}/*.{format}"']
     head = [*head, "---", ""] if splits else []
     shares = {split: sum(examples[split].values()) for split in splits}
-    programs, compared, columns = (
-        ("Boolean circuits", f"{tally.cells:,} bits of gates, each compared with a reference evaluator", _CIRCUIT_COLUMNS)
-        if spec.noun == "circuit"
-        else ("Turing machines", f"{tally.rows:,} positions, each compared with a reference simulator", _COLUMNS)
-    )
+    runs, columns = _about(spec.noun, tally)
     lines = [
         f"# {escaped(spec.name)}",
         "",
-        f"Runs of {programs} as a transformer decoder generates them, made by tm2tfr {__version__}: "
-        f"{tally.runs:,} runs, {compared}.",
+        f"{runs.format(f'made by tm2tfr {__version__}')}.",
         "",
         "| split | examples |",
         "|---|---|",
@@ -59,9 +64,27 @@ def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int
         "|---|---|",
         *(f"| {name} | {what} |" for name, what in columns.items()),
         "",
-        "The forms differ in the supervision: the answer alone; the intermediate steps and the answer, "
-        "of which only the answer is scored; both, all scored. `manifest.json` has the spec, seeds, counts and digests.",
+        f"{'' if spec.noun == 'program' else _FORMS_DIFFER}`manifest.json` has the spec, seeds, counts and digests.",
         f"`datasets.load_dataset` reads the {format} files of this folder.",
         "",
     ]
     return "\n".join([*head, *lines])
+
+
+_FORMS_DIFFER = (
+    "The forms differ in the supervision: the answer alone; the intermediate steps and the answer, "
+    "of which only the answer is scored; both, all scored. "
+)
+
+
+def _about(noun: str, tally: Tally) -> tuple[str, Mapping[str, str]]:
+    """Return what the examples are, with a place for by whom they were made, and their columns."""
+    if noun == "program":
+        values = "Inputs of a RASP program with the values of its s-ops by the interpreter, {}"
+        return f"{values}: {tally.runs:,} inputs, {tally.cells:,} labels", _RASP_COLUMNS
+    generated = f"as a transformer decoder generates them, {{}}: {tally.runs:,} runs"
+    if noun == "circuit":
+        compared = f"{tally.cells:,} bits of gates, each compared with a reference evaluator"
+        return f"Runs of Boolean circuits {generated}, {compared}", _CIRCUIT_COLUMNS
+    compared = f"{tally.rows:,} positions, each compared with a reference simulator"
+    return f"Runs of Turing machines {generated}, {compared}", _COLUMNS

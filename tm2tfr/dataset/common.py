@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.dataset.spec import FORMATS, FORMS
-from tm2tfr.dataset.words import MOST_WORDS
+from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
 from tm2tfr.text.nodes import Map, Node, Scalar
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.section import Section
 
 _SPLIT = re.compile(r"\w{1,60}", re.ASCII)
+_LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")
 _SHARE = re.compile(r"[01]|[01]?\.[0-9]{1,15}")
 
 
@@ -82,3 +83,43 @@ class CommonReader:
             what = f"the shares add up to {sum(found.values()):g}"
             self.reading.error(value, what, f"they must add up to 1, as in {example}")
         return tuple(found.items())
+
+
+@dataclass
+class WordsReader(CommonReader):
+    """Reads inputs that are words over an alphabet."""
+
+    sources: dict[Random, Map] = field(default_factory=dict)
+    """The sources of random words, each with its place."""
+
+    def inputs(self) -> Inputs:
+        """Return the inputs."""
+        value = self.top.found["inputs"][1]
+        if not isinstance(value, Map):
+            return Inputs(self.words(value))
+        within = Section.of(self.reading, "'inputs'", value, ("words", "up to", "random"))
+        if not within.found:
+            self.reading.error(self.top.found["inputs"][0], "there are no inputs", "add 'words', 'up to' or 'random'")
+        sources = within.sections("random", ("count", "length", "seed"), "{count: 100, length: 1 to 10}")
+        drawn = [r for place, s in enumerate(sources) if (r := self.random(s, place)) is not None]
+        words = self.words(within.found["words"][1]) if "words" in within else ()
+        return Inputs(words, within.number("up to", -1, least=0), tuple(drawn))
+
+    def random(self, section: Section, place: int) -> Random | None:
+        """Return a source of random words."""
+        section.needs("count", "100")
+        section.needs("length", "1 to 10")
+        count, seed = section.number("count", 1, least=1, most=MOST_WORDS), section.number("seed", self.seed, least=0)
+        if "length" not in section:
+            return None
+        shown = section.text("length", "1")
+        lengths = _LENGTHS.fullmatch(shown)
+        shortest, longest = (int(lengths[1]), int(lengths[2] or lengths[1])) if lengths else (1, 0)
+        if shortest > longest:
+            self.reading.error(
+                section.place("length"), f"the length is {shown!r}", "write a number, or a range such as '1 to 10'"
+            )
+            return None
+        source = Random(count, shortest, longest, f"inputs {place}, seed {seed}")
+        self.sources[source] = section.node
+        return source

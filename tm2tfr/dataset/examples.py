@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tm2tfr.dataset.runs import CheckedRun, TokenCodes
-from tm2tfr.dataset.spec import Supervision
 from tm2tfr.errors import DatasetError
 from tm2tfr.extras import required
 
@@ -23,6 +22,9 @@ COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict
 """The columns: ``verdict`` and ``T`` are null if there is no verdict; ``tape`` is the final tape, trimmed."""
 CIRCUIT_COLUMNS = ("circuit", "input", "form", "prompt", "target", "loss_mask", "result")
 """Those of circuits; ``result`` is the numbers that the outputs say."""
+
+RASP_COLUMNS = ("program", "input", "s-op", "prompt", "target", "loss_mask")
+"""Those of a RASP program; a target is the value of the s-op at each position."""
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -53,12 +55,23 @@ class CircuitTrainingExample(NamedTuple):
     result: str
 
 
-AnyExample: TypeAlias = TrainingExample | CircuitTrainingExample
+class RaspTrainingExample(NamedTuple):
+    """One line about an input of a RASP program, with tokens and values as their numbers; `form` is the s-op."""
+
+    program: str
+    input: str
+    form: str
+    prompt: TokenCodes
+    target: TokenCodes
+    mask: TokenCodes
+
+
+AnyExample: TypeAlias = TrainingExample | CircuitTrainingExample | RaspTrainingExample
 """The tokens are the fourth to the sixth of its fields."""
 
 
 def examples(
-    machine: str, prompt: TokenCodes, answers: TokenCodes, run: CheckedRun, forms: Sequence[Supervision]
+    machine: str, prompt: TokenCodes, answers: TokenCodes, run: CheckedRun, forms: Sequence[str]
 ) -> list[TrainingExample]:
     """Return a run as examples, without those in which nothing is scored.
 

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 
 from tm2tfr.dataset.circuits.spec import CircuitSpec
+from tm2tfr.dataset.rasp.spec import RaspSpec
 from tm2tfr.dataset.spec import Spec
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Each of these programs, machines or chosen circuits, on each of these words."""
+    """Each of these programs, machines, chosen circuits or a RASP program, on each of these words."""
 
     programs: Sequence[Any]
     words: tuple[str, ...]
@@ -37,8 +38,10 @@ class Job:
         return sum(piece.runs for piece in self.pieces)
 
 
-def groups(spec: Spec | CircuitSpec) -> list[Piece]:
+def groups(spec: Spec | CircuitSpec | RaspSpec) -> list[Piece]:
     """Return all runs of a spec: machines with one input alphabet at a time, circuits one by one."""
+    if isinstance(spec, RaspSpec):
+        return [piece for piece in (Piece((spec.program,), spec.words),) if piece.runs]
     if isinstance(spec, CircuitSpec):
         return [Piece((chosen,), spec.inputs.of(chosen.circuit)) for chosen in spec.circuits]
     words = cache(spec.inputs.over)
@@ -51,7 +54,7 @@ def groups(spec: Spec | CircuitSpec) -> list[Piece]:
     return [piece for piece in found if piece.runs]
 
 
-def jobs(spec: Spec | CircuitSpec, size: int | None = None) -> Iterator[Job]:
+def jobs(spec: Spec | CircuitSpec | RaspSpec, size: int | None = None) -> Iterator[Job]:
     """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where another program would exceed it."""
     size = size or spec.shard_size
     number, waiting, room = 0, list[Piece](), size

@@ -1,4 +1,4 @@
-"""What is different for machines and for circuits: who carries out a job, and what is told of them."""
+"""What is different for machines, for circuits and for RASP programs: who carries out a job, and what is told of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from tm2tfr.choices import AUTO
 from tm2tfr.dataset.circuits.shard import circuits_listed, made_circuits, swept_circuits
 from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.rasp.shard import made_labels, program_listed
+from tm2tfr.dataset.rasp.spec import RaspSpec
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making, made, swept
 from tm2tfr.dataset.spec import Spec
+from tm2tfr.errors import DatasetError
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.registry import is_circuit
@@ -21,7 +24,7 @@ from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.spec import Machine
 
-AnySpec = Spec | CircuitSpec
+AnySpec = Spec | CircuitSpec | RaspSpec
 
 
 def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_boundary: str | None = None) -> How:
@@ -29,7 +32,12 @@ def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_bound
 
     Raises:
         EngineError: if fast is requested and Numba is not installed.
+        DatasetError: if an engine is requested for a RASP program, whose labels are the interpreter's.
     """
+    if isinstance(spec, RaspSpec):
+        if engine != AUTO:
+            raise DatasetError(f"{spec.name}: labels of a RASP program are the interpreter's: omit the engine option")
+        return How("interpreter", 0)
     chosen = for_many_runs(engine)
     if isinstance(spec, CircuitSpec):  # which engine runs the weights depends on the variant
         return How(engine if engine == AUTO else chosen, 0)
@@ -38,6 +46,8 @@ def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_bound
 
 def maker(spec: AnySpec) -> Callable[[Job, Making], Done]:
     """Return what makes the files of a job."""
+    if isinstance(spec, RaspSpec):
+        return made_labels
     return made_circuits if isinstance(spec, CircuitSpec) else made
 
 
@@ -50,6 +60,8 @@ def listing(spec: AnySpec) -> str:
     """Return a line of JSON for each program: of a machine its name, its YAML, the vocabulary of its decoder."""
     if isinstance(spec, CircuitSpec):
         return circuits_listed(spec)
+    if isinstance(spec, RaspSpec):
+        return program_listed(spec)
     lines = []
     for machine in (machine for machines in spec.machines for machine in machines):
         tokens = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
@@ -67,7 +79,7 @@ def again(spec: AnySpec, failure: Failure, how: How) -> str:
     """Return a command that reproduces a failure."""
     if isinstance(spec, CircuitSpec):
         return _circuit_again(spec, failure, how)
-    named = {machine.name: argument for argument, machine in spec.named}
+    named = {machine.name: argument for argument, machine in (spec.named if isinstance(spec, Spec) else ())}
     name = failure.program.name
     argument = named.get(name, name if is_argument(name) else "-")
     options = ["--input", failure.word, "--max-steps", str(how.max_steps), "--engine", how.engine]

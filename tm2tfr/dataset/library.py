@@ -11,7 +11,9 @@ from tm2tfr.dataset.reader import read
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.rasp.given.library import is_program, load
 from tm2tfr.sources.registry import built, loaded
+from tm2tfr.sources.turing.library import shipped as machines
 
 MOST_INPUTS = 16
 """All inputs of a circuit with at most so many are taken where no spec says which."""
@@ -26,7 +28,8 @@ def load_spec(where: str | Path) -> AnySpec:
     """Read a spec from a path, or a shipped one by its name; a file of that name takes precedence.
 
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
-    these are at most 2^16, otherwise on 1,000 random ones.
+    these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program stands for 1,000 random inputs with 1 to
+    10 tokens, and with a single token for all of them.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped spec.
@@ -41,6 +44,8 @@ def load_spec(where: str | Path) -> AnySpec:
         return _of_circuit(name, built(name, {}).program)
     if _is_circuit_file(name):
         return _of_circuit(name, loaded(where).program)
+    if is_program(where) and name not in machines():
+        return _of_rasp(name)
     return read(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(name).parent)
 
 
@@ -56,3 +61,10 @@ def _of_circuit(name: str, program: object) -> AnySpec:
     few = isinstance(program, Circuit) and len(program.inputs) <= MOST_INPUTS
     inputs = "{all: true}" if few else "{random: {count: 1000}}"
     return read(f"circuits: [{json.dumps(name)}]\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")
+
+
+def _of_rasp(name: str) -> AnySpec:
+    """Return the spec that the name of a RASP program, or of its file, stands for."""
+    several = len(load(name).program.alphabet) > 1
+    inputs = "{random: {count: 1000, length: 1 to 10}}" if several else "{up to: 10}"
+    return read(f"program: {json.dumps(name)}\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")

@@ -21,7 +21,7 @@ from tm2tfr.files import write_text
 FORMAT = 1
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
-HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "circuits_sha256", "shards")
+HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "circuits_sha256", "programs_sha256", "shards")
 """The values that must be the same for a folder to be resumed."""
 
 _WHAT = {
@@ -29,6 +29,7 @@ _WHAT = {
     "spec_sha256": "a different spec",
     "machines_sha256": "different machines, or a machine file that has changed",
     "circuits_sha256": "different circuits, or a circuit's file that has changed",
+    "programs_sha256": "a different program, or a program's file that has changed",
 }
 
 
@@ -68,7 +69,7 @@ def sha256(data: bytes) -> str:
 
 
 def header(spec: CommonSpec, versions: dict[str, str], engine: str, programs: str, shards: int) -> dict[str, Any]:
-    """Return the header of every manifest of this spec; `programs` is the text of machines.jsonl or circuits.jsonl."""
+    """Return the header of every manifest of this spec; `programs` is the text of machines.jsonl or its like."""
     return {
         "format": FORMAT,
         "versions": versions,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tm2tfr.dataset.circuits.reader import names_circuits, read_circuits
 from tm2tfr.dataset.circuits.spec import CircuitSpec
-from tm2tfr.dataset.common import CommonReader
+from tm2tfr.dataset.common import WordsReader
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
+from tm2tfr.dataset.rasp.reader import names_program, read_program
+from tm2tfr.dataset.rasp.spec import RaspSpec
 from tm2tfr.dataset.spec import SPLIT_BY, UNFINISHED, Spec
-from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
+from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
 from tm2tfr.errors import Tm2tfrError, visible
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
@@ -40,11 +41,10 @@ KEYS = (
 )
 FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
 MOST_MACHINES = 10**9
-_LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")
 
 
-def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | CircuitSpec:
-    """Read a spec from YAML: of machines, or, if it names circuits, of circuits.
+def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | CircuitSpec | RaspSpec:
+    """Read a spec from YAML: of machines, or, if it names circuits or a RASP program, of these.
 
     Args:
         file: the name of the text in error messages.
@@ -63,14 +63,13 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | 
         raise reading.log.failure()
     if names_circuits(root):
         return read_circuits(reading, root, folder, source.text, stem(file))
+    if names_program(root):
+        return read_program(reading, root, folder, source.text, stem(file))
     return _Reader(reading, Section.of(reading, "a spec", root, KEYS), folder).spec(source.text, stem(file))
 
 
 @dataclass
-class _Reader(CommonReader):
-    sources: dict[Random, Map] = field(default_factory=dict)
-    """The sources of random words, each with its place."""
-
+class _Reader(WordsReader):
     def spec(self, text: str, name: str) -> Spec:
         """Return the spec of the whole document."""
         top = self.top
@@ -173,38 +172,6 @@ class _Reader(CommonReader):
         return drawn(family, count, f"machines {place}, seed {seed}")
 
     # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────
-    def inputs(self) -> Inputs:
-        """Return the inputs."""
-        value = self.top.found["inputs"][1]
-        if not isinstance(value, Map):
-            return Inputs(self.words(value))
-        within = Section.of(self.reading, "'inputs'", value, ("words", "up to", "random"))
-        if not within.found:
-            self.reading.error(self.top.found["inputs"][0], "there are no inputs", "add 'words', 'up to' or 'random'")
-        sources = within.sections("random", ("count", "length", "seed"), "{count: 100, length: 1 to 10}")
-        drawn = [r for place, s in enumerate(sources) if (r := self.random(s, place)) is not None]
-        words = self.words(within.found["words"][1]) if "words" in within else ()
-        return Inputs(words, within.number("up to", -1, least=0), tuple(drawn))
-
-    def random(self, section: Section, place: int) -> Random | None:
-        """Return a source of random words."""
-        section.needs("count", "100")
-        section.needs("length", "1 to 10")
-        count, seed = section.number("count", 1, least=1, most=MOST_WORDS), section.number("seed", self.seed, least=0)
-        if "length" not in section:
-            return None
-        shown = section.text("length", "1")
-        lengths = _LENGTHS.fullmatch(shown)
-        shortest, longest = (int(lengths[1]), int(lengths[2] or lengths[1])) if lengths else (1, 0)
-        if shortest > longest:
-            self.reading.error(
-                section.place("length"), f"the length is {shown!r}", "write a number, or a range such as '1 to 10'"
-            )
-            return None
-        source = Random(count, shortest, longest, f"inputs {place}, seed {seed}")
-        self.sources[source] = section.node
-        return source
-
     def check_words(self, spec: Spec) -> None:
         """Report listed words that a machine cannot take, and requests for more words than exist or fit in memory."""
         alphabets: dict[tuple[str, ...], str] = {}

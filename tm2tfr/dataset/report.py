@@ -14,6 +14,8 @@ def summed(tally: Tally, noun: str = "machine") -> str:
     """Return ``12 runs (10 accept, 2 halt), 345 rows, 2,415 cells compared``, of circuits ``8 runs, 16 bits compared``."""
     if noun == "circuit":
         return f"{counted(tally.runs, 'run')}, {counted(tally.cells, 'bit')} compared"
+    if noun == "program":
+        return f"{counted(tally.runs, 'input')}, {counted(tally.cells, 'label')} by the interpreter"
     ends = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(tally.outcomes.items()))
     return f"{counted(tally.runs, 'run')}{ends and f' ({ends})'}, {tally.rows:,} rows, {tally.cells:,} cells compared"
 
@@ -25,12 +27,15 @@ def dataset_report(found: Dataset) -> str:
         return (
             f"{head}\n{_failure(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
         )
-    lines = [f"{found.name}: {summed(found.tally, found.noun)}, all agree"]
+    labels = found.noun == "program"
+    lines = [f"{found.name}: {summed(found.tally, found.noun)}{'' if labels else ', all agree'}"]
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" for form, number in forms.items())
         lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")
     if found.left_out:
-        lines.append(f"left out: {counted(found.left_out, 'run')} that did not end within the limit")
+        undefined = f"{counted(found.left_out, 'input')} on which the program is undefined"
+        unended = f"{counted(found.left_out, 'run')} that did not end within the limit"
+        lines.append(f"left out: {undefined if labels else unended}")
     if found.reused:
         lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
     lines.append(

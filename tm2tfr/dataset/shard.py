@@ -11,7 +11,7 @@ import numpy as np
 from tm2tfr.dataset.examples import Tokens, TrainingExample, encoded, examples
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs, versions
-from tm2tfr.dataset.spec import Splitting, Supervision, fingerprint
+from tm2tfr.dataset.spec import Splitting, fingerprint
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.engines.decode import prompted
 
@@ -21,7 +21,7 @@ class Making:
     """How runs become files; see `tm2tfr.dataset.spec.Spec`."""
 
     how: How
-    forms: tuple[Supervision, ...]
+    forms: tuple[str, ...]
     keep_unfinished: bool
     splitting: Splitting
     formats: tuple[str, ...]
@@ -36,7 +36,7 @@ class Done:
         versions: those of the worker's software.
         files: (split, format) -> the bytes of the file.
         examples: (split, form) -> their number.
-        left_out: the number of runs that are not examples because they did not end.
+        left_out: the number of runs that are not examples because they did not end, or are undefined.
     """
 
     number: int

@@ -32,6 +32,7 @@ class CommonSpec:
 
     Args:
         text: the YAML that it was read from.
+        forms: those of supervision; of a RASP program, the s-ops whose values are labels.
         splits: name and share of each, in order; the shares add up to 1.
         split_by: what determines the split: the program and its input, or one of the two.
         shard_size: the number of runs in a shard.
@@ -43,7 +44,7 @@ class CommonSpec:
     text: str
     name: str
     seed: int = 0
-    forms: tuple[Supervision, ...] = FORMS
+    forms: tuple[str, ...] = FORMS
     splits: tuple[tuple[str, float], ...] = (("train", 0.8), ("validation", 0.1), ("test", 0.1))
     split_by: str = "run"
     shard_size: int = 10_000

@@ -9,9 +9,10 @@ from tm2tfr.dataset.jobs import groups, jobs
 from tm2tfr.dataset.kinds import AnySpec, again, how_for, sweeper
 from tm2tfr.dataset.make import ShardProgress, refuse_other_versions
 from tm2tfr.dataset.pool import pool
+from tm2tfr.dataset.rasp.spec import RaspSpec
 from tm2tfr.dataset.runs import Failure, versions
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.errors import CompileError
+from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.registry import whose
 
 JOB = 1_000
@@ -69,7 +70,10 @@ def sweep(
 
 
 def _refuse(spec: AnySpec, max_steps: int | None, left_boundary: str | None) -> None:
-    """Raise CompileError for options that make no sense for circuits."""
+    """Raise CompileError for a RASP program, and for options that make no sense for circuits."""
+    if isinstance(spec, RaspSpec):
+        what = f"{visible(spec.name)} is about a RASP program, and a sweep compares runs of machines or circuits"
+        raise CompileError(f"{what}: use tm2tfr check, which compares its weights with the interpreter")
     if isinstance(spec, CircuitSpec) and left_boundary is not None:
         raise CompileError(f"{spec.name} is about circuits, and {whose('left_boundary')}: omit the left-boundary option")
     if isinstance(spec, CircuitSpec) and max_steps is not None:

@@ -14,7 +14,6 @@ from tm2tfr.dataset.examples import CIRCUIT_COLUMNS, CircuitTrainingExample, Tok
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import Failure, How, TokenCodes, versions
 from tm2tfr.dataset.shard import Done, Making
-from tm2tfr.dataset.spec import Supervision
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.cases import checked_cases
@@ -64,9 +63,7 @@ def made_circuits(job: Job, making: Making) -> Done:
     return done
 
 
-def circuit_examples(
-    circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[Supervision]
-) -> list[CircuitTrainingExample]:
+def circuit_examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str]) -> list[CircuitTrainingExample]:
     """Return a run as examples, without those in which nothing is scored.
 
     The answer is the bits of the outputs, the steps are those of the gates: also where outputs are gates' bits, and
