@@ -192,13 +192,16 @@ class Domains:
         """Return the values of `node`, in order.
 
         Raises:
-            CompileError: if there are too many.
+            CompileError: if there are too many, or none.
         """
         function, found = self.function(node), set[Item]()
         for sets in self._everywhere(function.roots):
             found |= self.image(node, sets)
             if len(found) > self.most:
                 raise self.too_many(node)
+        if not found:
+            what = f"{called(node)} is undefined on every input of up to {self.length} tokens"
+            raise self.graph.refusal(node, what, "define it on some input, or use a larger --max-length")
         return tuple(sorted(found, key=order_of))
 
     def image(self, node: Operation, sets: tuple[int, ...]) -> frozenset[Item]:

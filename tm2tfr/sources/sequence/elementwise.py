@@ -80,9 +80,9 @@ def _kinds(node: Operation, known: Mapping[Operation, frozenset[str]]) -> frozen
 
 
 def _kinds_of_function(node: Apply, known: Mapping[Operation, frozenset[str]]) -> frozenset[str]:
-    if node.operator in ("and", "or", "if"):
-        first, *rest = node.arguments
-        return known[first] | known[rest[-1]]
+    if node.operator == "if":
+        then, _, other = node.arguments
+        return known[then] | known[other]
     if node.operator in ("table", "group"):
         return frozenset(_kind(value) for _, value in node.entries)
     if node.operator == "+":
@@ -91,7 +91,7 @@ def _kinds_of_function(node: Apply, known: Mapping[Operation, frozenset[str]]) -
 
 
 _RESULTS = {
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "not", "in", "bool"), "bool"),
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "and", "or", "not", "in", "bool"), "bool"),
     "str": "text",
     "tuple": "tuple",
 }

@@ -13,6 +13,11 @@ from typing import Any
 
 from tm2tfr.sources.sequence.graph import Item
 
+MOST_BITS = 1 << 16
+"""Of a number; one with more is no value."""
+MOST_LETTERS = 1 << 20
+"""Of a text; likewise."""
+
 
 class NoValueError(ArithmeticError):
     """There is no value: a division by 0, a missing key, values of types that do not go together."""
@@ -91,10 +96,28 @@ def _divided(left: Any, right: Any) -> Fraction:
 
 
 def _power(base: Any, exponent: Any) -> Item:
-    above, power = _rational(base), _rational(exponent)
-    if power.denominator != 1 or abs(power) > 1024:
-        raise ValueError("a power that is not rational, or too large")
-    return above ** int(power)
+    below, power = _rational(base), _rational(exponent)
+    bits = max(abs(below.numerator), below.denominator).bit_length()
+    if bits > 1 and bits * abs(power) > MOST_BITS:
+        raise ValueError("a power that is too large")
+    if power.denominator == 1:
+        return below ** int(power)
+    root = Fraction(*(_root(part, power.denominator) for part in (below.numerator, below.denominator)))
+    return root**power.numerator
+
+
+def _root(number: int, degree: int) -> int:
+    """Return the root of a number, which is whole (Newton's method from above)."""
+    if number in (0, 1):
+        return number
+    if number < 0 or degree >= number.bit_length():
+        raise ValueError("a root that is not rational")
+    root = 1 << -(-number.bit_length() // degree)
+    while (lower := ((degree - 1) * root + number // root ** (degree - 1)) // degree) < root:
+        root = lower
+    if root**degree != number:
+        raise ValueError("a root that is not rational")
+    return root
 
 
 def _remainder(left: Any, right: Any) -> Item:
@@ -108,8 +131,24 @@ def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     return computed
 
 
+def _product(left: Any, right: Any) -> Any:
+    text, times = (left, right) if isinstance(left, str) else (right, left)
+    if not isinstance(text, str):
+        found = _rational(left) * _rational(right)
+        if found.numerator.bit_length() + found.denominator.bit_length() > MOST_BITS:
+            raise ValueError("a number that is too large")
+        return found
+    if not isinstance(times, int):
+        raise TypeError("text is repeated a whole number of times")
+    if len(text) * times > MOST_LETTERS:
+        raise ValueError("a text that is too long")
+    return text * times
+
+
 def _sum(left: Any, right: Any) -> Any:
     if isinstance(left, str) and isinstance(right, str):
+        if len(left) + len(right) > MOST_LETTERS:
+            raise ValueError("a text that is too long")
         return left + right
     return _rational(left) + _rational(right)
 
@@ -144,12 +183,12 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **RELATIONS,
     "+": _sum,
     "-": _arithmetic(operator.sub),
-    "*": _arithmetic(operator.mul),
+    "*": _product,
     "/": _divided,
     "^": _power,
     "%": _remainder,
-    "and": lambda left, right: left and right,
-    "or": lambda left, right: left or right,
+    "and": lambda left, right: bool(left and right),
+    "or": lambda left, right: bool(left or right),
     "not": operator.not_,
     "neg": lambda value: -_rational(value),
     "pos": lambda value: +_rational(value),

@@ -157,6 +157,13 @@ class _Attempt:
         Raises:
             CompileError: see `compile_program`.
         """
+        try:
+            return self._compiled(outputs, notes)
+        except RecursionError:
+            what = f"{self._file}: selectors are combined to more levels than can be compiled"
+            raise CompileError(f"{what}: combine fewer of them") from None
+
+    def _compiled(self, outputs: Sequence[NamedSOp], notes: Sequence[str]) -> Decoder:
         program, limits = self._program, self._options.limits
         graph = lowered(program, outputs, file=self._file)
         if self._options.unbounded:

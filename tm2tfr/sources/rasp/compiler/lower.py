@@ -9,6 +9,7 @@ from typing import Any
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp import sops
 from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.sequence.graph import (
     Apply,
     Attend,
@@ -35,6 +36,11 @@ def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: 
     if not program.alphabet:
         what = f"{program.name}: the tokens of its inputs are not known"
         raise CompileError(f"{what}: add the header '# alphabet: abc' to the program, or give --alphabet abc")
+    by_value = {token: token for token in reversed(program.alphabet)}
+    equal = next((token for token in program.alphabet if by_value[token] is not token), None)
+    if equal is not None:
+        what = f"{program.name}: the tokens {shown(by_value[equal])} and {shown(equal)} are equal"
+        raise CompileError(f"{what}: list one of them in the alphabet")
     lowering = _Lowering(program.alphabet)
     lowering.add([node for _, node in outputs])
     return SequenceGraph(
@@ -49,9 +55,22 @@ def _whole(value: Any) -> Any:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
+def _typed(part: Any) -> Any:
+    """Return what says whether two parts are the same: 1 and True are equal, and not the same."""
+    if isinstance(part, tuple):
+        return tuple(map(_typed, part))
+    return part if isinstance(part, Operation) else (type(part), part)
+
+
+def _text(token: Any) -> str:
+    """Return a token as the authors' interpreter makes text of it: a fraction is a float."""
+    return str(float(token)) if isinstance(token, Fraction) else str(token)
+
+
 class _Lowering:
     def __init__(self, alphabet: Sequence[sops.Atom]) -> None:
         self._text = all(isinstance(token, str) for token in alphabet)
+        self._texts = tuple((_whole(token), _text(token)) for token in alphabet)
         self.nodes: dict[sops.SOp, Operation] = {}
         self._selectors: dict[sops.Selector, Selection] = {}
         self._same: dict[tuple[Any, ...], Operation] = {}
@@ -85,7 +104,7 @@ class _Lowering:
 
     def _node(self, sop: sops.SOp) -> Operation:
         kind, parts = self._kind(sop)
-        known = (kind, *((type(p), p) if not isinstance(p, Operation) else p for p in parts))
+        known = (kind, *map(_typed, parts))
         if known not in self._same:
             about: Mapping[str, Any] = {"key": f"s{sop.number}", "name": sop.name, "span": sop.span}
             self._same[known] = _MADE[kind](about, *parts)
@@ -93,8 +112,7 @@ class _Lowering:
 
     def _kind(self, sop: sops.SOp) -> tuple[str, tuple[Any, ...]]:
         if isinstance(sop, sops.Tokens):
-            plain = sop.conversion == "asis" or (sop.conversion == "str" and self._text)
-            return ("token", ()) if plain else (f"token_{sop.conversion}", (self._token(),))
+            return self._converted(sop.conversion)
         if isinstance(sop, sops.Indices):
             return "position", ()
         if isinstance(sop, sops.Constant):
@@ -105,6 +123,13 @@ class _Lowering:
         if isinstance(sop, sops.Aggregate):
             return "attend", (self._selectors[sop.selector], self.nodes[sop.values], _whole(sop.default))
         raise CompileError(f"{sop!r} is no s-op: use tokens, indices, functions of them, and aggregate")
+
+    def _converted(self, conversion: sops.Conversion) -> tuple[str, tuple[Any, ...]]:
+        if conversion == "asis" or (conversion == "str" and self._text):
+            return "token", ()
+        if conversion == "str":
+            return "apply_table", (self._texts, self._token())
+        return f"token_{conversion}", (self._token(),)
 
     def _token(self) -> Operation:
         known = ("token",)

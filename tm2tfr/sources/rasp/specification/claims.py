@@ -96,7 +96,7 @@ def kinds(sop: SOp, known: Mapping[SOp, frozenset[str]]) -> frozenset[str]:
 
 
 def _kinds_of_function(sop: Elementwise, known: Mapping[SOp, frozenset[str]]) -> frozenset[str]:
-    if sop.operator in ("and", "or", "if"):
+    if sop.operator == "if":
         return known[sop.arguments[0]] | known[sop.arguments[-1]]
     if sop.operator == "table":
         return frozenset(_kind(value) for _, value in sop.entries)
@@ -113,7 +113,7 @@ def numeric(sops: Iterable[SOp]) -> dict[SOp, bool]:
     return {node: {"bool", "number"} <= found for node, found in known.items()}
 
 
-_TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "not", "in"])
+_TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "and", "or", "not", "in"])
 
 
 def _kind(value: Atom) -> str:

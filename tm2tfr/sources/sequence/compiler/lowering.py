@@ -224,9 +224,8 @@ class Lowering:
         """Return the mean of numbers as it is carried, of some multiple that is whole, from the least of them on."""
         if node not in self._means:
             offered = [Fraction(value) for value in self.values(node.values)]  # type: ignore[arg-type]
-            scale, least = lcm(*(value.denominator for value in offered)), min(offered)
             source = self.number(node.values)
-            scale = lcm(scale, source.scale)
+            scale, least = lcm(source.scale, *(value.denominator for value in offered)), min(offered)
             head, depth = self._head(node.selector, source.time)
             space = self._stream.space(
                 f"mean {node.name or node.key}", holds=f"mean {node.key} {scale} {least}", time=Time(depth)

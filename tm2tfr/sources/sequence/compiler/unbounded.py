@@ -113,7 +113,7 @@ class _Unbounded:
         if isinstance(node, Fixed):
             return of_bits({node.value: ONE}, Time())
         if isinstance(node, Attend):
-            return self._attended(node)
+            return self._of_one_type(node, self._attended(node))
         if not isinstance(node, Apply):
             raise self._refused(node, "is of a kind that is not known")
         found = [self._found[argument] for argument in node.arguments]
@@ -121,10 +121,18 @@ class _Unbounded:
             return self._table(node, [each for each in found if isinstance(each, Code)])
         return self._counted(node, found)
 
+    def _of_one_type(self, node: Attend, picked: Found) -> Found:
+        """Return what is picked with truth values as numbers, where there can be numbers among them."""
+        if not isinstance(picked, Code) or not mixed(node, self._kinds):
+            return picked
+        return Code({int(v) if isinstance(v, bool) else v: way for v, way in picked.alternatives.items()}, picked.time)
+
     def _table(self, node: Apply, sources: Sequence[Code]) -> Code:
         """Return a function of finite values: a relabelled code, or a table of hidden units."""
         table = known(Remembered(node, numbers=mixed(node, self._kinds)), product(*(source.bits for source in sources)))
         results = list(dict.fromkeys(value for value in table.values() if value != NO_KIND or node.operator != "group"))
+        if not results:
+            raise self._refused(node, "is undefined on every input")
         varied = [n for n, source in enumerate(sources) if len(source.bits) > 1]
         time = max(source.time for source in sources)
         if len(varied) < 2:

@@ -1,0 +1,60 @@
+"""Weights have the interpreter's values where types meet: truth values and numbers, texts, powers, means of means."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pytest
+
+import tm2tfr
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp.read import read
+
+PROGRAMS = {
+    "and-or": '# alphabet: ["0", "2"]\na = tokens_int and indices;\nb = tokens_int or tokens;\n',
+    "equal-tables": '# alphabet: ab\na = {"a": True, "b": False}[tokens];\nb = {"a": 1, "b": 0}[tokens];\n',
+    "truths-and-numbers": '# alphabet: abc\na = {"a": True, "b": False, "c": 7}[tokens];\n',
+    "powers": """# alphabet: ["1", "4", "9"]
+a = tokens_int ^ 0.5;
+b = tokens_int ^ (-0.5);
+c = (tokens_int - tokens_int) ^ 2000;
+""",
+    "repeated-texts": "# alphabet: ab\na = tokens * 2;\nb = indices * tokens;\n",
+    "float-tokens": "# alphabet: [0.5, 3]\na = tokens;\n",
+    "means-of-means": """# alphabet: a
+shifted = aggregate(select(indices, indices, !=), indices, 3);
+mean = aggregate(full_s, shifted, 0.5);
+again = aggregate(select(indices, indices, >=), mean, 0.5);
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_of_mixed_types_are_right_on_all_inputs(name: str) -> None:
+    program = read(PROGRAMS[name], file=f"{name}.rasp").program
+    decoder = tm2tfr.compile(program, max_length=4)
+    assert sorted(output.name for output in decoder.outputs) == sorted(program.sops)
+    for length in range(1, 5):
+        for word in list(product(map(str, decoder.vocabulary), repeat=length))[:20]:
+            assert tm2tfr.check(decoder, json.dumps(word)).agrees, word
+
+
+def test_truths_among_numbers_are_numbers_for_inputs_of_any_length_too() -> None:
+    text = PROGRAMS["truths-and-numbers"] + 'b = aggregate(select(indices, indices, ==), tokens == "-", 2);\n'
+    decoder = tm2tfr.compile(read(text, file="truths.rasp").program, unbounded=True)
+    assert [output.labels for output in decoder.outputs] == [("0",), ("1", "0", "7")]
+    assert tm2tfr.check(decoder, "abc").agrees
+
+
+@pytest.mark.parametrize("unbounded", [False, True])
+def test_what_is_undefined_on_every_input_is_refused(unbounded: bool) -> None:
+    program = read('# alphabet: ab\nnothing = {"c": 1}[tokens];\n', file="nothing.rasp").program
+    with pytest.raises(CompileError, match="'nothing' is undefined on every input"):
+        tm2tfr.compile(program, unbounded=unbounded)
+
+
+def test_selectors_of_too_many_levels_are_refused() -> None:
+    text = "# alphabet: ab\ns = select(tokens, tokens, ==);\n" + "s = not s;\n" * 2000 + "a = aggregate(s, indices);\n"
+    with pytest.raises(CompileError, match="more levels than can be compiled: combine fewer"):
+        tm2tfr.compile(read(text, file="deep.rasp").program, max_length=2)
