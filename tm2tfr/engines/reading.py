@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.transformer.outputs import Output, sections
 from tm2tfr.transformer.weights import Decoder
@@ -27,6 +30,16 @@ def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[OutputValue, ...]
     """
     values = logits.tolist() if hasattr(logits, "tolist") else list(logits)
     return tuple(_answer(output, values[cut], soft=decoder.soft) for output, cut in sections(decoder.outputs))
+
+
+def softly(logits: NDArray[Any]) -> NDArray[Any]:
+    """Return the logits of one output as they count under softmax, at every position: (rows, …) in the same shape.
+
+    Where all of them are within `SOFT` of integers they are those; elsewhere they are themselves, as in `answered`.
+    """
+    nearest = np.rint(logits)
+    found: NDArray[Any] = np.where((np.abs(logits - nearest) <= SOFT).all(axis=0), nearest, logits)
+    return found
 
 
 def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> OutputValue:

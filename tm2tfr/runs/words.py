@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
+from tm2tfr.engines.reading import softly
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
@@ -163,6 +164,7 @@ def _first_wrong(
         right = np.ones(block.logits.shape[1], dtype=bool)
         for n, (output, cut) in enumerate(sections(decoder.outputs)):
             logits, due = block.logits[cut], wanted[n, block.sequences]
+            logits = softly(logits) if decoder.soft else logits
             if output.labels is None:
                 right &= (logits[0] == due).all(axis=-1)
                 continue

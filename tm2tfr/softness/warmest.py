@@ -9,7 +9,7 @@ and the next above. Temperatures further up are not tried again.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import linear_regression
 
@@ -44,21 +44,30 @@ class Search:
 
     def largest(self, n: int, least: float) -> float | None:
         """Return the largest temperature found at which the first `n` positions are right; None: none above `least`."""
-        best: int | None = None
-        for power in range(HIGHEST, math.floor(math.log2(least)) - 1, -1):
-            if self.first_wrong(power) < n:
-                best = None
-                continue
-            best = power if best is None else best
-            if best - power == STREAK:
-                break
-        if best is None:
-            return None
-        low, high = float(best), float(best + 1)
-        for _ in range(HALVINGS if best < HIGHEST else 0):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.first_wrong(middle) >= n else (low, middle)
-        return float(2.0**low)
+        return warmest(lambda power: self.first_wrong(power) >= n, least)
+
+
+def warmest(right: Callable[[float], bool], least: float) -> float | None:
+    """Return the largest temperature found at which a run is right; None: none above `least`.
+
+    Args:
+        right: whether the run is right at the temperature ``2^power``.
+    """
+    best: int | None = None
+    for power in range(HIGHEST, math.floor(math.log2(least)) - 1, -1):
+        if not right(power):
+            best = None
+            continue
+        best = power if best is None else best
+        if best - power == STREAK:
+            break
+    if best is None:
+        return None
+    low, high = float(best), float(best + 1)
+    for _ in range(HALVINGS if best < HIGHEST else 0):
+        middle = (low + high) / 2
+        low, high = (middle, high) if right(middle) else (low, middle)
+    return float(2.0**low)
 
 
 @dataclass(frozen=True)
