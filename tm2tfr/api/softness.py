@@ -12,6 +12,7 @@ from tm2tfr.runs.options import check_engine, check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
+    from tm2tfr.softness.labels import SoftLabels
     from tm2tfr.softness.run import SoftRun
     from tm2tfr.transformer.weights import Decoder
 
@@ -113,6 +114,42 @@ def measure_softness(
         temperature=temperature,
         max_steps=max_steps,
     )
+
+
+def measure_labels(
+    subject: Given,
+    word: str | None = None,
+    *,
+    temperature: float | Literal["auto"] | None = None,
+    dtype: str | None = None,
+) -> SoftLabels:
+    """Measure a labeller under softmax: whether its outputs are right, and the largest errors, by temperature.
+
+    Args:
+        subject, word: see `check`; weights must have average-hard attention, and outputs.
+        temperature: one more at which it is measured; ``auto``: the one that `soften` chooses.
+        dtype: ``float64`` (the default) or ``float32``; the engine is dense.
+
+    Raises:
+        EngineError: if the run is not right with average-hard attention.
+        CompileError, InputError: see `soften` and `check`.
+    """
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.runs.run import truth_of
+    from tm2tfr.softness.labels import soft_labels
+    from tm2tfr.transformer.soft import already_soft, power_of_two, smallest_gap, theorem_26
+
+    check_engine("dense", dtype)
+    found = recompiled(subject, None)
+    decoder, given = found.decoder, found.word(word)
+    if decoder.soft:
+        raise already_soft(decoder, "measure")
+    value = None if temperature is None else _number(temperature)
+    if temperature == AUTO:
+        covered = decoder.positions or SOFT_LENGTH
+        value = power_of_two(theorem_26(decoder, covered, smallest_gap(decoder, covered)))
+    truth = truth_of(found.right, given, decoder, None)
+    return soft_labels(decoder, given, truth=truth, engine=engine_named("dense", dtype), temperature=value)
 
 
 def _number(temperature: object) -> float | None:

@@ -128,6 +128,16 @@ def soften(
     from tm2tfr.softness.report import report
 
     value = softness.value(temperature)
+    if measured.decoder.labeller:
+        if plot is not None:
+            what = f"tm2tfr soften: --plot draws a run position by position, and {asked} labels a whole sequence at once"
+            raise UsageError(f"{what}: use --format csv, which has a row for each temperature")
+        from tm2tfr.api.softness import measure_labels
+        from tm2tfr.softness.labels_report import labels_report
+
+        labels = measure_labels(measured, word, temperature=value, dtype=dtype)
+        write(labels_report(labels, format), output, asked.argument)
+        raise click.exceptions.Exit(0 if labels.holds else 1)
     found = measure_softness(measured, word, temperature=value, max_steps=max_steps, dtype=dtype)
     write(report(found, format, everything=everything), output, asked.argument)
     if plot is not None:

@@ -42,7 +42,7 @@ def _head(run: SoftRun) -> Iterable[str]:
     yield from (f"  {line}" for line in aligned([(own[0].head, _property(own)) for own in heads.values()]))
     wrong = measured.first_wrong
     tokens = "every token is right" if wrong is None else f"the first wrong token is at position {wrong}"
-    yield f"softmax at temperature {_temperature(measured.temperature)}: {tokens}"
+    yield f"softmax at temperature {temperature_text(measured.temperature)}: {tokens}"
     yield ""
     yield "weights: ‖hard - soft‖₁, with Lemmas 6 and 33; place: |j* - Σ α_j·j| of a lookup, with Lemma 7; before, after:"
     yield "‖u - û‖₁ before the layer (the largest so far) and after it, with Lemma 25; -: a premise fails"
@@ -84,9 +84,9 @@ def _layer(layers: Sequence[LayerError], heads: Sequence[HeadError]) -> Iterable
         worst = max((h for h in heads if h.position == layer.position), key=lambda h: h.weights, default=None)
         row = [str(layer.position)]
         if worst is not None:
-            row += [worst.head, *map(_number, (worst.weights, worst.lemma_6, worst.lemma_33))]
-            row += map(_number, (worst.place, worst.lemma_7))
-        cells.append([*row, _number(layer.before), _number(layer.after), _number(layer.lemma_25)])
+            row += [worst.head, *map(number, (worst.weights, worst.lemma_6, worst.lemma_33))]
+            row += map(number, (worst.place, worst.lemma_7))
+        cells.append([*row, number(layer.before), number(layer.after), number(layer.lemma_25)])
     titles = ["i", "worst head", "weights", "Lemma 6", "Lemma 33", "place", "Lemma 7"] if heads else ["i"]
     yield from _aligned([*titles, "before", "after", "Lemma 25"], cells)
 
@@ -94,7 +94,7 @@ def _layer(layers: Sequence[LayerError], heads: Sequence[HeadError]) -> Iterable
 def _growth(run: SoftRun) -> Iterable[str]:
     yield "the largest temperature at which the first n positions are all right, and the one guaranteed for every such run"
     cells = [
-        [f"{w.positions:,}", *_found(w), _slope(before, w), _number(w.guaranteed), _number(1 / w.guaranteed), _times(w)]
+        [f"{w.positions:,}", *_found(w), _slope(before, w), number(w.guaranteed), number(1 / w.guaranteed), _times(w)]
         for before, w in zip((None, *run.growth), run.growth, strict=False)
     ]
     yield from _aligned(["n", "found", "1/found", "slope", "Theorem 26", "1/τ", "times"], cells)
@@ -115,7 +115,7 @@ def _found(at: Warmest) -> tuple[str, str]:
         return "none", "-"
     if at.unbounded:
         return f"≥ {at.found:g}", "-"
-    return _number(at.found), _number(1 / at.found)
+    return number(at.found), number(1 / at.found)
 
 
 def _slope(before: Warmest | None, at: Warmest) -> str:
@@ -140,13 +140,14 @@ def _aligned(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterable[
     return aligned([titles, *cells], {n for n, title in enumerate(titles) if title != "worst head"})
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     """Return three digits, or ``-`` for None: the premise of a lemma fails."""
     if value is None:
         return "-"
     return "0" if value == 0 else f"{value:.3g}" if 1e-3 <= value < 1e6 else f"{value:.2e}"
 
 
-def _temperature(value: float) -> str:
+def temperature_text(value: float) -> str:
+    """Return a temperature, as a power of two if it is one."""
     power = log2(value)
     return f"2^{power:.0f} = {value:.3g}" if power.is_integer() else f"{value:.6g}"

@@ -106,7 +106,7 @@ def soft_run(
     refuse_unmeasured(decoder)
     if temperature is not None and temperature != "auto":
         softened(decoder, temperature)  # refuses an invalid temperature before anything is run
-    trace = _right(decoder, word, truth, engine, max_steps)
+    trace = right_run(decoder, word, truth, engine, max_steps)
     tokens, answers = [str(row.x) for row in trace.rows], [row.y for row in trace.rows]
     search, growth = Search(decoder, tokens, answers, engine=engine), list[Warmest]()
     for n in lengths(len(tokens)):
@@ -120,7 +120,12 @@ def soft_run(
     return SoftRun(machine=trace.machine, input=word, dtype=engine.dtype, softness=measured, growth=tuple(growth))
 
 
-def _right(decoder: Decoder, word: str, truth: Truth | None, engine: Engine, max_steps: int | None) -> Trace:
+def right_run(decoder: Decoder, word: str, truth: Truth | None, engine: Engine, max_steps: int | None) -> Trace:
+    """Run `decoder` with average-hard attention, and compare it with `truth`, if there is one.
+
+    Raises:
+        EngineError: if the run is wrong.
+    """
     if truth is None:
         return run(decoder, word, engine=engine, max_steps=max_steps)
     trace = check(decoder, truth, engine=engine, max_steps=max_steps, keep_rows=True)

@@ -1,0 +1,77 @@
+"""The measurements of a labeller under softmax as text, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from math import inf
+
+from tm2tfr.errors import counted, visible
+from tm2tfr.softness.labels import AtTemperature, Lead, SoftLabels
+from tm2tfr.softness.report import number, temperature_text
+from tm2tfr.text.columns import aligned
+
+
+def labels_report(found: SoftLabels, format: str = "text") -> str:
+    """Return `found` as ``text``, ``csv`` (a row for each temperature) or ``json`` (all of it)."""
+    if format == "json":
+        return json.dumps(found.as_dict(), ensure_ascii=False) + "\n"
+    if format == "csv":
+        rows, text = [_plain(row) for row in found.rows], io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+    return "\n".join([*_head(found), "", *_table(found)]) + "\n"
+
+
+def _plain(row: AtTemperature) -> dict[str, object]:
+    position, output = row.first_wrong or (None, None)
+    plain = asdict(row)
+    del plain["first_wrong"]
+    return plain | {"wrong_position": position, "wrong_output": output}
+
+
+def _head(found: SoftLabels) -> Iterable[str]:
+    yield f"{visible(found.program)} on {found.input!r}: dense, {found.dtype}, {counted(found.positions, 'position')}"
+    holds = "hold" if found.holds else "do NOT hold"
+    yield f"the gaps that are claimed, checked with average-hard attention at every position: {holds}"
+    yield from (f"  {line}" for line in aligned([(visible(head.head), _lead(head)) for head in found.heads]))
+    if found.unchanged:
+        yield "softmax changes nothing at any temperature: there is no head that is not uniform"
+    elif found.warmest is None:
+        yield "no temperature was found at which every output is right"
+    else:
+        most = f"≥ {found.warmest:g}" if found.unbounded else temperature_text(found.warmest)
+        yield f"the largest temperature found at which every output is right: {most}"
+    yield ""
+    yield "elsewhere: the largest weight of a head on positions without its best score, at most n·e^(-γ/τ) where scores are"
+    yield "exact, as in the first layer (γ: the smallest gap); logits, stream: their largest error"
+
+
+def _lead(head: Lead) -> str:
+    if head.uniform:
+        return "uniform"
+    claimed = "no gap claimed" if head.claimed is None else f"gap at least {head.claimed:g}"
+    smallest = "never a lower score" if head.gap == inf else f"smallest found {head.gap:.3g}"
+    sharing = "one position has" if head.sharing == 1 else f"up to {head.sharing} positions share"
+    return f"{claimed}; {smallest}; {sharing} the best score{'' if head.holds else '; does NOT hold'}"
+
+
+def _table(found: SoftLabels) -> Iterable[str]:
+    titles = ["τ", "elsewhere", "n·e^(-γ/τ)", "logits", "stream", "outputs"]
+    cells = [
+        [temperature_text(row.temperature), *map(number, (row.elsewhere, row.bound, row.logits, row.stream)), _said(row)]
+        for row in found.rows
+    ]
+    yield from aligned([titles, *cells], {1, 2, 3, 4})
+
+
+def _said(row: AtTemperature) -> str:
+    if row.first_wrong is None:
+        return f"all {row.outputs} right"
+    position, name = row.first_wrong
+    return f"{row.outputs - row.right} of {row.outputs} wrong, first {visible(name)} at position {position}"
