@@ -68,7 +68,10 @@ def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
             ["trace", "--attention", "softmax", "--engine", "exact"],
             "softmax weights are not rational: use the dense engine",
         ),
-        (["trace", "--attention", "softmax", "--engine", "fast"], "with weighting 'softmax': use the dense engine"),
+        (
+            ["trace", "--attention", "softmax", "--engine", "fast"],
+            "runs average-hard attention, not softmax: use the dense engine",
+        ),
         (["compile", "--length", "9"], "--length only applies to --attention softmax with --temperature auto: omit it"),
     ],
 )
