@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tm2tfr.choices import Float
 from tm2tfr.engines.reading import softly
 from tm2tfr.engines.whole import WholeDense
+from tm2tfr.errors import CompileError, visible
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
@@ -22,6 +23,7 @@ from tm2tfr.sources.rasp.given.inputs import written
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.sources.rasp.truth import answered
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
@@ -80,6 +82,7 @@ def checked_words(
 
     Raises:
         EngineError: if the dense engine cannot run these weights.
+        CompileError: if these are weights for other tokens, or do not answer what the program chooses.
     """
     engine, right = WholeDense(decoder, dtype), _Right(decoder, program)
     runs = cells = undefined = 0
@@ -130,8 +133,11 @@ class _Right:
     """
 
     def __init__(self, decoder: Decoder, program: Program) -> None:
+        if set(map(shown_atom, program.alphabet)) != set(decoder.vocabulary):
+            what = f"{visible(program.name)}: the alphabet of the program is not the vocabulary of these weights"
+            raise CompileError(f"{what}: compile the program again, with the same --alphabet")
         self.tokens = np.array([decoder.numbers[shown_atom(token)] for token in program.alphabet], dtype=np.int64)
-        self._sops: list[SOp] = [program.choosing(output.name).sop for output in decoder.outputs]
+        self._sops = answered(program, decoder)
         self._many = ManyInputs(self._sops, program.alphabet)
         self._numeric = numeric(node for node in self._many.nodes if isinstance(node, SOp))
         self._labels = [

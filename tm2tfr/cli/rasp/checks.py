@@ -98,15 +98,17 @@ def report_of_program(
     if all_up_to is None and count is None:
         for example in subject.right.examples:
             good &= _example(subject, example, run, as_json=as_json)
+    compared = 0
     for found, what in _batches(subject, asked, run):
         good &= found.agrees
+        compared += found.runs
         if as_json:
             tell(json.dumps({**found.as_dict(), "inputs": what}, ensure_ascii=False), as_json=True)
             continue
         tell(colour.judged(_line(found, what)), as_json=False)
     if good and asked.upto:
         good &= _streams(subject, min(asked.upto, all_up_to or asked.upto), run, as_json=as_json)
-    if good and asked.upto and not as_json:
+    if good and asked.upto and compared and not as_json:
         beyond = "" if asked.upto == asked.longest else ", and not proved beyond"
         tell(f"proved for all inputs of up to {counted(asked.upto, 'token')}{beyond}", as_json=False)
     raise click.exceptions.Exit(0 if good else 1)

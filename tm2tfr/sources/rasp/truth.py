@@ -13,6 +13,7 @@ from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
 from tm2tfr.sources.rasp.given.inputs import word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
+from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification import RaspSpecification
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
 from tm2tfr.transformer.residual import Residual
@@ -45,6 +46,19 @@ class RaspResult:
 def joined(values: Sequence[str]) -> str:
     """Return values on one line: one after the other where each is one character, otherwise separated by spaces."""
     return ("" if all(len(value) == 1 for value in values) else " ").join(values)
+
+
+def answered(program: Program, decoder: Decoder) -> list[SOp]:
+    """Return the s-ops of a program that weights answer, output by output.
+
+    Raises:
+        CompileError: if one of the outputs is no s-op of the program, or none is the one that it chooses.
+    """
+    sops = [program.choosing(output.name).sop for output in decoder.outputs]
+    if program.sop not in sops:
+        what = f"{visible(program.name)}: no output of these weights is {program.chosen!r}, the s-op that is to be compared"
+        raise CompileError(f"{what}: compile the program again, or choose an output with --sop")
+    return sops
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,7 @@ class RaspTruth:
         if not self.decoder.outputs:
             what = f"{visible(self.name)}: these weights have no outputs, and a RASP program answers by outputs"
             raise CompileError(f"{what}: compile the program again")
+        answered(self.program, self.decoder)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""

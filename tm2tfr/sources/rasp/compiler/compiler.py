@@ -121,7 +121,7 @@ def compile_program(program: Program, options: RaspOptions) -> Decoder:
     first, *others = outputs_of(program)
     notes = []
     if program.alphabet:
-        vague = less_defined(program, others)
+        vague = less_defined(program, others, attempt.longest)
         others = [each for each in others if each[0] not in vague]
         notes += [f"{name} is not an output: it is undefined on an input on which {first[0]} is not" for name in vague]
     try:
@@ -149,6 +149,7 @@ class _Attempt:
         self._file = f"{program.name}.rasp"
         said = headers_of(program)
         self._length = options.max_length or said.length or LENGTH
+        self.longest = MOST_LENGTH if options.unbounded else self._length
         self._asked = options.mask or said.mask or None
 
     def __call__(self, outputs: Sequence[NamedSOp], notes: Sequence[str]) -> Decoder:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.given.inputs import all_words
-from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import SOp
 
 NamedSOp = tuple[str, SOp]
 """An output: its name, and the s-op."""
 TRIED, TRIED_LENGTH = 200, 3
 """How many inputs, and of up to which length, are tried to find an s-op that is undefined where the chosen one is not."""
+FEW_LENGTH = 16
+"""Up to which length a few inputs are tried."""
 
 
 def outputs_of(program: Program) -> list[NamedSOp]:
@@ -24,22 +26,29 @@ def outputs_of(program: Program) -> list[NamedSOp]:
     return list(found.values())
 
 
-def less_defined(program: Program, others: Sequence[NamedSOp]) -> set[str]:
-    """Return the names of s-ops that are undefined on some short input on which the chosen s-op is defined."""
+def less_defined(program: Program, others: Sequence[NamedSOp], longest: int) -> set[str]:
+    """Return the names of s-ops that are undefined on some input on which the chosen s-op is defined: short inputs are
+    tried, and a few of each length up to `longest`.
+    """
     found: set[str] = set()
-    for length in range(1, TRIED_LENGTH + 1):
-        for word in islice(all_words(program.alphabet, length), TRIED):
-            try:
-                evaluate((program.sop,), word)
-            except Undefined:
-                continue
-            found.update(name for name, sop in others if name not in found and not _defined(sop, word))
+    every = [program.sop, *(sop for _, sop in others)]
+    for word in _tried(program.alphabet, longest):
+        if not _defined(every, word) and _defined([program.sop], word):
+            found.update(name for name, sop in others if name not in found and not _defined([sop], word))
     return found
 
 
-def _defined(sop: SOp, word: tuple[object, ...]) -> bool:
+def _tried(alphabet: Word, longest: int) -> Iterator[Word]:
+    for length in range(1, min(TRIED_LENGTH, longest) + 1):
+        yield from islice(all_words(alphabet, length), TRIED)
+    for length in range(TRIED_LENGTH + 1, min(FEW_LENGTH, longest) + 1):
+        for letters in (alphabet[:1], alphabet[-1:], alphabet, alphabet[::-1]):
+            yield tuple(islice(cycle(letters), length))
+
+
+def _defined(sops: Sequence[SOp], word: Word) -> bool:
     try:
-        evaluate((sop,), word)  # type: ignore[arg-type]
+        evaluate(tuple(sops), word)
     except Undefined:
         return False
     return True
