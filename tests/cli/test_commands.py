@@ -240,6 +240,15 @@ def test_a_machine_from_standard_input(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith("all agree")
 
 
+def test_a_program_from_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "helper.rasp").write_text("next = indices + 1;\n", encoding="utf-8")
+    done = tm2tfr("trace", "-", "--input", "ab", cwd=tmp_path, stdin='# alphabet: ab\nload "helper";\ny = next * 2;\n')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "y = 24" in done.stdout.splitlines()
+    wrong = failed(2, tm2tfr("trace", "-", cwd=tmp_path, stdin="x = agregate(tokens);\n"))
+    assert wrong.startswith("<stdin>:1:5: there is no variable 'agregate'")
+
+
 def test_the_graph_does_not_overwrite_the_machine(tmp_path: Path) -> None:
     path = tmp_path / "m.dot"
     path.write_text((ROOT / "machines" / "parity.yaml").read_text(encoding="utf-8"), encoding="utf-8")

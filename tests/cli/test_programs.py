@@ -146,6 +146,20 @@ def test_programs_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
+def test_what_is_suggested_for_a_program_without_an_alphabet_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "next.rasp").write_text("next = indices + 1;\n")
+    monkeypatch.chdir(tmp_path)
+    tried = printed(capsys, "list next.rasp").partition("Try\n")[2].splitlines()
+    assert tried == [
+        "  tm2tfr trace next.rasp --input abc --alphabet abc",
+        "  tm2tfr check next.rasp --alphabet abc",
+        "  tm2tfr compile next.rasp --alphabet abc",
+    ]
+    assert "next = 123" in printed(capsys, tried[0].split(maxsplit=1)[1])
+
+
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
@@ -164,7 +178,9 @@ def test_programs_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         ("check reverse --all-up-to 3 --input a", "tm2tfr check: --all-up-to and --input cannot be combined: omit one of "
          "them"),
         ("trace reverse --input abcabcabcabc", "the prompt has 12 tokens, and these weights have 10 positions: give a "
-         "shorter one"),
+         "shorter one, or compile the program with --max-length 12"),
+        ("convert reverse -o x.yaml", "x.yaml: a RASP program is not written in another format: draw it with 'tm2tfr "
+         "graph', or save its weights"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:

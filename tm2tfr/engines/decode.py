@@ -136,7 +136,8 @@ def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
     if decoder.positions is not None and len(prompt) + (decoder.bos is not None) > decoder.positions:
         there = counted(decoder.positions, "position")
         what = f"the prompt has {counted(len(prompt), 'token')}, and these weights have {there}"
-        raise EngineError(f"{what}: give a shorter one")
+        longer = f", or compile the program with --max-length {len(prompt)}" if decoder.outputs else ""
+        raise EngineError(f"{what}: give a shorter one{longer}")
     return [numbers[token] for token in (*prompt, *(() if decoder.bos is None else (decoder.bos,)))]
 
 

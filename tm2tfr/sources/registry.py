@@ -7,12 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.choices import CIRCUIT, RASP, TURING
 from tm2tfr.contract import Construction
 from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
 from tm2tfr.files import is_safetensors
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.rasp.read import LoadedRasp
 
 _MODULES = {
     TURING: "tm2tfr.sources.turing.construction",
@@ -107,18 +110,24 @@ def _is_rasp(given: str | Path) -> bool:
 def _rasp(given: str | Path) -> LoadedProgram:
     from tm2tfr.sources.rasp.given.library import load  # noqa: PLC0415
 
-    found = load(given)
+    return _of_rasp(load(given))
+
+
+def _of_rasp(found: LoadedRasp) -> LoadedProgram:
     return LoadedProgram(found.program, tuple(map(str, found.warnings)), found.program.examples)
 
 
 def _of_standard_input(format: str | None) -> LoadedProgram:
-    """Return the program on standard input: a circuit by its content, otherwise a machine."""
+    """Return the program on standard input: a circuit or a RASP program by its content, otherwise a machine."""
     from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+    from tm2tfr.sources.rasp.given.library import from_text, looks_like  # noqa: PLC0415
     from tm2tfr.sources.turing.formats.registry import read  # noqa: PLC0415
 
     data = formats.standard_input()
     if is_safetensors(data[:9], len(data)):
         raise ReadError("<stdin>: this is a weight file, and standard input is for the text of a machine: name the file")
+    if format is None and looks_like(data):
+        return _of_rasp(from_text(data))
     told = formats.recognised(data)
     if told is not None and told.name not in _DOUBTFUL and format in (None, told.name):
         return _circuit(formats.read(data, file="<stdin>", format=told.name))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.sources.rasp.headers import header, names
 from tests.sources.rasp.plain import PLAIN
 from tm2tfr.shelf import PROGRAMS, shipped, shipped_text
+from tm2tfr.sources.rasp.given.library import looks_like
 
 RESERVED = {
     *(
@@ -41,6 +43,19 @@ def test_they_are_on_the_shelf() -> None:
     assert len(names()) >= 32
     assert set(PLAIN) == set(names())
     assert shipped_text(PROGRAMS, "reverse") == header("reverse").text
+
+
+def test_they_are_recognised_by_their_text_and_nothing_else_is() -> None:
+    assert all(looks_like(shipped_text(PROGRAMS, name).encode()) for name in names())
+    others = [
+        path
+        for folder in ("machines", "specs")
+        for path in (Path(__file__).parents[3] / folder).iterdir()
+        if path.is_file()
+    ]
+    assert others
+    assert not any(looks_like(path.read_bytes()) for path in others)
+    assert not looks_like(b"# c17\nG1 = NAND(a, b)  # one; of two\n")
 
 
 @pytest.mark.parametrize("name", names())

@@ -100,5 +100,6 @@ def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str
         yield visible(f"  {example.sop}({written(example.input)}) = {said}")
     yield ""
     yield styled("Try", "bold")
-    for words in (["trace", argument, "--input", own_word(program)], ["check", argument], ["compile", argument]):
-        yield "  " + " ".join(["tm2tfr", *map(quoted, words)])
+    word, tokens = (own_word(program), []) if program.alphabet else ("abc", ["--alphabet", "abc"])
+    for words in (["trace", argument, "--input", word], ["check", argument], ["compile", argument]):
+        yield "  " + " ".join(["tm2tfr", *map(quoted, (*words, *tokens))])

@@ -51,7 +51,9 @@ def _convert(program: Program, format: str) -> Any:
 
 
 def _format_for(path: Path) -> str:
-    raise OutputError(f"{path}: a RASP program is not written in another format: omit it")
+    raise OutputError(
+        f"{path}: a RASP program is not written in another format: draw it with 'tm2tfr graph', or save its weights"
+    )
 
 
 _GRAPHS = "tm2tfr.sources.rasp.drawing.graphs"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tm2tfr import shelf
 from tm2tfr.sources.rasp.read import LoadedRasp, read
 
 ENDING = shelf.PROGRAMS.endings[0]
+STDIN = "<stdin>"
+_FIRST = re.compile(
+    rb"""(\xef\xbb\xbf)?(\s|\#[^\n]*(\n|$))*
+    (def\s+\w+\s*\( | set\s+example\b | (load|draw|for)\b[^\n:]*[;{] | \w+(\s*,\s*\w+)*\s*=[^=][^\#]*?;)""",
+    re.VERBOSE,
+)
+"""How a program begins, and the text of no machine and no circuit does: behind comments, with a statement."""
 
 
 def shipped() -> tuple[str, ...]:
@@ -33,3 +41,17 @@ def load(where: str | Path) -> LoadedRasp:
     if name in shipped() and not path.is_file():
         return read(shelf.shipped_text(shelf.PROGRAMS, name), file=f"{name}{ENDING}")
     return read(shelf.contents(shelf.PROGRAMS, str(where)), file=shelf.display(str(where)), folder=path.parent)
+
+
+def looks_like(text: bytes) -> bool:
+    """Return whether a text whose file is not known is a RASP program, by its first statement."""
+    return _FIRST.match(text) is not None
+
+
+def from_text(text: bytes) -> LoadedRasp:
+    """Return the program that was read from standard input; ``load "x";`` looks for x.rasp in the current folder.
+
+    Raises:
+        SpecError: with every error of the text.
+    """
+    return read(text, file=STDIN, folder=Path(), name="stdin")
