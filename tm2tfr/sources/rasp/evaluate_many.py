@@ -70,7 +70,9 @@ class _Lookup:
         self._table = np.full((1,) * len(sources), _UNKNOWN, dtype=np.int64)
 
     def __call__(self, *places: Places) -> Places:
-        """Return the result for each combination."""
+        """Return the result for each combination; any places where a source has no value yet: no input is defined."""
+        if not all(source.atoms for source in self._sources):
+            return np.zeros_like(np.broadcast_arrays(*places)[0])
         sizes = [max(1, len(source.atoms)) for source in self._sources]
         if any(size > there for size, there in zip(sizes, self._table.shape, strict=True)):
             larger = np.full([2 * size for size in sizes], _UNKNOWN, dtype=np.int64)

@@ -59,3 +59,8 @@ def test_hostile_s_ops_have_the_same_values_and_are_undefined_on_the_same_inputs
     equal, undefined = same(read(HOSTILE, file="hostile.rasp").program, 3, 64)
     assert equal > 1000
     assert undefined > 100
+
+
+def test_what_is_undefined_on_all_inputs_of_a_length_is_undefined_on_many_at_once() -> None:
+    text = "# alphabet: ab\nlater = 1 / (length - 1);\nsum = later + indices;\nmean = aggregate(full_s, sum);\n"
+    assert same(read(text, file="later.rasp").program, 3, 8)[1] == 8
