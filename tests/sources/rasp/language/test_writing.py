@@ -24,7 +24,7 @@ def shape(made: Program) -> list[int]:
 
 @pytest.mark.parametrize("name", names())
 def test_a_shipped_program_is_written_and_read_back(name: str) -> None:
-    made = read(Path(FOLDER, f"{name}.rasp").read_text(), file=name).program
+    made = read(Path(FOLDER, f"{name}.rasp").read_text(encoding="utf-8"), file=name).program
     again = read(write(made), file=name).program
     assert (list(again.sops), again.chosen, again.alphabet, again.examples) == (
         list(made.sops), made.chosen, made.alphabet, made.examples,
