@@ -10,7 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
-from tests.explorer.browser import Open, position, settled
+from tests.explorer.browser import Open, gone_to, position, settled
 from tm2tfr.explorer import Explorer, programs
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.trace.check import Trace
@@ -187,7 +187,7 @@ def test_the_table_has_the_tape(opened: Open, machine: str, word: str, width: in
     assert window >= 3
     want = tapes(explorer.traces[0], window)
     for i in range(0, len(want), 12):
-        page.evaluate(f"location.hash = '#i={i}'")
+        gone_to(page, i)
         assert position(page) == i
         cells = page.locator("[data-column=tape]").evaluate_all(
             "cells => cells.map(cell => [Number(cell.parentElement.dataset.row), cell.textContent])"

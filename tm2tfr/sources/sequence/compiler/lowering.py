@@ -237,9 +237,7 @@ class Lowering:
 
     # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
     def number(self, node: Operation) -> Numbered:
-        """Return a node, whose values are all numbers, as a number: a linear form where there is one, otherwise by its
-        code.
-        """
+        """Return a node of numbers as a number: a linear form where there is one, otherwise by its code."""
         if (found := self.free_number(node)) is not None:
             return found
         if isinstance(node, Apply) and (found := self._affine(node)) is not None:
