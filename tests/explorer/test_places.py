@@ -187,8 +187,7 @@ def test_the_table_has_the_tape(opened: Open, machine: str, word: str, width: in
     assert window >= 3
     want = tapes(explorer.traces[0], window)
     for i in range(0, len(want), 12):
-        gone_to(page, i)
-        assert position(page) == i
+        assert gone_to(page, i) == i
         cells = page.locator("[data-column=tape]").evaluate_all(
             "cells => cells.map(cell => [Number(cell.parentElement.dataset.row), cell.textContent])"
         )
