@@ -19,6 +19,7 @@ import numpy as np
 
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.common.reading import Array
+from tm2tfr.targets.common.tabled import Uncertified
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Form, carried, forms
 from tm2tfr.targets.gpt2.tensors import Gpt2
@@ -31,18 +32,8 @@ SHARP = {"float64": 2.0**10, "float32": 2.0**7}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierRecipe(Gpt2Recipe):
+class ClassifierRecipe(Uncertified, Gpt2Recipe):
     """How a labeller becomes a token classifier; nothing about its heads is bounded by |h|."""
-
-    max_head: int = 0
-
-    @property
-    def certified(self) -> bool:
-        return False
-
-    @property
-    def head(self) -> int | None:
-        return None
 
     @property
     def temperature(self) -> float:
