@@ -1,8 +1,8 @@
 """A program as a typed graph of sequence operations: what is lowered to weights, whatever language it was written in.
 
-A node is a function from an input sequence to a value at every position. There are five kinds: the token, the position, a
-constant, a function of values at the same position, and an attention: what a selector picks, aggregated. A selector
-tells for every pair of a query position and a key position whether the query selects the key.
+A node is a function from an input sequence to a value at every position: the token, the position, a constant, a function
+of values at the same position, or an attention: what a selector picks, aggregated or at the nearest position, or a count. A
+selector tells for every pair of a query position and a key position whether the query selects the key.
 
 Nodes are compared by identity; `Build` gives equal nodes the same identity. A node is made after those it is made of, so
 that an order of creation is an order of evaluation.
@@ -107,15 +107,64 @@ class Attend(Operation):
     default: Item
 
 
+InSight = Literal["<=", "<", ">=", ">", "any"]
+"""Which key positions j are in sight of a query position i: j <= i, j < i, j >= i, j > i, or all of them."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Nearest(Operation):
+    """The value at the latest, or the earliest, position in sight that is selected; where none is, that of `default`."""
+
+    choice: Literal["latest", "earliest"]
+    sight: InSight
+    selector: Selection
+    values: Operation
+    default: Operation
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reckoned(Operation):
+    """At how many positions up to this one (``<=``), or from it on (``>=``), `values` is true."""
+
+    values: Operation
+    sight: Literal["<=", ">="]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighted(Operation):
+    """``constant + c1·x1 + … + ck·xk`` of whole numbers, or truth values that count as 1 or 0."""
+
+    terms: tuple[tuple[int, Operation], ...]
+    constant: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Property(Operation):
+    """Whether a number that is 0 or more is prime, a square, a power of 2, or `remainder` mod `modulus`."""
+
+    of: Operation
+    predicate: Literal["mod", "prime", "square", "power of 2"]
+    modulus: int = 0
+    remainder: int = 0
+
+
 def parents(node: Operation) -> Iterator[Operation]:
     """Yield the nodes that `node` is made of."""
     if isinstance(node, Apply):
         yield from node.arguments
-    elif isinstance(node, Attend):
+    elif isinstance(node, Attend | Nearest):
         for leaf in leaves(node.selector):
             yield leaf.keys
             yield leaf.queries
         yield node.values
+        if isinstance(node, Nearest):
+            yield node.default
+    elif isinstance(node, Weighted):
+        yield from (term for _, term in node.terms)
+    elif isinstance(node, Reckoned):
+        yield node.values
+    elif isinstance(node, Property):
+        yield node.of
 
 
 def leaves(selector: Selection) -> list[Compare]:
