@@ -1,0 +1,1 @@
+"""Tests of formulas and programs of temporal logic with counting, B-RASP and S-RASP."""
