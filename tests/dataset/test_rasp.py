@@ -22,9 +22,10 @@ from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError, DatasetError
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.given.inputs import all_words, word_of
+from tm2tfr.sources.rasp.given.inputs import word_of
 from tm2tfr.sources.rasp.given.library import load, shipped
 from tm2tfr.sources.rasp.program import shown_atom
+from tm2tfr.text.words import all_words
 
 HALVES = """\
 # alphabet: ["a", "b", "cd", 0]

@@ -194,6 +194,7 @@ RIGHT = (
     "tm2tfr.sources.circuit.proof",
     "tm2tfr.sources.circuit.specification",
     "tm2tfr.sources.circuit.truth",
+    "tm2tfr.sources.logic.evaluate",
     "tm2tfr.sources.rasp.evaluate",
     "tm2tfr.sources.rasp.specification",
     "tm2tfr.sources.rasp.truth",

@@ -124,8 +124,8 @@ def _rasp(found: Subject) -> Program:
 
 def _word(program: Program, text: str) -> Word:
     """Return the tokens of an input; those that the alphabet has, as it has them."""
-    from tm2tfr.sources.rasp.headers import read_word
     from tm2tfr.sources.rasp.program import shown_atom
+    from tm2tfr.text.words import read_word
 
     known = {shown_atom(token): token for token in program.alphabet}
     return tuple(known.get(shown_atom(token), token) for token in read_word(text))

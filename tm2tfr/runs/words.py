@@ -19,11 +19,11 @@ from tm2tfr.errors import CompileError, visible
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.given.inputs import written
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
 from tm2tfr.sources.rasp.truth import answered
+from tm2tfr.text.words import written
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder

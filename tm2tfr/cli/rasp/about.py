@@ -79,8 +79,9 @@ def _facts(program: Program) -> dict[str, Any]:
 def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
     from tm2tfr.sources.rasp.analyse import analyse
-    from tm2tfr.sources.rasp.given.inputs import own_word, written
+    from tm2tfr.sources.rasp.given.inputs import own_word
     from tm2tfr.sources.rasp.program import shown_atom
+    from tm2tfr.text.words import written
 
     if as_json:
         yield json.dumps({**_facts(program), "sops": list(program.sops)}, ensure_ascii=False)

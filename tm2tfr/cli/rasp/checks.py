@@ -204,8 +204,8 @@ def _one(subject: Subject, word: str, run: RunOptions, *, as_json: bool) -> bool
 def _example(subject: Subject, example: Example, run: RunOptions, *, as_json: bool) -> bool:
     """Check an example: what its author says, the interpreter and the weights; return whether all three agree."""
     from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-    from tm2tfr.sources.rasp.given.inputs import written
     from tm2tfr.sources.rasp.program import shown_atom
+    from tm2tfr.text.words import written
 
     program, word = subject.right, written(example.input)
     sop, said = program.choosing(example.sop).sop, "undefined" if example.error else list(map(shown_atom, example.output))

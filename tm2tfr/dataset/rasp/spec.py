@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from tm2tfr.dataset.spec import CommonSpec
 from tm2tfr.dataset.words import Inputs
-from tm2tfr.sources.rasp.given.inputs import word_of, written
+from tm2tfr.sources.rasp.given.inputs import word_of
 from tm2tfr.sources.rasp.program import Program
+from tm2tfr.text.words import written
 
 RASP_SPLIT_BY = ("run", "input")
 

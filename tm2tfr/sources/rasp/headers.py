@@ -7,16 +7,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
-from tm2tfr.sources.rasp.program import Example, Word
+from tm2tfr.sources.rasp.program import Example
 from tm2tfr.sources.rasp.sops import Atom
 from tm2tfr.text.source import Log, Mark
+from tm2tfr.text.words import read_word
 
 _LINE = re.compile(r"[ \t]*#[ \t]*(title|alphabet|length|example|sop|mask)[ \t]*:[ \t]?(.*)")
 _CALL = re.compile(r"([a-zA-Z_][a-zA-Z_0-9]*)\((.*)\)")
@@ -36,21 +35,6 @@ class Headers:
     """With an empty name for the s-op that is compiled."""
     lines: dict[str, int] = field(default_factory=dict)
     """The number of the line, from 0, of each; examples as ``example 0``, ``example 1``, …."""
-
-
-def read_word(text: str) -> Word:
-    """Return an input or output from text: a JSON list of at least one value, or else a token per character.
-
-    In the list, a number with a decimal point is a float, and so is the text ``"1/3"`` where it is compared with one.
-    """
-    if text.startswith("["):
-        try:
-            found = json.loads(text, parse_float=Fraction)
-        except ValueError:
-            found = None
-        if isinstance(found, list) and found and all(isinstance(v, str | bool | int | Fraction) for v in found):
-            return tuple(found)
-    return tuple(text)
 
 
 def headers(log: Log) -> Headers:

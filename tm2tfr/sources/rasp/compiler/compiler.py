@@ -11,10 +11,9 @@ from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError, did_you_mean
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.compiler.masks import Ahead, looks_ahead
 from tm2tfr.sources.rasp.compiler.outputs import NamedSOp, less_defined, outputs_of
-from tm2tfr.sources.rasp.given.inputs import alphabet_of, shown_word, written
 from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.headers import Headers, headers
-from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import Node, SOp
 from tm2tfr.sources.rasp.write import write
@@ -22,6 +21,7 @@ from tm2tfr.sources.sequence.compiler import Limits, compile_graph, compile_unbo
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.graph import SequenceGraph
 from tm2tfr.text.source import Log, Source
+from tm2tfr.text.words import alphabet_of, shown_word, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
@@ -71,7 +71,7 @@ class RaspOptions:
         alphabet = options.get("alphabet")
         return cls(
             sop=options.get("sop"),
-            alphabet=None if alphabet is None else alphabet_of(alphabet),
+            alphabet=None if alphabet is None else alphabet_of(alphabet, shown_atom),
             max_length=_whole("--max-length", options.get("max_length"), MOST_LENGTH),
             mask=mask,
             max_values=_whole("--max-values", options.get("max_values")),

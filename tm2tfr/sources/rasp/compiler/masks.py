@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.given.inputs import all_words
 from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.program import Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Selector, SOp
+from tm2tfr.text.words import all_words
 
 BUDGET = 4_000
 """The most inputs that are run."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.given.inputs import all_words
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import SOp
+from tm2tfr.text.words import all_words
 
 NamedSOp = tuple[str, SOp]
 """An output: its name, and the s-op."""

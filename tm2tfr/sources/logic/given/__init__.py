@@ -1,0 +1,1 @@
+"""What people give: formulas and programs by name or file, and their words."""

@@ -1,0 +1,81 @@
+"""Words as people write them: one token per character, or a JSON list of tokens; alphabets likewise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeVar
+
+from tm2tfr.errors import CompileError, visible
+
+_Token = TypeVar("_Token")
+
+
+def read_word(text: str) -> tuple[str | bool | int | Fraction, ...]:
+    """Return an input or output from text: a JSON list of at least one value, or else a token per character.
+
+    In the list, a number with a decimal point is a float, and so is the text ``"1/3"`` where it is compared with one.
+    """
+    if text.startswith("["):
+        try:
+            found = json.loads(text, parse_float=Fraction)
+        except ValueError:
+            found = None
+        if isinstance(found, list) and found and all(isinstance(v, str | bool | int | Fraction) for v in found):
+            return tuple(found)
+    return tuple(text)
+
+
+def written(word: Sequence[str | bool | int | Fraction]) -> str:
+    """Return a word as `read_word` reads it: plain text where every token is one character, otherwise a JSON list."""
+    if all(isinstance(token, str) and len(token) == 1 for token in word) and tuple(word[:1]) != ("[",):
+        return "".join(map(str, word))
+    return json.dumps([_plain(token) for token in word], ensure_ascii=False)
+
+
+def shown_word(word: Sequence[str | bool | int | Fraction]) -> str:
+    """Return a word as complaints have it, in quotes where it is plain text."""
+    text = written(word)
+    return visible(text if text.startswith("[") else repr(text))
+
+
+def _plain(token: str | bool | int | Fraction) -> Any:
+    if isinstance(token, Fraction):
+        return token.numerator / token.denominator if token.denominator & (token.denominator - 1) == 0 else str(token)
+    return token
+
+
+def alphabet_of(
+    given: object, shown: Callable[[str | bool | int | Fraction], str] = str
+) -> tuple[str | bool | int | Fraction, ...]:
+    """Return the tokens that are given as ``abc``, as a JSON list ``["a", "bc", 3]``, or as a sequence of them.
+
+    Args:
+        given: what was given.
+        shown: a token as text.
+
+    Raises:
+        CompileError: if there are none, a token is there twice, or two look the same.
+    """
+    tokens = read_word(given.strip()) if isinstance(given, str) else given
+    if not isinstance(tokens, list | tuple | range) or not all(isinstance(t, str | bool | int | Fraction) for t in tokens):
+        raise CompileError(f"the alphabet must be tokens, not {given!r}: use for example abc, or ['a', 'bc', 3]")
+    texts = [shown(token) for token in tokens]
+    if not texts:
+        raise CompileError("the alphabet is empty: use for example --alphabet abc")
+    twice = next((text for n, text in enumerate(texts) if text in texts[:n]), None)
+    if twice is not None:
+        raise CompileError(f"the alphabet has the token {twice!r} twice: list each token once")
+    return tuple(tokens)
+
+
+def listed(tokens: Sequence[str], most: int = 12) -> str:
+    """Return ``a, b, c, …``: tokens as complaints list them."""
+    return ", ".join(map(visible, tokens[:most])) + (", …" if len(tokens) > most else "")
+
+
+def all_words(alphabet: Sequence[_Token], length: int) -> Iterator[tuple[_Token, ...]]:
+    """Yield every word of this length, in the order of the alphabet."""
+    return product(alphabet, repeat=length)
