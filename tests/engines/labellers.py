@@ -49,7 +49,7 @@ def labeller() -> Decoder:
 
     place: list[Linear] = [{"i": 1.0}, {"i^2": 1.0}]
     shared: list[tuple[Linear, Linear]] = [({at("token", "a"): 1.0}, {"share": 1.0})]
-    near = {name: Claim(attends=name, gap=1.0, constant=True) for name in ("next", "before")}
+    near = {name: Claim(attends=name, gap=1.0, over="constant") for name in ("next", "before")}
     everywhere = Claim(attends="all", gap=None)
     heads = (
         head(layout, "next", "", query=neighbour(1.0), key=place, carries=carried("next"), mask="past", claim=near["next"]),

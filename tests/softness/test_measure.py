@@ -164,7 +164,7 @@ def random_layer(matrix: Callable[[int, int], Matrix]) -> Layer:
 
 def layer_errors(layer: Layer, u: NDArray[Any], soft_u: NDArray[Any], temperature: float) -> list[LayerError]:
     """What is measured of a layer whose attention and feed-forward parts are computed here; streams: (n, width)."""
-    measuring, found = _Layer(0, layer, temperature, "float64"), []
+    measuring, found = _Layer(0, layer, temperature, "float64", len(u)), []
     head, ffn = layer.heads[0], layer.feed_forward
     assert ffn is not None
     for i in range(len(u)):

@@ -225,6 +225,10 @@ METADATA: list[tuple[Change, str]] = [
     (_set("layers", 2, "heads", None), "layers[2].heads in the metadata should be a list, is null"),
     (_set("layers", 2, "heads", 0, "name", 7), "layers[2].heads[0].name in the metadata should be text, is a whole number"),
     (
+        _set("layers", 2, "heads", 0, "claim", "over", "width"),
+        "layers[2].heads[0].claim.over in the metadata should be position or length or constant, is 'width'",
+    ),
+    (
         _set("layers", 2, "heads", 0, "mask", "futur"),
         "layers[2].heads[0].mask in the metadata should be future or past or none, is 'futur' (did you mean 'future'?)",
     ),
@@ -287,7 +291,7 @@ WEIGHTS: list[tuple[Change, str]] = [
     (_tensor("unembedding_bias", np.full((8, 1), np.inf)), "a weight is not a finite number: weights must be finite"),
     (_set("vocabulary", 1, "1"), "the vocabulary contains a token twice"),
     (_set("bos", "EOS"), "'EOS' is a special token but not in the vocabulary"),
-    (_set("features", 0, "i^3"), "unknown position feature 'i^3': use one of 1/(i+1), 1, i, i^2"),
+    (_set("features", 0, "i^3"), "unknown position feature 'i^3': use 1/(i+1), 1, i, i^2, "),
     (_set("layout", 1, "name", "1"), "the residual stream has two directions or subspaces called '1'"),
     (_set("layers", []), "nothing uses the tensors "),
     (
@@ -298,6 +302,7 @@ WEIGHTS: list[tuple[Change, str]] = [
         _set("layers", 2, "heads", 0, "claim", "gap", -0.5),
         "a claimed gap must be a positive number, not -0.5: claim none for uniform attention",
     ),
+    (_set("layers", 2, "heads", 0, "claim", "margin", 0.5), "a claimed margin must be above 1, not 0.5"),
     (_set("layers", 2, "heads", 0, "claim", "gap", None), "a lookup has a gap: claim it, or claim no lookup"),
 ]
 

@@ -14,6 +14,7 @@ from tests.engines.lookups import looking, random_looks
 from tests.handmade import HANDMADE, normed, tabled
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
+from tm2tfr.transformer.claims import OVER, Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import DENSE, dumps, loads
 from tm2tfr.transformer.weights import Decoder, Norm, digest, matrices, replaced
@@ -127,3 +128,20 @@ def test_every_part_can_be_replaced_and_counts_in_the_digest() -> None:
     assert digest(normed(0.5)) != digest(normed(0.25))
     named = dataclasses.replace(tabled(), bos="0")
     assert digest(named) != digest(tabled())
+
+
+def test_claims_of_every_kind_survive() -> None:
+    decoder = looking(random_looks(9))
+    for claim in (
+        *(Claim(attends="a", gap=0.5, over=over) for over in OVER),
+        Claim(attends="a", gap=2, over="length", margin=4),
+        Claim(attends="a", gap=1, lookup=True, over="constant", margin=7),
+    ):
+        (layer,) = decoder.layers
+        heads = tuple(dataclasses.replace(head, claim=claim) for head in layer.heads)
+        claiming = dataclasses.replace(decoder, layers=(dataclasses.replace(layer, heads=heads),))
+        assert loads(dumps(claiming)) == claiming
+        plain = {"attends": "a", "gap": claim.gap, "lookup": claim.lookup}
+        over: dict[str, Any] = {"position": {}, "length": {"over": "length"}, "constant": {"constant": True}}[claim.over]
+        margin = {} if claim.margin is None else {"margin": claim.margin}
+        assert document(dumps(claiming))["layers"][0]["heads"][0]["claim"] == {**plain, **over, **margin}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import tm2tfr
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.attention import average_hard
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import OVER, Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.residual import Residual, Subspace, by_claims
@@ -142,7 +143,7 @@ def test_as_many_units_as_hidden_rows() -> None:
         ({"vocabulary": ("a", "BOS", "a")}, "the vocabulary contains a token twice"),
         ({"bos": "bos"}, "'bos' is a special token but not in the vocabulary"),
         ({"stop": ("b", "ACC")}, "'ACC' is a special token but not in the vocabulary"),
-        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': use one of 1/\(i\+1\), 1, i, i\^2$"),
+        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': use 1/\(i\+1\), 1, i, i\^2, "),
         ({"features": ("1",)}, r"position_embedding has shape \(4, 2\), expected \(4, 1\)"),
         ({"vocabulary": ("a", "b", "BOS", "c")}, r"token_embedding has shape \(4, 3\), expected \(4, 4\)"),
         ({"layout": Residual((Subspace("1"),))}, r"token_embedding has shape \(4, 3\), expected \(1, 3\)"),
@@ -189,6 +190,33 @@ def test_claims_take_part_in_equality_and_not_in_the_digest() -> None:
 def test_a_claim_checks_itself(gap: float | None, lookup: bool, words: str) -> None:
     with pytest.raises(ShapeError, match=words):
         Claim(attends="h", gap=gap, lookup=lookup)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"over": "width"}, "^a claimed gap cannot be over 'width': use 'position', 'length', 'constant'$"),
+        ({"gap": None, "over": "length"}, "^a gap over the length has a gap: claim it, or claim no gap over the length$"),
+        ({"gap": None, "margin": 4}, "^a margin has a gap: claim it, or claim no margin$"),
+        ({"margin": 1}, "^a claimed margin must be above 1, not 1: claim none where there is no proof$"),
+        ({"margin": float("inf")}, "^a claimed margin must be above 1, not inf: "),
+    ],
+)
+def test_a_claim_checks_what_its_gap_is_over_and_its_margin(more: dict[str, Any], words: str) -> None:
+    with pytest.raises(ShapeError, match=words):
+        Claim(**{"attends": "h", "gap": 1, **more})
+
+
+def test_a_gap_at_a_position_of_a_run() -> None:
+    claims = {over: Claim(attends="h", gap=3, over=over) for over in OVER}
+    assert {over: claim.gap_at(1, 6) for over, claim in claims.items()} == {"position": 1.5, "length": 0.5, "constant": 3}
+    assert {over: claim.smallest_gap(6) for over, claim in claims.items()} == {
+        "position": 0.5,
+        "length": 0.5,
+        "constant": 3,
+    }
+    assert [claim.constant for claim in claims.values()] == [False, False, True]
+    assert Claim(attends="all", gap=None).gap_at(1, 6) is None
 
 
 def test_subspaces_called_by_their_claims() -> None:

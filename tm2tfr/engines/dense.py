@@ -24,7 +24,7 @@ from tm2tfr.engines.dense_parts import ColumnsOf, LinearMap, finite, norm_of, pa
 from tm2tfr.engines.norm import Vector, read
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -64,7 +64,7 @@ class _Weights:
         check_weights(decoder, dtype.name)
         self._decoder, self._dtype, self._width = decoder, dtype, decoder.layout.width
         self._careful = careful = not reach(decoder, dtype.name).everything  # otherwise no number can get too large
-        self._features = [POSITION_FEATURES[name] for name in decoder.features]
+        self._features = [feature(name) for name in decoder.features]
         self._tokens = ColumnsOf(decoder.token_embedding, dtype)
         self._place = LinearMap(decoder.position_embedding, dtype)
         self._table = None if decoder.position_table is None else ColumnsOf(decoder.position_table, dtype)

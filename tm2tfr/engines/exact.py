@@ -13,7 +13,7 @@ from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE, refuse_parts
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
 SparseRow = list[tuple[int, Rational]]
@@ -111,7 +111,7 @@ class _Weights:
     def __init__(self, decoder: Decoder) -> None:
         known = (TABLE, NO_BOS, AHEAD, OUTPUTS)
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
-        self._features = [POSITION_FEATURES[name] for name in decoder.features]
+        self._features = [feature(name) for name in decoder.features]
         self._tokens, self._place = _columns(decoder.token_embedding), _columns(decoder.position_embedding)
         self._table = None if decoder.position_table is None else _columns(decoder.position_table)
         self._layers = []
@@ -129,8 +129,8 @@ class _Weights:
     def _embedded(self, token: int, position: int) -> list[Rational]:
         x: list[Rational] = [0] * self._width
         _add(x, self._tokens[token])
-        for feature, column in zip(self._features, self._place, strict=True):
-            number = Fraction(*feature(position))
+        for number_at, column in zip(self._features, self._place, strict=True):
+            number = Fraction(*number_at(position))
             _add(x, [(row, weight * number) for row, weight in column])
         if self._table is not None:
             if position >= len(self._table):

@@ -17,17 +17,12 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
 
 MOST_POSITIONS = 2**31
 SAFE: Mapping[str, float] = {"float64": 1e290, "float32": 1e30}
 """A bound below this leaves room for all roundings: nothing under it is infinite."""
-_LARGEST: Mapping[str, float] = {
-    "1/(i+1)": 1.0,
-    "1": 1.0,
-    "i": float(MOST_POSITIONS),
-    "i^2": float(MOST_POSITIONS) ** 2,
-}
 
 
 # ── refusing ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -95,7 +90,8 @@ def _reach(decoder: Decoder, safe: float) -> Reach:
     tokens = decoder.token_embedding
     x = np.zeros(decoder.layout.width)
     np.maximum.at(x, tokens.rows, abs(tokens.values))
-    x += _times(decoder.position_embedding, np.array([_LARGEST[name] for name in decoder.features]))
+    features = [feature(name).largest(MOST_POSITIONS + 1) for name in decoder.features]
+    x += _times(decoder.position_embedding, np.array(features))
     if decoder.position_table is not None:
         largest = np.zeros(decoder.layout.width)
         np.maximum.at(largest, decoder.position_table.rows, abs(decoder.position_table.values))

@@ -16,7 +16,7 @@ Latest. The key is (k, k², constants …, one tie-break that is a multiple of i
 k is an integer, k² its square, and the query's coefficient of k² is negative, the score without the tie-break is
 concave in k. Among the positions of one k all other products are equal, so that the exact score is monotone in j,
 with the sign of the query's tie-break: that sign is the same at all positions if the query component is a combination
-of features with coefficients of one sign, features being positive (interval analysis over the embedding). So
+of features with coefficients of one sign, and none of them is ever negative (interval analysis over the embedding). So
 only the latest position of each k (the earliest for the negative sign) can win, exactly.
 
 Scan. All others.
@@ -32,14 +32,12 @@ import numpy as np
 
 from tm2tfr.engines.dependence import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO, Classes, Sources, rows_of, sources
 from tm2tfr.engines.overflow import reach
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
 HeadKind = Literal["mean", "position", "latest", "scan"]
 Terms = tuple[tuple[str, float, float], ...]
 """A combination of position features: (feature, weight of the embedding, weight of the key) in order of summation."""
-
-_STRICT = ("1/(i+1)", "1")
-"""The features that are never 0."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +126,8 @@ def combination_of_query(head: Head, known: Sources, classes: Classes, names: tu
 def _position(components: tuple[int, ...], pure: Mapping[int, Terms]) -> Recognition:
     places: dict[str, list[tuple[int, float]]] = {}
     for c, terms in pure.items():
-        for feature, embedded, weight in terms:
-            places.setdefault(feature, []).append((c, embedded * weight))
+        for name, embedded, weight in terms:
+            places.setdefault(name, []).append((c, embedded * weight))
     if set(places) != {"i", "i^2"} or any(len(places.get(f, ())) != 1 for f in ("i", "i^2")):
         return _scan(components, "its score is not the sum of one multiple of j and one of j²")
     (linear, linear_weight), (square, square_weight) = places["i"][0], places["i^2"][0]
@@ -152,7 +150,7 @@ def _latest(
     rest: tuple[int, int],
     query: Mapping[int, Terms | None],
 ) -> Recognition:
-    moving = [c for c, terms in pure.items() if any(feature != CONSTANT_FEATURE for feature, _, _ in terms)]
+    moving = [c for c, terms in pure.items() if any(name != CONSTANT_FEATURE for name, _, _ in terms)]
     if len(moving) != 1 or [f for f, _, _ in pure[moving[0]]] != ["i"]:
         return _scan(
             components, "its key does not have exactly one tie-break, a component that is a multiple of the position"
@@ -176,7 +174,8 @@ def _latest(
 
 def _sign(terms: Terms | None, *, strict: bool = True) -> int:
     """Return +1 or -1 if the combination has that sign at every position (or may be 0, unless `strict`)."""
-    if not terms or (strict and not any(feature in _STRICT for feature, _, _ in terms)):
+    known = [feature(name).values for name, _, _ in terms or ()]
+    if not terms or "any sign" in known or (strict and "positive" not in known):
         return 0
     signs = {np.sign(embedded * weight) for _, embedded, weight in terms}
     return int(signs.pop()) if len(signs) == 1 else 0

@@ -13,7 +13,7 @@ from tm2tfr.engines.batched import Batch, HeadOf, HiddenOf, NormOf, RowByRow, Wr
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, reach
 from tm2tfr.errors import EngineError
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Layer, Norm
 
 MEMORY = 2**28
@@ -127,8 +127,8 @@ class WholeDense:
     def _embedded(self, tokens: NDArray[np.int64]) -> Batch:
         n = tokens.shape[1]
         x = self._tokens[:, tokens]  # (width, batch, n)
-        features = [POSITION_FEATURES[name] for name in self._decoder.features]
-        numbers = [[above / below for above, below in map(feature, range(n))] for feature in features]
+        features = [feature(name) for name in self._decoder.features]
+        numbers = [[above / below for above, below in map(each, range(n))] for each in features]
         for row, total in self._place.rows(np.array(numbers, dtype=self._dtype).reshape(len(features), 1, n)):
             x[row] += total
         if self._table is not None:

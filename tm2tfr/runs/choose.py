@@ -15,6 +15,7 @@ from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace.columns import is_turing
+from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
@@ -26,7 +27,8 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
     `DENSE_POSITIONS`, and fast for others, at once where the position table is longer than that; where Numba is not
-    installed, under softmax, with layer norms, with heads that look ahead and with outputs by name, it is dense.
+    installed, under softmax, with layer norms, with heads that look ahead, with outputs by name and with position features
+    other than the chapter's, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -99,7 +101,8 @@ def _check(engine: Engine, options: RunOptions) -> None:
 
 def _compiles(decoder: Decoder) -> bool:
     """Return whether the fast engine runs these weights."""
-    return not (decoder.soft or decoder.normed or decoder.labeller or decoder.looks_ahead)
+    plain = not (decoder.soft or decoder.normed or decoder.labeller or decoder.looks_ahead)
+    return plain and all(name in POSITION_FEATURES for name in decoder.features)
 
 
 def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engine:

@@ -231,7 +231,7 @@ def _claimed(head: Head, positions: int) -> list[float] | None:
     claim = head.claim
     if claim is None or claim.gap is None:
         return None
-    return [claim.gap if claim.constant else claim.gap / (i + 1) for i in range(positions)]
+    return [float(claim.gap_at(i, positions) or 0) for i in range(positions)]
 
 
 def _reached(scores: Vector, gap: float, due: float) -> bool:

@@ -23,7 +23,7 @@ from tm2tfr.engines.decode import Engine, Session
 from tm2tfr.engines.norm import Vector
 from tm2tfr.engines.watching import Observation
 from tm2tfr.transformer.attention import softmax
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
 from tm2tfr.transformer.soft import (
     carried_factor,
@@ -47,7 +47,7 @@ class HeadError:
         gap: the best score's lead over the next one under average-hard attention; 0 for a tie; ∞ without a second score.
         claimed: the gap that the construction claims; None: the head is claimed to be uniform.
         holds: whether the claim holds: uniform, or tieless with that gap (up to rounding).
-        constant: whether the claimed gap is the same at every position; otherwise it is a multiple of 1/(i+1).
+        over: what the claimed gap is a multiple of: 1/(i+1), 1/n, or nothing; see `Claim`.
         shared: whether several positions may share the best score; the gap is then that to any lower one.
         scores: the largest error of a score, before it is divided by the temperature.
         weights: ‖average-hard weights - softmax weights‖₁, with the bounds of `lemma_6` and `lemma_33` (None: its
@@ -62,7 +62,7 @@ class HeadError:
     gap: float
     claimed: float | None
     holds: bool
-    constant: bool = False
+    over: Over = "position"
     shared: bool = False
     scores: float = 0.0
     weights: float = 0.0
@@ -119,7 +119,7 @@ def measure(decoder: Decoder, tokens: Sequence[str], temperature: float, *, engi
     """
     refuse_unmeasured(decoder)
     hard, soft = engine.start(decoder), engine.start(softened(decoder, temperature))
-    layers = [_Layer(n, layer, temperature, engine.dtype) for n, layer in enumerate(decoder.layers)]
+    layers = [_Layer(n, layer, temperature, engine.dtype, len(tokens)) for n, layer in enumerate(decoder.layers)]
     heads: list[HeadError] = []
     after: list[LayerError] = []
     first_wrong = None
@@ -149,8 +149,8 @@ def _watched(session: Session, token: int) -> tuple[int, Observation]:
 class _Layer:
     """One layer during a run."""
 
-    def __init__(self, number: int, layer: Layer, temperature: float, dtype: str) -> None:
-        self._number, self._layer, self._temperature = number, layer, temperature
+    def __init__(self, number: int, layer: Layer, temperature: float, dtype: str, positions: int) -> None:
+        self._number, self._layer, self._temperature, self._positions = number, layer, temperature, positions
         self._claims = [head.claim if head.uniform else claimed(head) for head in layer.heads]
         self._factor, self._carried = feed_forward_factor(layer.feed_forward), carried_factor(layer)
         self._reach = [_Reach(head) for head in layer.heads]
@@ -166,7 +166,7 @@ class _Layer:
     def _head(self, position: int, number: int, claim: Claim | None, hard: Vector, soft: Vector) -> HeadError:
         head = self._layer.heads[number]
         named: dict[str, Any] = {"position": position, "layer": self._number + 1, "number": number, "head": head.name}
-        due = claim.gap_at(position) if claim is not None else None
+        due = claim.gap_at(position, self._positions) if claim is not None else None
         if due is None or head.uniform:
             none = head.uniform and due is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
@@ -187,7 +187,7 @@ class _Layer:
             gap=gap,
             claimed=due,
             holds=gap > 0 and gap >= due - slack,
-            constant=claim is not None and claim.constant,
+            over="position" if claim is None else claim.over,
             shared=shared,
             scores=error,
             weights=distance,

@@ -53,17 +53,17 @@ def _property(heads: Sequence[HeadError]) -> str:
     where = "" if bad is None else f"; NOT at position {bad.position}, where the gap is {bad.gap:.3g}"
     if heads[0].claimed is None:
         return f"uniform{where}"
-    by = "" if heads[0].constant else "/(i+1)"
-    claimed = heads[0].claimed * _divisor(heads[0])
-    smallest = min(head.gap * _divisor(head) for head in heads)
+    by = {"position": "/(i+1)", "length": "/n", "constant": ""}[heads[0].over]
+    claimed = heads[0].claimed * _divisor(heads[0], len(heads))
+    smallest = min(head.gap * _divisor(head, len(heads)) for head in heads)
     found = "never more than one position" if smallest == inf else f"smallest found {smallest:.3g}{by}"
     kind = "equal scores share" if heads[0].shared else "tieless"
     return f"{kind}, gap at least {claimed:g}{by}; {found}{where}"
 
 
-def _divisor(head: HeadError) -> int:
+def _divisor(head: HeadError, positions: int) -> int:
     """Return what the gap of `head` is divided by at its position, as it is claimed."""
-    return 1 if head.constant else head.position + 1
+    return {"position": head.position + 1, "length": positions, "constant": 1}[head.over]
 
 
 def _tables(measured: Softness, everything: bool) -> Iterable[str]:
@@ -107,7 +107,8 @@ def _growth(run: SoftRun) -> Iterable[str]:
 
 def _order(run: SoftRun) -> str:
     """Return how 1/τ grows with n by the theorem: with 1/γ(n), which may be constant, and a logarithm."""
-    return "O(log n)" if all(head.constant for head in run.softness.heads if head.claimed is not None) else "O(n·log n)"
+    constant = all(head.over == "constant" for head in run.softness.heads if head.claimed is not None)
+    return "O(log n)" if constant else "O(n·log n)"
 
 
 def _found(at: Warmest) -> tuple[str, str]:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from tm2tfr.errors import ShapeError
+from tm2tfr.errors import ShapeError, listing
+
+Over = Literal["position", "length", "constant"]
+OVER: tuple[Over, ...] = get_args(Over)
+"""What a claimed gap γ is divided by: i + 1 at position i, the number of positions of the run, or nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,28 +21,51 @@ class Claim:
 
     Args:
         attends: the positions that the head attends to, a key of the construction's specification.
-        gap: γ, where the best score at position i is ahead of the next one by at least γ/(i+1); None: all scores are 0.
+        gap: γ, see `over`; None: all scores are 0.
         lookup: whether the scores are γ(2cj - j²), as in Lemma 7.
-        constant: whether the best score is ahead by at least γ itself, at every position.
+        over: at position i of a run of n positions, the best score is ahead of the next one by at least γ/(i+1) for
+            ``position``, γ/n for ``length`` (heads that look ahead), and γ for ``constant``.
+        margin: what the head carries is rounded to the right value under softmax if it is fed exact values and the best
+            score is ahead by at least ln(margin), with the other scores as far behind as in this head; None: that is not
+            proved for this head alone, and Theorem 26 has to be used.
 
     Raises:
-        ShapeError: for a gap that is not a positive number, or a lookup or a constant gap without one.
+        ShapeError: for a gap that is not a positive number, or a margin that is not above 1; for a lookup, a gap over
+            anything but the position, or a margin without a gap.
     """
 
     attends: str
     gap: float | None
     lookup: bool = False
-    constant: bool = False
+    over: Over = "position"
+    margin: float | None = None
 
     def __post_init__(self) -> None:
-        if self.gap is not None:
-            object.__setattr__(self, "gap", float(self.gap))
-        if self.gap is None and (self.lookup or self.constant):
-            what = "lookup" if self.lookup else "constant gap"
+        if self.over not in OVER:
+            raise ShapeError(f"a claimed gap cannot be over {self.over!r}: use {listing(OVER)}")
+        for name in ("gap", "margin"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, float(value))
+        if self.gap is None and (self.lookup or self.over != "position" or self.margin is not None):
+            what = "lookup" if self.lookup else "margin" if self.margin is not None else f"gap over the {self.over}"
+            what = "constant gap" if what == "gap over the constant" else what
             raise ShapeError(f"a {what} has a gap: claim it, or claim no {what}")
         if self.gap is not None and not 0 < self.gap < math.inf:
             raise ShapeError(f"a claimed gap must be a positive number, not {self.gap:g}: claim none for uniform attention")
+        if self.margin is not None and not 1 < self.margin < math.inf:
+            raise ShapeError(f"a claimed margin must be above 1, not {self.margin:g}: claim none where there is no proof")
 
-    def gap_at(self, position: int) -> float | None:
-        """Return by how much the best score at `position` is ahead at least; None: all scores are 0."""
-        return self.gap if self.gap is None or self.constant else self.gap / (position + 1)
+    @property
+    def constant(self) -> bool:
+        """Whether the gap is the same at every position of every run."""
+        return self.over == "constant"
+
+    def gap_at(self, position: int, positions: int) -> float | None:
+        """Return by how much the best score at `position` of a run of `positions` is ahead at least; None: scores are 0."""
+        if self.gap is None:
+            return None
+        return self.gap / {"position": position + 1, "length": positions, "constant": 1}[self.over]
+
+    def smallest_gap(self, positions: int) -> float | None:
+        """Return the smallest gap at any position of a run of at most `positions`; None: all scores are 0."""
+        return self.gap_at(positions - 1, positions)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual
 from tm2tfr.transformer.weights import FeedForward, Head, Mask
@@ -108,7 +108,8 @@ def lookup(
     Where `scaled` is h itself and `inverse` 1, the score is ``2h·j - j²`` and the gap `constant`: 1.
     """
     query = [{d: 2.0 * c for d, c in scaled.items()}, {inverse: -1.0}]
-    claim = None if attends is None else Claim(attends=attends, gap=1.0, lookup=True, constant=constant)
+    over: Over = "constant" if constant else "position"
+    claim = None if attends is None else Claim(attends=attends, gap=1.0, lookup=True, over=over)
     return head(layout, name, source, query=query, key=[{place: 1.0}, {square: 1.0}], carries=carries, claim=claim)
 
 

@@ -40,7 +40,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 
@@ -90,7 +90,7 @@ def smallest_gap(decoder: Decoder, n: int) -> float:
     Raises:
         CompileError: if nothing is claimed about a head: then nothing says either that the right logits are one-hot.
     """
-    gaps = (claimed(head).gap_at(n - 1) for layer in decoder.layers for head in layer.heads)
+    gaps = (claimed(head).smallest_gap(n) for layer in decoder.layers for head in layer.heads)
     return min([1.0, *(gap for gap in gaps if gap is not None)])
 
 
@@ -156,14 +156,10 @@ def constants(decoder: Decoder) -> Constants:
 
 
 def largest_entry(decoder: Decoder, n: int) -> float:
-    """Return x_max(n): the largest absolute value before the first layer at n positions, at least 1."""
+    """Return x_max(n), at least 1: an upper bound on the absolute values before the first layer at n positions."""
     tokens = float(np.abs(decoder.token_embedding.values).max(initial=0.0))
-    features = [POSITION_FEATURES[name] for name in decoder.features]
-    rows = np.abs(decoder.position_embedding.dense())
-    largest = 0.0
-    for i in (0, n - 1):  # each feature is monotone in i
-        numbers = np.array([above / below for above, below in (f(i) for f in features)])
-        largest = max([largest, *(rows @ numbers).tolist()])
+    numbers = np.array([feature(name).largest(n) for name in decoder.features])
+    largest = float((np.abs(decoder.position_embedding.dense()) @ numbers).max(initial=0.0))
     if (table := decoder.position_table) is not None:
         largest += float(np.abs(table.values[table.columns < n]).max(initial=0.0))
     return max(1.0, tokens + largest)

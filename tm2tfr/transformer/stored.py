@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tm2tfr.choices import WEIGHTINGS
 from tm2tfr.errors import ShapeError, listing
 from tm2tfr.text.json_value import JsonValue
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import OVER, Claim, Over
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import parts
@@ -65,10 +65,14 @@ def _layer_document(layer: Layer) -> dict[str, Any]:
 
 def _head_document(head: Head) -> dict[str, Any]:
     plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
-    claim = {} if head.claim is None else asdict(head.claim)
-    if not claim.get("constant"):
-        claim.pop("constant", None)  # as in files from before there was such a claim
-    return {**plain, "claim": claim or None}
+    return {**plain, "claim": None if head.claim is None else _claim_document(head.claim)}
+
+
+def _claim_document(claim: Claim) -> dict[str, Any]:
+    """Return a claim, without what it does not say: as in files from before that could be claimed."""
+    plain: dict[str, Any] = {"attends": claim.attends, "gap": claim.gap, "lookup": claim.lookup}
+    over: dict[Over, dict[str, Any]] = {"position": {}, "length": {"over": "length"}, "constant": {"constant": True}}
+    return {**plain, **over[claim.over], **({} if claim.margin is None else {"margin": claim.margin})}
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -180,8 +184,11 @@ def _claim(item: JsonValue) -> Claim | None:
     if item.value is None:
         return None
     gap = None if item["gap"].value is None else item["gap"].real()
-    constant = "constant" in item.keys and item["constant"].truth()
-    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth(), constant=constant)
+    over = item["over"].choice(OVER) if "over" in item.keys else "position"
+    if "constant" in item.keys and item["constant"].truth():
+        over = "constant"
+    margin = item["margin"].real() if "margin" in item.keys else None
+    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth(), over=over, margin=margin)
 
 
 def _feed_forward(item: JsonValue, prefix: str, store: Store) -> FeedForward:

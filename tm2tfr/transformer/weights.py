@@ -23,7 +23,7 @@ from tm2tfr.errors import ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output, check_outputs
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.residual import Residual
 
 Mask = Literal["future", "past", "none"]
@@ -195,8 +195,7 @@ class Decoder:
             if token not in self.vocabulary:
                 raise ShapeError(f"{token!r} is a special token but not in the vocabulary")
         for name in self.features:
-            if name not in POSITION_FEATURES:
-                raise ShapeError(f"unknown position feature {name!r}: use one of {', '.join(POSITION_FEATURES)}")
+            feature(name)  # raises for an unknown one
         check_outputs(self.outputs, self.bos, self.stop)
         for path, matrix, shape in _shapes(self):
             if matrix.shape != shape:

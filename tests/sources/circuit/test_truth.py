@@ -118,10 +118,10 @@ def test_columns_of_bits_have_bits_and_no_others() -> None:
 
 
 def test_a_claimed_gap_may_be_the_same_at_every_position() -> None:
-    constant, falling = Claim(attends="a", gap=1, constant=True), Claim(attends="a", gap=1)
-    assert [constant.gap_at(9), falling.gap_at(9), Claim(attends="all", gap=None).gap_at(9)] == [1.0, 0.1, None]
+    constant, falling = Claim(attends="a", gap=1, over="constant"), Claim(attends="a", gap=1)
+    assert [claim.gap_at(9, 20) for claim in (constant, falling, Claim(attends="all", gap=None))] == [1.0, 0.1, None]
     with pytest.raises(ShapeError, match="^a constant gap has a gap: claim it, or claim no constant gap$"):
-        Claim(attends="a", gap=None, constant=True)
+        Claim(attends="a", gap=None, over="constant")
     assert smallest_gap(compile_circuit(FULL), 1000) == 1.0
 
 

@@ -25,7 +25,7 @@ from tm2tfr.targets.gpt2.sharpen import Form, carried, forms
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 
 SHARP = {"float64": 2.0**10, "float32": 2.0**7}
 """dtype -> 1/τ: e^-1024 is 0 in float64; e^-128 is 0 in float32."""
@@ -126,7 +126,7 @@ class Classifier(Gpt2):
         table, layout, features = self.decoder.position_table, self.decoder.layout, self.decoder.features
         values = np.zeros((self.recipe.positions, layout.width))
         for row, column, weight in self.decoder.position_embedding.entries():
-            numbers = [POSITION_FEATURES[features[column]](i) for i in range(self.recipe.positions)]
+            numbers = [feature(features[column])(i) for i in range(self.recipe.positions)]
             values[:, row] += [weight * above / below for above, below in numbers]
         if table is not None:
             values += table.dense().T[: self.recipe.positions]

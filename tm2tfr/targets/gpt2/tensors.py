@@ -40,7 +40,7 @@ from tm2tfr.targets.gpt2.sharpen import (
     sharpened,
 )
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
 SINK_NAME = "(sink)"
@@ -338,5 +338,5 @@ class Gpt2:
 
 
 def _feature(name: str, i: int) -> float:
-    above, below = POSITION_FEATURES[name](i)
+    above, below = feature(name)(i)
     return above / below

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, matrices
 
 
@@ -53,5 +53,5 @@ def features(decoder: Decoder, positions: int, dtype: str) -> NDArray[Any]:
     """Return the position features, each rounded once: (positions, features)."""
     table = np.empty((positions, len(decoder.features)), dtype=dtype)
     for column, name in enumerate(decoder.features):
-        table[:, column] = [above / below for above, below in map(POSITION_FEATURES[name], range(positions))]
+        table[:, column] = [above / below for above, below in map(feature(name), range(positions))]
     return table

@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from tm2tfr.targets.torch.model import FEATURES, FeedForward, frozen
+from tm2tfr.targets.torch.model import FeedForward, feature, frozen
 
 
 class WholeHead(nn.Module):
@@ -145,7 +145,7 @@ class Labeller(nn.Module):
         """Return the stream before the first layer: tokens (…, n) → (…, n, width)."""
         n, embedding = tokens.shape[-1], self.token_embedding
         i = torch.arange(n, dtype=torch.float64)
-        columns = [FEATURES[name](i) for name in self.features]
+        columns = [feature(name, i) for name in self.features]
         features = torch.stack(columns, dim=1) if columns else i.new_zeros(n, 0)  # (n, features)
         places = features.to(embedding.device, embedding.dtype) @ self.position_embedding.T
         if hasattr(self, "position_table"):

@@ -24,12 +24,35 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 CHUNK = 128  # the most tokens that are processed at once, so that the scores of a long run fit into memory
-FEATURES: dict[str, Callable[[Tensor], Tensor]] = {  # of a position i, Eq. 8.4
+
+
+def prime(i: Tensor) -> Tensor:
+    """Return 1 where a whole number is prime, 0 elsewhere."""
+    sieve = torch.ones(int(i.max()) + 2, dtype=i.dtype, device=i.device)
+    sieve[:2] = 0
+    for divisor in range(2, int(len(sieve) ** 0.5) + 1):
+        sieve[divisor * divisor :: divisor] = 0
+    return sieve[i.long()]
+
+
+FEATURES: dict[str, Callable[[Tensor], Tensor]] = {  # of a position i
     "1/(i+1)": lambda i: 1 / (i + 1),
     "1": torch.ones_like,
     "i": lambda i: i,
     "i^2": lambda i: i * i,
+    "(-1)^i": lambda i: 1 - 2 * (i % 2),
+    "prime(i)": prime,
+    "square(i)": lambda i: (i.sqrt().round() ** 2 == i).to(i),
+    "power of 2(i)": lambda i: (torch.frexp(i).mantissa == 0.5).to(i),
 }
+
+
+def feature(name: str, i: Tensor) -> Tensor:
+    """Return the position feature `name` of the positions i: one of `FEATURES`, or for example ``i mod 3 = 1``."""
+    if name in FEATURES:
+        return FEATURES[name](i)
+    modulus, remainder = name.removeprefix("i mod ").split(" = ")
+    return (i % float(modulus) == float(remainder)).to(i)
 
 
 class Memory:
@@ -184,7 +207,7 @@ class Decoder(nn.Module):
         i = torch.arange(start, start + len(tokens), dtype=torch.float64)
         features = i.new_empty(len(i), len(self.features))  # (n, features)
         for n, name in enumerate(self.features):
-            features[:, n] = FEATURES[name](i)
+            features[:, n] = feature(name, i)
         features = features.to(device, dtype)
         return self.token_embedding.T[tokens] + features @ self.position_embedding.T
 

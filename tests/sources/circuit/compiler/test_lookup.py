@@ -49,7 +49,7 @@ def test_the_weights_are_71_numbers_beside_the_table() -> None:
     assert (decoder.layout.width, decoder.heads, decoder.hidden, len(decoder.layers)) == (19, 3, 8, 1)
     assert (decoder.bos, decoder.stop, decoder.vocabulary, decoder.positions) == (None, (), ("0", "1"), 4)
     assert [head.claim for head in decoder.layers[0].heads] == [
-        Claim(attends=operand, gap=1, lookup=True, constant=True) for operand in "abc"
+        Claim(attends=operand, gap=1, lookup=True, over="constant") for operand in "abc"
     ]
 
 

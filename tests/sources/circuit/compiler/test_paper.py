@@ -37,7 +37,7 @@ def test_the_shape_is_that_of_the_appendix() -> None:
     assert [head.weighting for head in decoder.layers[0].heads] == ["softmax"]
     norms = (decoder.layers[0].attention_norm, decoder.layers[0].feed_forward_norm, decoder.norm)
     assert [norm.epsilon for norm in norms if norm is not None] == [1e-5] * 3
-    assert decoder.layers[0].heads[0].claim == Claim(attends="operands", gap=paper_constants(14)[0] / 2, constant=True)
+    assert decoder.layers[0].heads[0].claim == Claim(attends="operands", gap=paper_constants(14)[0] / 2, over="constant")
 
 
 @pytest.mark.parametrize("positions", [1, 2, 3, 10, 2000])

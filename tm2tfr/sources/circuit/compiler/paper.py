@@ -112,7 +112,7 @@ def _head(
         value=stacked(layout, [read for read, _ in carries]),
         output=stacked(layout, [write for _, write in carries]).transposed,
         weighting="softmax" if soft else "average-hard",
-        claim=Claim(attends="operands", gap=gap, constant=True),
+        claim=Claim(attends="operands", gap=gap, over="constant"),
     )
 
 

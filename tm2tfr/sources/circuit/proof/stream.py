@@ -13,7 +13,6 @@ import numpy as np
 from tm2tfr.sources.circuit.proof.refused import Refused
 from tm2tfr.sources.circuit.proof.spans import Interval, Rounding
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
-from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder, Norm
 
 
@@ -45,7 +44,7 @@ class Embedded:
         places = np.arange(self.positions, dtype=np.float64)
         known = {"1": np.ones_like(places), "i": places, "i^2": places**2}
         if any(name not in known for name in self.decoder.features):
-            unknown = next(name for name in POSITION_FEATURES if name in self.decoder.features and name not in known)
+            unknown = next(name for name in self.decoder.features if name not in known)
             raise Refused("embedding", "the proof knows the position features 1, i and i^2", f"feature {unknown}")
         rows = [known[name] for name in self.decoder.features]
         return np.array(rows, dtype=np.float64).reshape(-1, self.positions)

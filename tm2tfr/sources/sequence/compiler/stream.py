@@ -234,7 +234,7 @@ class StreamPlan:
             query=[query for query, _ in scores],
             key=[key for _, key in scores],
             carries=looking.carries,
-            claim=Claim(attends=looking.attends, gap=1.0, constant=True)
+            claim=Claim(attends=looking.attends, gap=1.0, over="constant")
             if scores
             else Claim(attends=looking.attends, gap=None),
             mask=self._mask,
