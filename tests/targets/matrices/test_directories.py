@@ -138,7 +138,7 @@ def test_model_py_needs_nothing_of_this_package() -> None:
         if isinstance(node, ast.ImportFrom):
             roots.add((node.module or "").partition(".")[0])
     assert roots - sys.stdlib_module_names == {"torch", "safetensors"}
-    assert len(code(CHAPTER)["model.py"].splitlines()) < 260
+    assert len(code(CHAPTER)["model.py"].splitlines()) < 280
 
 
 @needs_torch
