@@ -185,6 +185,21 @@ def vector(subspace: Subspace, value: Any) -> list[Any]:
     return [int(label == value) for label in subspace.labels]
 
 
+STAGES = ("embedding", "attention", "feed_forward")
+"""The parts after which there is a stream, in the order in which they are computed."""
+
+
+def reached(since: tuple[int, str], layer: int, part: str) -> bool:
+    """Return whether `since`, a layer and a part of it, has been computed after `part` of `layer`."""
+    at, done = since
+    return (at, STAGES.index(done)) <= (layer, STAGES.index(part))
+
+
+def written(subspace: Subspace, layer: int, part: str) -> bool:
+    """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
+    return reached(subspace.since or (-1, "embedding"), layer, part)
+
+
 class RunResult(Protocol):
     """What came out of a run of the reference."""
 

@@ -198,6 +198,9 @@ RIGHT = (
     "tm2tfr.sources.rasp.evaluate",
     "tm2tfr.sources.rasp.specification",
     "tm2tfr.sources.rasp.truth",
+    "tm2tfr.sources.logic.evaluate",
+    "tm2tfr.sources.logic.specification",
+    "tm2tfr.sources.logic.truth",
     "tm2tfr.contract",
 )
 """What says what is right."""

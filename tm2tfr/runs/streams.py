@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
+from tm2tfr.contract import written
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.watching import observe_all
 from tm2tfr.sources.rasp.evaluate import Undefined
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.specification import RaspSpecification, written
+from tm2tfr.sources.rasp.specification import RaspSpecification
 from tm2tfr.sources.rasp.truth import RaspTruth
 from tm2tfr.text.words import written as written_word
 from tm2tfr.trace.cause import Cause, find_cause

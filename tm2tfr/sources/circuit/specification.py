@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
-from tm2tfr.contract import vector
+from tm2tfr.contract import reached, vector
 from tm2tfr.sources.circuit.columns import OPERANDS, TRUTH, widened
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.residual import Residual
@@ -30,7 +30,6 @@ from tm2tfr.transformer.residual import Residual
 Held = Mapping[str, str | int | Fraction]
 """What a subspace holds -> its number, or the label of its one-hot vector."""
 
-_STAGES = ("embedding", "attention", "feed_forward")
 _EMBEDDING, _ATTENTION, _FEED_FORWARD = (-1, "embedding"), (0, "attention"), (0, "feed_forward")
 LOOKUP_WRITTEN: Mapping[str, tuple[int, str]] = {
     **dict.fromkeys(("x", "1", "i", "i^2", *OPERANDS, *TRUTH), _EMBEDDING),
@@ -86,8 +85,7 @@ class CircuitSpecification:
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        at, done = self.written(what)
-        return (at, _STAGES.index(done)) <= (layer, _STAGES.index(part))
+        return reached(self.written(what), layer, part)
 
     def values(self, i: int) -> Held:
         """Return what every subspace holds at position `i`, once it is written."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from tm2tfr.contract import vector
+from tm2tfr.contract import reached, vector
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.residual import Residual
@@ -36,8 +36,6 @@ WRITTEN: Mapping[str, tuple[int, str]] = {
     "e_y": (5, "feed_forward"),
 }
 """What is held -> (layer from 0, part) after which it has its value; before that, it is 0. ``e_x(h)``: see `written`."""
-
-PARTS = ("embedding", "attention", "feed_forward")
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,7 @@ class TuringSpecification:
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        at, done = self.written(what)
-        return (at, PARTS.index(done)) <= (layer, PARTS.index(part))
+        return reached(self.written(what), layer, part)
 
     def values(self, i: int) -> Expected:
         """Return what every subspace holds at position `i`, once it is written."""

@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.contract import vector
+from tm2tfr.contract import vector, written
 from tm2tfr.sources.rasp.evaluate import Stages
 from tm2tfr.sources.rasp.program import shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
@@ -34,7 +34,6 @@ from tm2tfr.transformer.weights import Decoder
 Holding = str | int | Fraction | None | Mapping[str, Any]
 """A number, the label of a one-hot vector, None for the zero vector, or the coordinates that are not 0, by label."""
 
-_STAGES = ("embedding", "attention", "feed_forward")
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
@@ -279,9 +278,3 @@ class RaspSpecification:
 
 _GIVEN = ("token", "position", "1", "i", "i^2")
 _NUMBERS = ("mean", "found")
-
-
-def written(subspace: Subspace, layer: int, part: str) -> bool:
-    """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
-    at, done = subspace.since or (-1, "embedding")
-    return (at, _STAGES.index(done)) <= (layer, _STAGES.index(part))

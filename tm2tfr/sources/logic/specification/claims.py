@@ -1,0 +1,218 @@
+"""The language of claims: what weights say of their subspaces and heads, as values.
+
+Nodes are named by their numbers, ``s12``. Inside the word, at positions 1 to n, they are what the printed definitions say;
+at BOS, position 0, and EOS, position n+1, see `tm2tfr.sources.logic.specification.values`.
+
+A subspace may be claimed to hold (X)
+
+- ``token``, the one-hot vector of the token fed; ``bos``, ``eos``, ``late``: 1 iff the position is 0, n+1, 2 or more;
+- a feature of the position i: ``1``, ``i``, ``i^2``, ``1/(i+1)``, ``i mod 2 = 1``, ``prime(i)``, ``square(i)``,
+  ``power of 2(i)``;
+- ``is s3 !s4 | s5="a"``: 1 iff the position is inside the word and one of the alternatives is true there, each a
+  conjunction of bits and labels; ``is`` alone: inside the word;
+- ``label s3``: the one-hot vector of a label, nothing outside the word;
+- ``number s3``, ``square s3``, ``positive s3``, ``negative s3``, ``positive square s3``, ``negative square s3``: of a
+  number x its value, x², max(0, x), max(0, -x), and the squares of these;
+- ``found s3``: of a `Retrieve`, 1 iff inside the word and a position in sight is selected;
+- ``over i+1: X``: X divided by i+1; ``at H: X``: the mean of X over the positions that a head with the claim H attends
+  to; ``rounded X``: X.
+
+A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
+
+- ``all MASK``: everything in sight; ``back``: i-1, from 0 to 0; ``ahead``: i+1, from the last position to itself;
+- ``lookup MASK X``: the position in sight that is nearest to X at i, where X is a number;
+- ``since s3``, ``until s3``: the latest position up to i, or the earliest one from i on, that is not inside the word or
+  where not (left and not right) of that node;
+- ``latest MASK s3 CLUSTERS``, ``earliest MASK s3 CLUSTERS``, with `` shifted back`` or `` shifted ahead`` behind it: of a
+  `Retrieve`, see `tm2tfr.sources.logic.specification.heads`;
+- ``sign s3``: of a `Comparison`: BOS where it is true, and from BOS, otherwise position 1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+GIVEN = ("token", "bos", "eos", "late")
+FEATURES = ("1", "i", "i^2", "1/(i+1)", "prime(i)", "square(i)", "power of 2(i)")
+OF_NODES = (
+    "label",
+    "number",
+    "square",
+    "positive",
+    "negative",
+    "positive square",
+    "negative square",
+    "found",
+)
+MASKS = ("future", "past", "none")
+
+
+@dataclass(frozen=True)
+class GivenClaim:
+    """What needs no node: one of `GIVEN` and `FEATURES`, or ``i mod m = r``."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class TruthOf:
+    """A literal: a bit of this number, or whether a label is `label`, or not."""
+
+    node: int
+    label: str | None
+    true: bool
+
+
+@dataclass(frozen=True)
+class BitClaim:
+    """A disjunction of conjunctions, inside the word."""
+
+    alternatives: tuple[tuple[TruthOf, ...], ...]
+
+
+@dataclass(frozen=True)
+class NodeClaim:
+    """One of `OF_NODES`, of a node."""
+
+    what: str
+    node: int
+
+
+@dataclass(frozen=True)
+class ShareClaim:
+    """Something divided by i+1."""
+
+    of: SubspaceClaim
+
+
+@dataclass(frozen=True)
+class MeanClaim:
+    """The mean of something over the positions that a head attends to."""
+
+    head: HeadClaim
+    of: SubspaceClaim
+
+
+SubspaceClaim = GivenClaim | BitClaim | NodeClaim | ShareClaim | MeanClaim
+
+Clusters = tuple[tuple[int, ...], ...]
+"""Groups of the conjuncts of a score, by their numbers."""
+
+
+@dataclass(frozen=True)
+class HeadClaim:
+    """Where a head looks.
+
+    Args:
+        kind: ``all``, ``back``, ``ahead``, ``lookup``, ``since``, ``until``, ``latest``, ``earliest`` or ``sign``.
+        mask: which positions are in sight.
+        node: of the last five, the number of their node.
+        number: of a lookup, what is looked up.
+        clusters: of ``latest`` and ``earliest``.
+        shift: by how much the position that a key stands for comes after it: -1, 0 or 1.
+    """
+
+    kind: str
+    mask: str
+    node: int = -1
+    number: NodeClaim | None = None
+    clusters: Clusters = ()
+    shift: int = 0
+
+
+@lru_cache(maxsize=65_536)
+def subspace_claim(text: str) -> SubspaceClaim | None:
+    """Return what a claim of a subspace says; None if it is none."""
+    if text in GIVEN or text in FEATURES or _MODULO.fullmatch(text):
+        return GivenClaim(text)
+    if text == "is" or text.startswith("is "):
+        return BitClaim(((),)) if text == "is" else _bit(text.removeprefix("is "))
+    if text.startswith("rounded "):
+        return subspace_claim(text.removeprefix("rounded "))
+    if text.startswith("over i+1: "):
+        share = subspace_claim(text.removeprefix("over i+1: "))
+        return None if share is None else ShareClaim(share)
+    if text.startswith("at "):
+        where, _, what = text.removeprefix("at ").partition(": ")
+        head, carried = head_claim(where), subspace_claim(what)
+        return None if head is None or carried is None else MeanClaim(head, carried)
+    return _of_node(text)
+
+
+@lru_cache(maxsize=65_536)
+def head_claim(text: str) -> HeadClaim | None:
+    """Return what a claim of a head says; None if it is none."""
+    kind, _, rest = text.partition(" ")
+    if text in ("back", "ahead"):
+        return HeadClaim(text, "future" if text == "back" else "none")
+    if kind == "all" and rest in MASKS:
+        return HeadClaim(kind, rest)
+    if kind == "lookup":
+        mask, _, what = rest.partition(" ")
+        number = _of_node(what)
+        known = mask in MASKS and number is not None and number.what in ("number", "positive", "negative")
+        return HeadClaim(kind, mask, number=number) if known else None
+    if kind in ("since", "until", "sign") and (node := _number(rest)) is not None:
+        return HeadClaim(kind, "past" if kind == "until" else "future", node)
+    return _retrieval(text) if kind in ("latest", "earliest") else None
+
+
+def labelled(claim: SubspaceClaim) -> bool:
+    """Return whether what a subspace holds is a vector with labels, instead of a number."""
+    while isinstance(claim, ShareClaim | MeanClaim):
+        claim = claim.of
+    return claim == GivenClaim("token") or (isinstance(claim, NodeClaim) and claim.what == "label")
+
+
+_NODE = r"s(0|[1-9]\d{0,8})"
+_MODULO = re.compile(r"i mod [1-9]\d{0,8} = (0|[1-9]\d{0,8})")
+_OF_NODE = re.compile(rf"({'|'.join(OF_NODES)}) {_NODE}")
+_LITERAL = re.compile(rf'(!?){_NODE}(=("(?:[^"\\]|\\.)*"))?')
+_GROUPS = r"\d{1,6}(?:[,|]\d{1,6})*|-"
+_RETRIEVAL = re.compile(rf"(latest|earliest) (future|past|none) {_NODE} ({_GROUPS})( shifted (?:back|ahead))?")
+
+
+def _number(text: str) -> int | None:
+    found = re.fullmatch(_NODE, text)
+    return None if found is None else int(found[1])
+
+
+def _of_node(text: str) -> NodeClaim | None:
+    found = _OF_NODE.fullmatch(text)
+    return None if found is None else NodeClaim(found[1], int(found[2]))
+
+
+def _bit(text: str) -> BitClaim | None:
+    """Return what is read from left to right: labels are quoted, so that any sign may be in them."""
+    alternatives: list[list[TruthOf]] = [[]]
+    at = 0
+    while True:
+        literal = _LITERAL.match(text, at)
+        if literal is None:
+            return None
+        try:
+            label = None if literal[4] is None else str(json.loads(literal[4]))
+        except ValueError:
+            return None
+        alternatives[-1].append(TruthOf(int(literal[2]), label, not literal[1]))
+        at = literal.end()
+        if at == len(text):
+            return BitClaim(tuple(map(tuple, alternatives)))
+        between = " | " if text.startswith(" | ", at) else " "
+        if not text.startswith(between, at):
+            return None
+        alternatives += [[]] if between == " | " else []
+        at += len(between)
+
+
+def _retrieval(text: str) -> HeadClaim | None:
+    found = _RETRIEVAL.fullmatch(text)
+    if found is None:
+        return None
+    kind, mask, node, groups, shifted = found.groups()
+    clusters = () if groups == "-" else tuple(tuple(map(int, group.split(","))) for group in groups.split("|"))
+    shift = {None: 0, " shifted back": -1, " shifted ahead": 1}[shifted]
+    return HeadClaim(kind, mask, int(node), clusters=clusters, shift=shift)

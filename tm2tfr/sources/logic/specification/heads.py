@@ -1,0 +1,177 @@
+"""Where each head must look, from what it is claimed to compute.
+
+The head of a `Retrieve` looks at the latest, or the earliest, position in sight of the largest score. The conjuncts of
+its condition S(i, j) are the parts of the conjunction that it is, numbered from 0; clusters of them add up to the score
+of a key position j for a query position i:
+
+- a cluster that is one equality of two numbers counts minus the square of their difference, at j and i, wherever these are;
+- any other counts 1 where j is inside the word and all its conjuncts hold at (i, j), and i is inside the word or none of
+  them is about it; otherwise 0;
+- without clusters, the score is 1 where j is inside the word, otherwise 0.
+
+Of a shifted head, for strict sight, the key position j stands for the position before or after it, in all of this and in
+what it carries; at the end of the sequence it stands for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from tm2tfr.sources.logic.nodes import (
+    AllOf,
+    AnyOf,
+    AtKey,
+    AtQuery,
+    Comparison,
+    Equal,
+    Node,
+    NotOf,
+    Retrieve,
+    Score,
+    Since,
+    Until,
+    leaves,
+)
+from tm2tfr.sources.logic.specification.claims import HeadClaim
+from tm2tfr.sources.logic.specification.values import WordValues
+
+
+def known(head: HeadClaim, values: WordValues) -> bool:
+    """Return whether a claim says something of this program: its node is there, of the right class, with its conjuncts."""
+    if head.number is not None:
+        found = values.by_number.get(head.number.node)
+        return found is not None and found.kind == "number"
+    wanted = _CLASSES.get(head.kind)
+    node = values.by_number.get(head.node)
+    if wanted is None or node is None:
+        return wanted is None
+    if isinstance(node, Retrieve):
+        numbers = [number for cluster in head.clusters for number in cluster]
+        return head.kind == node.choice and all(number < len(conjuncts(node)) for number in numbers)
+    return isinstance(node, wanted)
+
+
+_CLASSES: dict[str, type[Node]] = {
+    "since": Since,
+    "until": Until,
+    "sign": Comparison,
+    "latest": Retrieve,
+    "earliest": Retrieve,
+}
+
+
+def looked(head: HeadClaim, values: WordValues, i: int) -> Sequence[int]:
+    """Return the positions that a head with a claim that is `known` attends to from position `i`, in increasing order."""
+    last = values.positions - 1
+    sight = {"future": range(i + 1), "past": range(i, last + 1), "none": range(last + 1)}[head.mask]
+    match head.kind:
+        case "all":
+            return sight
+        case "lookup" if head.number is not None:
+            due = signed(head.number.what, values.number(values.by_number[head.number.node], i))
+            apart = [abs(j - due) for j in sight]
+            return [j for j, off in zip(sight, apart, strict=True) if off == min(apart)]
+        case "back":
+            found = max(i - 1, 0)
+        case "ahead":
+            found = min(i + 1, last)
+        case "since" | "until":
+            found = _marked(head, values, i)
+        case "sign":
+            found = 0 if i == 0 or _true(values, head.node, i) else 1
+        case _:
+            found = _chosen(head, values, i, sight)
+    return (found,)
+
+
+def signed(what: str, x: int) -> int:
+    """Return ``number``, ``positive`` or ``negative`` of x."""
+    return {"number": x, "positive": max(0, x), "negative": max(0, -x)}[what]
+
+
+def _marked(head: HeadClaim, values: WordValues, i: int) -> int:
+    """Return the latest position up to `i`, or the earliest from `i` on, where a step of ``since`` or ``until`` ends."""
+    node = values.by_number[head.node]
+    if not isinstance(node, Since | Until):
+        raise TypeError(f"{node!r} is neither since nor until")
+    j, step = i, -1 if head.kind == "since" else 1
+    while values.inside(j) and values.bit(node.left, j) and not values.bit(node.right, j):
+        j += step
+    return min(j, values.positions - 1)
+
+
+def _true(values: WordValues, number: int, i: int) -> bool:
+    """Return whether a comparison of two numbers is true at position `i`, inside the word or not."""
+    node = values.by_number[number]
+    if not isinstance(node, Comparison):
+        raise TypeError(f"{node!r} is not a comparison")
+    apart = values.number(node.left, i) - values.number(node.right, i)
+    return {"<=": apart <= 0, "<": apart < 0, ">": apart > 0}.get(node.relation, apart >= 0)
+
+
+# ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────────
+def conjuncts(node: Retrieve) -> tuple[Score, ...]:
+    """Return the parts of the conjunction that the condition is, those of conjunctions in it one by one."""
+    return _flat(node.score)
+
+
+def _flat(score: Score) -> tuple[Score, ...]:
+    return tuple(part for each in score.parts for part in _flat(each)) if isinstance(score, AllOf) else (score,)
+
+
+def selects(node: Retrieve, values: WordValues, i: int) -> bool:
+    """Return whether a position in sight of `i`, which is inside the word, is selected."""
+    n = len(values.word)
+    sights = {"<=": (1, i), "<": (1, i - 1), ">=": (i, n), ">": (i + 1, n), "any": (1, n)}
+    first, last = sights[node.sight]
+    return any(_holds(node.score, values, i, j) for j in range(first, last + 1))
+
+
+def stands_for(head: HeadClaim, values: WordValues, j: int) -> int:
+    """Return the position whose values a head sees at position `j`."""
+    return min(max(j + head.shift, 0), values.positions - 1)
+
+
+def _chosen(head: HeadClaim, values: WordValues, i: int, sight: range) -> int:
+    node = values.by_number[head.node]
+    if not isinstance(node, Retrieve):
+        raise TypeError(f"{node!r} retrieves nothing")
+    parts = conjuncts(node)
+    groups = [tuple(parts[number] for number in cluster) for cluster in head.clusters]
+    score = partial(_score, groups, values, i)
+    scores = [score(stands_for(head, values, j)) for j in sight]
+    best = [j for j, each in zip(sight, scores, strict=True) if each == max(scores)]
+    return best[-1] if head.kind == "latest" else best[0]
+
+
+def _score(groups: Sequence[tuple[Score, ...]], values: WordValues, i: int, j: int) -> int:
+    return sum(_counts(group, values, i, j) for group in groups) if groups else int(values.inside(j))
+
+
+def _counts(group: tuple[Score, ...], values: WordValues, i: int, j: int) -> int:
+    if len(group) == 1 and isinstance(group[0], Equal) and group[0].key.kind == "number":
+        return -((values.number(group[0].key, j) - values.number(group[0].query, i)) ** 2)
+    about_query = any(not isinstance(leaf, AtKey) for part in group for leaf in leaves(part))
+    if not values.inside(j) or (about_query and not values.inside(i)):
+        return 0
+    return int(all(_holds(part, values, i, j) for part in group))
+
+
+def _holds(score: Score, values: WordValues, i: int, j: int) -> bool:
+    """Return whether a condition holds at (i, j)."""
+    match score:
+        case AtKey():
+            return values.bit(score.bit, j)
+        case AtQuery():
+            return values.bit(score.bit, i)
+        case Equal():
+            at: Callable[[Node, int], str | int | None]
+            at = values.number if score.key.kind == "number" else values.label
+            return at(score.key, j) == at(score.query, i)
+        case AllOf():
+            return all(_holds(part, values, i, j) for part in score.parts)
+        case AnyOf():
+            return any(_holds(part, values, i, j) for part in score.parts)
+        case NotOf():
+            return not _holds(score.part, values, i, j)
