@@ -28,12 +28,12 @@ from tm2tfr.sources.logic.specification.claims import (
     subspace_claim,
 )
 from tm2tfr.sources.logic.specification.heads import known, looked, selects, signed, stands_for
-from tm2tfr.sources.logic.specification.values import LogicValue, WordValues
+from tm2tfr.sources.logic.specification.values import WordValues
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 
-Exact = int | Fraction
-HeldThere = Exact | Mapping[str, Exact]
+_Number = int | Fraction
+HeldThere = _Number | Mapping[str, _Number]
 """A number, or the coordinates that are not 0, by label."""
 
 
@@ -52,7 +52,9 @@ class LogicSpecification:
     claims: tuple[str | None, ...]
 
     @classmethod
-    def of(cls, word: Sequence[str], nodes: Mapping[Node, tuple[LogicValue, ...]], decoder: Decoder) -> LogicSpecification:
+    def of(
+        cls, word: Sequence[str], nodes: Mapping[Node, tuple[bool | str | int, ...]], decoder: Decoder
+    ) -> LogicSpecification:
         """Return the specification of a word for weights: of these their claims, and whether there is an EOS.
 
         Args:
@@ -195,7 +197,7 @@ def given(what: str, i: int, there: WordValues) -> HeldThere:
     return int(i % int(modulus) == int(remainder))
 
 
-_NUMBERS: Mapping[str, Callable[[int], Exact]] = {
+_NUMBERS: Mapping[str, Callable[[int], _Number]] = {
     "bos": lambda i: int(i == 0),
     "late": lambda i: int(i > 1),
     "1": lambda i: 1,
@@ -223,7 +225,7 @@ def _sum(terms: Sequence[tuple[Fraction, HeldThere]]) -> HeldThere:
     """Return the sum of numbers, or of vectors, each with its factor."""
     if all(isinstance(value, int | Fraction) for _, value in terms):
         return sum((factor * value for factor, value in terms if not isinstance(value, Mapping)), Fraction(0))
-    found: dict[str, Exact] = {}
+    found: dict[str, _Number] = {}
     for factor, value in terms:
         for label, share in value.items() if isinstance(value, Mapping) else ():
             found[label] = found.get(label, 0) + factor * share

@@ -13,9 +13,6 @@ from functools import cached_property
 
 from tm2tfr.sources.logic.nodes import CountLeft, CountRight, Node, Place, Sum
 
-LogicValue = bool | str | int
-"""What a node is at a position: of a bit, a label, a number."""
-
 
 @dataclass(frozen=True)
 class WordValues:
@@ -28,7 +25,7 @@ class WordValues:
     """
 
     word: tuple[str, ...]
-    nodes: Mapping[Node, tuple[LogicValue, ...]] = field(repr=False)
+    nodes: Mapping[Node, tuple[bool | str | int, ...]] = field(repr=False)
     eos: bool
 
     @property
