@@ -243,7 +243,7 @@ def _example(subject: Subject, example: Example, run: RunOptions, *, as_json: bo
 
 
 def _list(values: Any) -> str:
-    from tm2tfr.sources.rasp.truth import joined
+    from tm2tfr.text.words import joined
 
     return values if isinstance(values, str) else visible(joined(values))
 

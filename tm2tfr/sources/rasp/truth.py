@@ -16,6 +16,7 @@ from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification import RaspSpecification
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.text.words import joined
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -41,11 +42,6 @@ class RaspResult:
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"sop": self.sop, "values": list(self.values)}
-
-
-def joined(values: Sequence[str]) -> str:
-    """Return values on one line: one after the other where each is one character, otherwise separated by spaces."""
-    return ("" if all(len(value) == 1 for value in values) else " ").join(values)
 
 
 def answered(program: Program, decoder: Decoder) -> list[SOp]:

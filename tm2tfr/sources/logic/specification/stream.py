@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from tm2tfr.contract import vector, written
+from tm2tfr.sources.logic.evaluate import LogicValue
 from tm2tfr.sources.logic.nodes import Node, Retrieve
 from tm2tfr.sources.logic.specification.claims import (
     BitClaim,
@@ -52,9 +53,7 @@ class LogicSpecification:
     claims: tuple[str | None, ...]
 
     @classmethod
-    def of(
-        cls, word: Sequence[str], nodes: Mapping[Node, tuple[bool | str | int, ...]], decoder: Decoder
-    ) -> LogicSpecification:
+    def of(cls, word: Sequence[str], nodes: Mapping[Node, tuple[LogicValue, ...]], decoder: Decoder) -> LogicSpecification:
         """Return the specification of a word for weights: of these their claims, and whether there is an EOS.
 
         Args:

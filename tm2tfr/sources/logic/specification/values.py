@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tm2tfr.sources.logic.evaluate import LogicValue
 from tm2tfr.sources.logic.nodes import CountLeft, CountRight, Node, Place, Sum
 
 
@@ -25,7 +26,7 @@ class WordValues:
     """
 
     word: tuple[str, ...]
-    nodes: Mapping[Node, tuple[bool | str | int, ...]] = field(repr=False)
+    nodes: Mapping[Node, tuple[LogicValue, ...]] = field(repr=False)
     eos: bool
 
     @property
