@@ -106,5 +106,7 @@ def test_weights_of_something_else_are_not_compared() -> None:
 def test_weights_without_outputs_are_refused() -> None:
     truth = LogicTruth(formula(), "ab", answering(Output("f", BITS)))
     truth.refuse(truth.decoder.layout)
-    with pytest.raises(CompileError, match="these weights have no outputs, and a formula answers by outputs: compile it"):
-        replace(truth, decoder=answering()).refuse(truth.decoder.layout)
+    with pytest.raises(
+        CompileError, match="these weights have no outputs, by which formulas and programs answer: compile it"
+    ):
+        replace(truth, decoder=answering())

@@ -52,8 +52,11 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
     """Return the nodes of a program that weights answer, output by output.
 
     Raises:
-        CompileError: if one of the outputs is no node of the program, or none is the one that it chooses.
+        CompileError: if there are none, one of them is no node of the program, or none is the one that it chooses.
     """
+    if not decoder.outputs:
+        what = f"{visible(program.name)}: these weights have no outputs, by which formulas and programs answer"
+        raise CompileError(f"{what}: compile it again")
     names = {name: node for node, name in output_names(program).items()}
     known = [names[output.name] for output in decoder.outputs if output.name in names]
     if len(known) < len(decoder.outputs):
@@ -87,7 +90,7 @@ class LogicTruth:
 
     Raises:
         InputError: if it is not a word over the program's alphabet.
-        CompileError: if an output of the weights is no node of the program.
+        CompileError: see `answered`.
     """
 
     program: LogicProgram
@@ -136,9 +139,7 @@ class LogicTruth:
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if the weights have no outputs to compare."""
-        if not self.decoder.outputs:
-            what = f"{visible(self.name)}: these weights have no outputs, and a {self.noun} answers by outputs"
-            raise CompileError(f"{what}: compile it again")
+        answered(self.program, self.decoder)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""

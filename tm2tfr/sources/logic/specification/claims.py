@@ -7,7 +7,7 @@ A subspace may be claimed to hold (X)
 
 - ``token``, the one-hot vector of the token fed; ``bos``, ``eos``, ``late``: 1 iff the position is 0, n+1, 2 or more;
 - a feature of the position i: ``1``, ``i``, ``i^2``, ``1/(i+1)``, ``i mod 2 = 1``, ``prime(i)``, ``square(i)``,
-  ``power of 2(i)``;
+  ``power of 2(i)``, ``(-1)^i``;
 - ``is s3 !s4 | s5="a"``: 1 iff the position is inside the word and one of the alternatives is true there, each a
   conjunction of bits and labels; ``is`` alone: inside the word;
 - ``label s3``: the one-hot vector of a label, nothing outside the word;
@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 GIVEN = ("token", "bos", "eos", "late")
-FEATURES = ("1", "i", "i^2", "1/(i+1)", "prime(i)", "square(i)", "power of 2(i)")
+FEATURES = ("1", "i", "i^2", "1/(i+1)", "prime(i)", "square(i)", "power of 2(i)", "(-1)^i")
 OF_NODES = (
     "label",
     "number",

@@ -206,6 +206,7 @@ _NUMBERS: Mapping[str, Callable[[int], _Number]] = {
     "prime(i)": lambda i: int(i > 1 and all(i % factor for factor in range(2, i))),
     "square(i)": lambda i: int(any(root * root == i for root in range(i + 1))),
     "power of 2(i)": lambda i: int(i.bit_count() == 1),
+    "(-1)^i": lambda i: 1 - 2 * (i % 2),
 }
 
 
