@@ -9,6 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -273,6 +276,66 @@ class Truth(Protocol):
         """Return what is wrong with the place where `decoder` stops, None if nothing is."""
 
 
+# ── labels ──────────────────────────────────────────────────────────────────────────────────────────────────
+class ManyLabels(Protocol):
+    """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
+
+    @property
+    def reference(self) -> str:
+        """What says what is right: ``interpreter``."""
+
+    @property
+    def letters(self) -> int:
+        """The number of tokens in the alphabet."""
+
+    def written(self, word: Sequence[int]) -> str:
+        """Return a word as people write it."""
+
+    def fed(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the tokens fed, as their numbers in the vocabulary: (words, n) -> (words, positions)."""
+
+    def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return on which words, (words, n), there are values, and for those each output: (outputs, words, positions).
+
+        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number, ∞ in
+        place of what is none; NaN where the reference says nothing.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """An example of a program's author, compared with the reference.
+
+    Args:
+        of: the name of what the example is of.
+        word: its input, as people write it.
+        expected, found: the author's values and those of the reference, as text; one text: that there are none.
+        runs: whether the weights are to be run on it.
+        why: why not.
+        kind, reference: what has the values, ``s-op``, and what says what is right.
+    """
+
+    of: str
+    word: str
+    expected: tuple[str, ...] | str
+    found: tuple[str, ...] | str
+    runs: bool
+    why: str = ""
+    kind: str = "sop"
+    reference: str = "interpreter"
+
+    @property
+    def met(self) -> bool:
+        """Whether the reference says what the author does."""
+        return self.expected == self.found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
+        said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
+        return plain | dict(zip(("expected", self.reference), said, strict=True))
+
+
 # ── a construction ──────────────────────────────────────────────────────────────────────────────────────────
 _Program = TypeVar("_Program")
 
@@ -316,6 +379,11 @@ class Construction(Generic[_Program]):
         prepare: (program, options) -> the program that these options are about, which also says what is right.
         restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
             were compiled from; None: what was read.
+        called: program -> what this very program is called, where its kind has several nouns.
+        fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
+        labels: (program, decoder) -> what the outputs have to be on many words at once; None: it labels no words. Raises
+            CompileError.
+        examined: (program, decoder) -> the examples of its author, compared with the reference.
     """
 
     name: str
@@ -341,3 +409,11 @@ class Construction(Generic[_Program]):
     card: Callable[[_Program], str] | None = None
     prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
     restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    called: Callable[[_Program], str] | None = None
+    fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
+    labels: Callable[[_Program, Decoder], ManyLabels] | None = None
+    examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
+
+    def noun_of(self, program: _Program) -> str:
+        """Return what a program is called."""
+        return self.noun if self.called is None else self.called(program)

@@ -80,6 +80,10 @@ class InputError(Tm2tfrError):
     """An input word with symbols outside the input alphabet."""
 
 
+class UndefinedError(Tm2tfrError):
+    """A program that is undefined on an input."""
+
+
 class UsageError(Tm2tfrError):
     """A command line that cannot be understood: an unknown command or option, a word too many, a value that is none."""
 

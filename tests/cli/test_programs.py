@@ -170,7 +170,10 @@ def test_what_is_suggested_for_a_program_without_an_alphabet_works(
          "future"),
         ("compile reverse --unbounded --max-length 9", "--unbounded is for inputs of any length, and needs no "
          "--max-length: omit one of them"),
-        ("check chapter --all-up-to 3", "tm2tfr check: --all-up-to is for RASP programs, and chapter is none: omit it"),
+        (
+            "check chapter --all-up-to 3",
+            "tm2tfr check: --all-up-to is for RASP programs and formulas, and chapter is neither: omit it",
+        ),
         ("check reverse --all", "tm2tfr check: --all is for circuits, and programs have inputs of any length: use "
          "--all-up-to"),
         ("check reverse --all-up-to 11", "tm2tfr check: the weights have 10 positions, and --all-up-to 11 asks for more: "

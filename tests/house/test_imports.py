@@ -61,6 +61,7 @@ ROOMS = {
     "columns": "columns",
     "truth": "truth",
     "specification": "truth",
+    "labelling": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
@@ -196,6 +197,7 @@ RIGHT = (
     "tm2tfr.sources.circuit.truth",
     "tm2tfr.sources.logic.evaluate",
     "tm2tfr.sources.rasp.evaluate",
+    "tm2tfr.sources.rasp.labelling",
     "tm2tfr.sources.rasp.specification",
     "tm2tfr.sources.rasp.truth",
     "tm2tfr.sources.logic.evaluate",

@@ -50,7 +50,7 @@ def attention_of(subject: Given, word: str | None = None, *, head: str | int = 1
         raise EngineError(f"{found.name}: {what}: use at most {MOST_MAPPED:,}, of a smaller circuit")
     return attention_map(
         decoder,
-        found.word(word),
+        found.prompt(word),
         engine=engine_named("dense", dtype),
         layer=layer,
         head=number,

@@ -116,7 +116,7 @@ def _rasp(found: Subject) -> Program:
 
     program = found.right
     if not isinstance(program, Program):
-        noun = "something else" if found.construction is None else f"a {found.construction.noun}"
+        noun = "something else" if found.construction is None else f"a {found.noun}"
         what = f"{found.name} is {noun}, and runs are drawn of RASP programs"
         raise CompileError(f"{what}: draw where a head looks in the run, with --head, or watch the run in the explorer")
     return program

@@ -144,7 +144,7 @@ def _refuse_more(number: int | None, what: str) -> None:
 
 
 def _refuse_soft(found: Subject) -> NoReturn:
-    noun = "machine" if found.construction is None else found.construction.noun
+    noun = found.noun
     instead = "explore the machine instead"
     if noun == "circuit":
         instead = "explore the circuit with --variant paper-hard, or with --variant lookup, the default"

@@ -141,7 +141,7 @@ def run(
         out=path(out, "out"),
         progress=progress,
     )
-    return carried_out(found.decoder, found.word(word), None, options)
+    return carried_out(found.decoder, found.word(word), None, options, fed=found.prompt(word))
 
 
 def check(
@@ -222,7 +222,7 @@ def activations(
             f"a position is a whole number from 0 on, not {position!r}: use for example 0, the first of the prompt"
         )
     found = Subject.of(subject)
-    return vectors(found.decoder, found.word(word), position, engine=to_watch(engine, dtype))
+    return vectors(found.decoder, found.prompt(word), position, engine=to_watch(engine, dtype))
 
 
 def certify(subject: Given, *, machine: Given | None = None, left_boundary: str | None = None) -> Any:

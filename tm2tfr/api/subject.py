@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -90,7 +90,7 @@ class Subject:
 
         if option not in construction.options:
             why = whose(option)
-            raise CompileError(f"{self.name} is a {construction.noun}, and {why}: omit {option_called(option)}")
+            raise CompileError(f"{self.name} is a {self.noun}, and {why}: omit {option_called(option)}")
 
     @classmethod
     def of(cls, given: Given, *, left_boundary: str | None = None, options: Mapping[str, Any] | None = None) -> Subject:
@@ -181,6 +181,13 @@ class Subject:
             return of_program(self.source)
         return None if self.weights is None else named(provenance.construction(self.weights.provenance))
 
+    @property
+    def noun(self) -> str:
+        """What its program is called, such as ``machine``; what weights that say nothing of theirs are taken for."""
+        if self.construction is None:
+            return "machine"
+        return self.construction.noun if self.program is None else self.construction.noun_of(self.program)
+
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder: as it was given, or compiled from the program.
@@ -234,9 +241,8 @@ class Subject:
             SpecError: if what is stored is not a program of the construction.
         """
         if self.program is None:
-            noun = "machine" if self.construction is None else self.construction.noun
-            what = f"no {noun} is stored with these weights"
-            raise CompileError(f"{what}: give a {noun}, or weights that were compiled from one")
+            what = f"no {self.noun} is stored with these weights"
+            raise CompileError(f"{what}: give a {self.noun}, or weights that were compiled from one")
         return self.program
 
     def turing(self, what: str) -> Machine:
@@ -247,10 +253,21 @@ class Subject:
         """
         right = self.right
         if self.machine is None:
-            noun = "something else" if self.construction is None else f"a {self.construction.noun}"
+            noun = "something else" if self.construction is None else f"a {self.noun}"
             raise CompileError(f"{self.name}: {what} takes a Turing machine, and this is {noun}: give a machine")
         machine: Machine = right
         return machine
+
+    def prompt(self, word: str | None) -> Sequence[str]:
+        """Return the tokens that the decoder is fed on an input, see `word`.
+
+        Raises:
+            InputError: see `word`.
+        """
+        given, program, construction = self.word(word), self.program, self.construction
+        if program is None or construction is None or construction.fed is None:
+            return given
+        return construction.fed(program, given, self.decoder)
 
     def word(self, word: str | None) -> str:
         """Return the input `word`, or without one the program's own; without a program the empty word.

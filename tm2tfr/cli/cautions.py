@@ -27,7 +27,7 @@ def certified(trace: Trace, subject: Subject) -> int | None:
 def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     """Warn on standard error if a run that agrees is longer than what is certified for its engine and its |h|."""
     agreed = "warning: this run agrees, but nothing proves that all such runs do"
-    if trace.noun in ("circuit", "program"):
+    if trace.noun == "circuit" or trace.labels:
         return  # see `tm2tfr certify`, which is for all inputs
     if trace.soft:
         warn_once(f"{agreed}: soft attention has no certificate: see tm2tfr soften")

@@ -170,7 +170,7 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
     if cone is None:
         return program, construction
     if construction.part is None:
-        raise CompileError(f"{found.name} is a {construction.noun}, and --cone is a part of a circuit: omit it")
+        raise CompileError(f"{found.name} is a {found.noun}, and --cone is a part of a circuit: omit it")
     return construction.part(program, cone), construction
 
 
@@ -214,11 +214,11 @@ def machines(machine: str | None, format: str) -> None:
 def _described(name: str, *, as_json: bool) -> Any:
     """Yield the lines that describe a machine or a circuit; as JSON, one object."""
     from tm2tfr.cli import catalogue, circuits
-    from tm2tfr.cli.rasp import about as programs
+    from tm2tfr.cli.labellers.about import about
 
     found = subject(Asked(argument=name))
-    if found.construction is not None and found.construction.noun == "program":
-        return programs.described(name, found.right, as_json=as_json)
+    if found.construction is not None and found.construction.labels is not None:
+        return about(found.construction).described(name, found.right, as_json=as_json)
     if found.machine is not None:
         return catalogue.described(name, found.machine, as_json=as_json)
     return circuits.described(name, found.right, as_json=as_json)

@@ -198,16 +198,19 @@ def check(
     from tm2tfr.cli.report import Report
 
     as_json = format == "json"
-    if found.construction is not None and found.construction.noun == "program":
-        from tm2tfr.cli.rasp.checks import report_of_program
+    if found.construction is not None and found.construction.labels is not None:
+        from tm2tfr.cli.labellers.checks import report_of_labels
 
         if everything:
-            raise UsageError("tm2tfr check: --all is for circuits, and programs have inputs of any length: use --all-up-to")
+            what = f"--all is for circuits, and {found.noun}s have inputs of any length"
+            raise UsageError(f"tm2tfr check: {what}: use --all-up-to")
         seed = asked.parameters.get("seed")
         softened = softness.for_run(found, attention, temperature, None, None)
-        report_of_program(softened, words, run, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
+        report_of_labels(softened, words, run, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
     if all_up_to is not None:
-        raise UsageError(f"tm2tfr check: --all-up-to is for RASP programs, and {found.name} is none: omit it")
+        raise UsageError(
+            f"tm2tfr check: --all-up-to is for RASP programs and formulas, and {found.name} is neither: omit it"
+        )
     if everything or count is not None:
         seed = asked.parameters.get("seed") if count is not None else None
         many: Many | None = Many(everything=everything, count=count, seed=seed, words=words, run=run)

@@ -22,10 +22,10 @@ def heading(subject: Subject) -> str:
     """Return the lines above a summary: the machine, and its missing rules."""
     from tm2tfr.transformer.provenance import option
 
-    if subject.construction is not None and subject.construction.noun == "program" and subject.program is not None:
-        from tm2tfr.cli.rasp.about import heading as of_program
+    if subject.construction is not None and subject.construction.labels is not None and subject.program is not None:
+        from tm2tfr.cli.labellers.about import about
 
-        return of_program(subject.program, subject.decoder)
+        return about(subject.construction).heading(subject.program, subject.decoder)
     if (machine := subject.machine) is None:
         return subject.name if subject.program is None else str(subject.program).strip("<>") + "\n"
     lines = [str(machine).strip("<>")]
@@ -52,8 +52,8 @@ def verdict(trace: Trace, subject: Subject) -> str:
         lines = [f"{what}, {counted(trace.tokens, 'position')} processed"]
     elif trace.noun == "circuit":
         lines = [f"{counted(trace.T, 'gate')}: {_outputs(trace)}"]
-    elif trace.noun == "program":
-        lines = [f"{visible(trace.result.sop)} = {visible(trace.result.outcome)}"] if trace.divergence is None else []
+    elif trace.labels and trace.result is not None:
+        lines = [visible(trace.result.said)] if trace.divergence is None else []
     else:
         said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
         if (decoder := subject.decoder).positions is not None and not decoder.stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -18,11 +19,14 @@ from tm2tfr.trace.columns import columns_of, is_turing
 from tm2tfr.transformer.weights import Decoder
 
 
-def carried_out(decoder: Decoder, word: str, program: Any, options: RunOptions) -> Trace:
+def carried_out(
+    decoder: Decoder, word: str, program: Any, options: RunOptions, *, fed: Sequence[str] | None = None
+) -> Trace:
     """Run `decoder` on `word`, compare it with the reference's run of `program` if there is one, and return the trace.
 
     Args:
         program: a machine, or a program of another source; None: no comparison.
+        fed: where there is no comparison, the tokens that are fed; by default one for each character of `word`.
 
     Raises:
         InputError: if `word` is not an input of the program.
@@ -34,13 +38,13 @@ def carried_out(decoder: Decoder, word: str, program: Any, options: RunOptions) 
     if (decoder.positions is not None or decoder.labeller) and options.max_steps == MAX_STEPS:
         options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
     for engine, limit in engines(decoder, len(word), options):
-        trace = _by(engine, decoder, word, program, replace(options, max_steps=limit))
+        trace = _by(engine, decoder, word, program, replace(options, max_steps=limit), fed)
         if trace.T is not None or trace.divergence is not None:
             break  # otherwise the next engine, if there is one, goes further
     return trace
 
 
-def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunOptions) -> Trace:
+def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunOptions, fed: Sequence[str] | None) -> Trace:
     """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row.
 
     Blocks have the columns of the chapter's table; the rows of any other are read one by one.
@@ -50,7 +54,8 @@ def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunO
         from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
 
         return in_blocks(decoder, word, program, options)
-    return _by_row(engine, decoder, word, truth_of(program, word, decoder, options.max_steps), options)
+    truth = truth_of(program, word, decoder, options.max_steps)
+    return _by_row(engine, decoder, word, word if fed is None else fed, truth, options)
 
 
 def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
@@ -68,7 +73,9 @@ def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -
     return truth
 
 
-def _by_row(engine: Engine, decoder: Decoder, word: str, truth: Truth | None, options: RunOptions) -> Trace:
+def _by_row(
+    engine: Engine, decoder: Decoder, word: str, fed: Sequence[str], truth: Truth | None, options: RunOptions
+) -> Trace:
     with ExitStack() as stack:
         writer = None
         if options.out is not None:
@@ -78,7 +85,8 @@ def _by_row(engine: Engine, decoder: Decoder, word: str, truth: Truth | None, op
         sink = None if writer is None else writer.write
         steps, keep, show = options.max_steps, options.keep_rows, options.progress
         if truth is None:
-            trace = checking.run(decoder, word, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
+            trace = checking.run(decoder, fed, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
+            trace = replace(trace, input=word)
         else:
             trace = checking.check(decoder, truth, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
         if writer is not None:

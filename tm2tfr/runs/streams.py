@@ -1,33 +1,62 @@
-"""The whole residual stream of a RASP program's weights, after every sublayer, on all short inputs.
+"""The whole residual stream of a labeller's weights, after every sublayer, on all short inputs, and the gaps of its heads.
 
 The outputs alone can be right where a value on the way is wrong that makes no difference to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
-from tm2tfr.contract import written
+from tm2tfr.contract import Specification, written
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.watching import observe_all
-from tm2tfr.sources.rasp.evaluate import Undefined
-from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.specification import RaspSpecification
-from tm2tfr.sources.rasp.truth import RaspTruth
-from tm2tfr.text.words import written as written_word
+from tm2tfr.runs.run import truth_of
+from tm2tfr.runs.words import every_input, labels_of
 from tm2tfr.trace.cause import Cause, find_cause
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.claims import Claim, Over
+from tm2tfr.transformer.weights import Decoder, Head
 
 MOST_STREAMS = 140
 """The streams of all inputs are compared up to the longest length at which there are at most so many."""
+MOST_LENGTH = 12
+"""The longest input whose stream is compared, of weights that have any number of positions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadGap:
+    """By how much the best score of a head is ahead of the next lower one.
+
+    Args:
+        layer, number: counted from 1.
+        head: its name.
+        claimed: γ, as the construction claims it.
+        over: what γ is divided by, see `tm2tfr.transformer.claims.Claim`.
+        measured: the smallest γ at any position of any input.
+    """
+
+    layer: int
+    number: int
+    head: str
+    claimed: float
+    over: Over
+    measured: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is at least what is claimed, up to a few roundings."""
+        return self.measured >= self.claimed * (1 - 2.0**-20)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data; a head whose scores are all the best has no gap, None."""
+        plain: dict[str, Any] = {"layer": self.layer, "number": self.number, "head": self.head, "claimed": self.claimed}
+        return plain | {"over": self.over, "measured": None if self.measured == inf else self.measured}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +69,7 @@ class Streams:
         numbers: the number of numbers compared.
         covered: whether the specification knows every claim of the weights; if not, nothing was compared.
         input, cause: the first input with a wrong number, and where that comes from; None if there is none.
+        gaps: of every head that claims one, on these inputs.
     """
 
     inputs: int
@@ -48,64 +78,60 @@ class Streams:
     covered: bool
     input: str | None = None
     cause: Cause | None = None
+    gaps: tuple[HeadGap, ...] = ()
 
     @property
     def agrees(self) -> bool:
-        """Whether no number is wrong."""
-        return self.cause is None
+        """Whether no number is wrong, and no gap is smaller than claimed."""
+        return self.cause is None and all(gap.holds for gap in self.gaps)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         plain: dict[str, Any] = {"inputs": self.inputs, "longest": self.longest, "numbers": self.numbers}
         plain |= {"covered": self.covered, "agrees": self.agrees}
+        plain |= {"gaps": [gap.as_dict() for gap in self.gaps]} if self.gaps else {}
         return plain if self.cause is None else plain | {"input": self.input, "cause": self.cause.as_dict()}
 
 
-def checked_streams(decoder: Decoder, program: Program, *, longest: int | None = None, dtype: Float = "float64") -> Streams:
+def checked_streams(decoder: Decoder, program: Any, *, longest: int | None = None, dtype: Float = "float64") -> Streams:
     """Compare the stream after every sublayer at every position, up to the first input with a wrong number.
 
     Args:
+        program: what labels words, such as a RASP program.
         longest: all inputs of up to so many tokens; None: see `MOST_STREAMS`.
+
+    Raises:
+        CompileError: if these are not weights of the program.
     """
-    positions = decoder.positions or 1
-    longest = longest_streamed(len(program.alphabet), positions) if longest is None else longest
+    right = labels_of(program, decoder)
+    positions = decoder.positions or MOST_LENGTH
+    longest = longest_streamed(right.letters, positions) if longest is None else longest
     engine, stages = engine_named("dense", dtype), 1 + 2 * len(decoder.layers)
-    there = _Written(decoder)
-    inputs = numbers = 0
-    for length in range(1, min(longest, positions) + 1):
-        for word in product(program.alphabet, repeat=length):
-            found = _compared(decoder, program, word, engine, there)
-            if found is None:
+    there, inputs, numbers = _Written(decoder), 0, 0
+    for batch in every_input(right.letters, min(longest, positions)):
+        defined, _ = right(batch)
+        for places in batch[defined].tolist():
+            word = right.written(places)
+            truth = truth_of(program, word, decoder, None)
+            if truth is None:  # never: `labels_of` has refused what has no reference
                 continue
-            covered, cause = found
-            if not covered:
+            specification = truth.specification(len(truth.prompt) - 1)
+            if not specification.covers(decoder.layout):
                 return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=False)
-            inputs, numbers = inputs + 1, numbers + length * stages * decoder.layout.width
-            if cause is not None:
-                text = written_word(word)
-                return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=True, input=text, cause=cause)
-    return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=True)
+            inputs, numbers = inputs + 1, numbers + len(truth.prompt) * stages * decoder.layout.width
+            if not there.agrees(specification, engine):
+                cause = find_cause(decoder, specification, 0, engine=engine)
+                if cause is None:  # a few roundings more than there may be
+                    continue
+                return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=True, input=word, cause=cause)
+    return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=True, gaps=there.gaps)
 
 
-def longest_streamed(letters: int, positions: int) -> int:
+def longest_streamed(letters: int, positions: int | None) -> int:
     """Return the longest length at which there are at most `MOST_STREAMS` inputs over so many tokens, at least 1."""
-    fits = (n for n in range(1, positions + 1) if sum(letters**k for k in range(1, n + 1)) <= MOST_STREAMS)
+    most = positions or MOST_LENGTH
+    fits = (n for n in range(1, most + 1) if sum(letters**k for k in range(1, n + 1)) <= MOST_STREAMS)
     return max(fits, default=1)
-
-
-def _compared(
-    decoder: Decoder, program: Program, word: Sequence[Any], engine: Engine, there: _Written
-) -> tuple[bool, Cause | None] | None:
-    """Return whether the stream of an input can be compared, and what is wrong with it; None if that is undefined."""
-    try:
-        specification = RaspTruth(program, written_word(word), decoder).specification(len(word) - 1)
-    except Undefined:
-        return None
-    if not specification.covers(decoder.layout):
-        return False, None
-    if there.agrees(specification, engine):
-        return True, None
-    return True, find_cause(decoder, specification, 0, engine=engine)
 
 
 class _Written:
@@ -114,8 +140,15 @@ class _Written:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
         self._masks: dict[tuple[int, str], NDArray[np.bool_]] = {}
+        self._claiming: dict[tuple[int, int], Head] = {
+            (n, k): head
+            for n, layer in enumerate(decoder.layers)
+            for k, head in enumerate(layer.heads)
+            if head.claim is not None and head.claim.gap is not None
+        }
+        self._smallest = dict.fromkeys(self._claiming, inf)
 
-    def agrees(self, specification: RaspSpecification, engine: Engine) -> bool:
+    def agrees(self, specification: Specification, engine: Engine) -> bool:
         """Return whether every number of a stream is right, up to a few roundings of the engine's numbers."""
         decoder, tokens = self._decoder, specification.tokens
         last = len(decoder.layers), "feed_forward"
@@ -127,7 +160,34 @@ class _Written:
                 allowed = slack * np.maximum(np.abs(right), 1 / len(tokens))
                 if not (np.abs(np.asarray(residual, dtype=np.float64) - right) <= allowed).all():
                     return False
+            for place, head in self._claiming.items():
+                if head.claim is not None:
+                    self._note(place, head.claim, i, len(tokens), np.asarray(seen.heads[place][0], dtype=np.float64))
         return True
+
+    def _note(self, place: tuple[int, int], claim: Claim, i: int, positions: int, scores: NDArray[np.float64]) -> None:
+        """Keep the gap of a head at position i of a run if none was smaller: scores: (n_key,)."""
+        lower = scores[scores < scores.max() - 1e-9]  # equal scores may be rounded apart
+        gap, due = claim.gap, claim.gap_at(i, positions)
+        if len(lower) and gap is not None and due is not None:
+            lead = float(scores.max() - lower.max())
+            self._smallest[place] = min(self._smallest[place], lead * (gap / due))
+
+    @property
+    def gaps(self) -> tuple[HeadGap, ...]:
+        """The gap of every head that claims one."""
+        return tuple(
+            HeadGap(
+                layer=n + 1,
+                number=k + 1,
+                head=head.name,
+                claimed=head.claim.gap,
+                over=head.claim.over,
+                measured=self._smallest[n, k],
+            )
+            for (n, k), head in self._claiming.items()
+            if head.claim is not None and head.claim.gap is not None
+        )
 
     def _mask(self, layer: int, part: str) -> NDArray[np.bool_]:
         """Return in which coordinates there is anything after `part` of `layer`: (width,)."""

@@ -1,6 +1,6 @@
-"""Many inputs of one RASP program: every output at every position against the interpreter's, batch by batch.
+"""Many words through one labeller: every output at every position against the reference's, batch by batch.
 
-The first input with a wrong value is run again, cell by cell, so that its cause is found.
+The first word with a wrong value is run again, cell by cell, so that its cause is found.
 """
 
 from __future__ import annotations
@@ -13,17 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
+from tm2tfr.contract import ManyLabels
 from tm2tfr.engines.reading import softly
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.errors import CompileError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.program import Program, shown_atom
-from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
-from tm2tfr.sources.rasp.truth import answered
-from tm2tfr.text.words import written
+from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
@@ -32,6 +28,8 @@ WordsProgress = Callable[[int], None]
 """Called from time to time with the number of inputs done."""
 BATCH = 4_096
 """So many inputs of one length are run at once."""
+CELLS = 2**22
+"""The most cells of a batch, which long words make smaller."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +38,7 @@ class Words:
 
     Args:
         program: its name.
+        noun, reference: what it is called, and what says what is right.
         engine, dtype: those that ran the weights.
         runs: the number of inputs that were compared.
         cells: the number of cells compared.
@@ -54,6 +53,8 @@ class Words:
     cells: int
     undefined: int
     failure: Trace | None
+    noun: str = "program"
+    reference: str = "interpreter"
 
     @property
     def agrees(self) -> bool:
@@ -62,14 +63,28 @@ class Words:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        plain: dict[str, Any] = {"program": self.program, "runs": self.runs, "cells": self.cells}
+        plain: dict[str, Any] = {self.noun: self.program, "runs": self.runs, "cells": self.cells}
         plain |= {"undefined": self.undefined, "agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}
         return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}
 
 
+def labels_of(program: Any, decoder: Decoder) -> ManyLabels:
+    """Return what the outputs of a labeller have to be on many words.
+
+    Raises:
+        CompileError: if the program labels no words, or these are not its weights.
+    """
+    construction = of_program(program)
+    if construction is None or construction.labels is None:
+        raise CompileError(
+            f"{getattr(program, 'name', program)}: it labels no words: compare one run of it with its reference"
+        )
+    return construction.labels(program, decoder)
+
+
 def checked_words(
     decoder: Decoder,
-    program: Program,
+    program: Any,
     batches: Iterable[NDArray[np.int64]],
     *,
     dtype: Float = "float64",
@@ -78,32 +93,48 @@ def checked_words(
     """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
 
     Args:
+        program: what labels words, such as a RASP program.
         batches: inputs of one length, as places of their tokens in the program's alphabet: (inputs, n).
 
     Raises:
         EngineError: if the dense engine cannot run these weights.
         CompileError: if these are weights for other tokens, or do not answer what the program chooses.
     """
-    engine, right = WholeDense(decoder, dtype), _Right(decoder, program)
+    construction = of_program(program)
+    engine, right = WholeDense(decoder, dtype), labels_of(program, decoder)
     runs = cells = undefined = 0
     failure = None
-    for batch in batches:
+    for batch in (part for whole in batches for part in _parts(whole, len(decoder.outputs))):
         defined, wanted = right(batch)
         given = batch[defined]
         undefined += len(batch) - len(given)
-        wrong = _first_wrong(engine, decoder, right.tokens[given], wanted) if len(given) else None
+        wrong = _first_wrong(engine, decoder, right.fed(given), wanted) if len(given) else None
         done = len(given) if wrong is None else wrong + 1
-        runs, cells = runs + done, cells + done * len(decoder.outputs) * batch.shape[1]
+        runs, cells = runs + done, cells + int(np.count_nonzero(~np.isnan(wanted[:, :done])))
         if wrong is not None:
-            word = written([program.alphabet[place] for place in given[wrong].tolist()])
             options = RunOptions(engine="dense", dtype=dtype, max_steps=None, keep_rows=False)
-            failure = carried_out(decoder, word, program, options)
+            failure = carried_out(decoder, right.written(given[wrong].tolist()), program, options)
             break
         if progress is not None:
             progress(runs + undefined)
     return Words(
-        program=program.name, engine="dense", dtype=dtype, runs=runs, cells=cells, undefined=undefined, failure=failure
+        program=program.name,
+        noun="program" if construction is None else construction.noun_of(program),
+        reference=right.reference,
+        engine="dense",
+        dtype=dtype,
+        runs=runs,
+        cells=cells,
+        undefined=undefined,
+        failure=failure,
     )
+
+
+def _parts(batch: NDArray[np.int64], outputs: int) -> Iterator[NDArray[np.int64]]:
+    """Yield parts of a batch of at most `CELLS` cells, or of one word."""
+    size = max(1, CELLS // (outputs * batch.shape[1]))
+    for start in range(0, len(batch), size):
+        yield batch[start : start + size]
 
 
 def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
@@ -125,43 +156,6 @@ def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -
             left -= min(left, BATCH)
 
 
-class _Right:
-    """What the interpreter says of many inputs, as numbers of labels.
-
-    Attributes:
-        tokens: the number in the vocabulary of each token of the alphabet.
-    """
-
-    def __init__(self, decoder: Decoder, program: Program) -> None:
-        if set(map(shown_atom, program.alphabet)) != set(decoder.vocabulary):
-            what = f"{visible(program.name)}: the alphabet of the program is not the vocabulary of these weights"
-            raise CompileError(f"{what}: compile the program again, with the same --alphabet")
-        self.tokens = np.array([decoder.numbers[shown_atom(token)] for token in program.alphabet], dtype=np.int64)
-        self._sops = answered(program, decoder)
-        self._many = ManyInputs(self._sops, program.alphabet)
-        self._numeric = numeric(node for node in self._many.nodes if isinstance(node, SOp))
-        self._labels = [
-            None if output.labels is None else {label: n for n, label in enumerate(output.labels)}
-            for output in decoder.outputs
-        ]
-
-    def __call__(self, batch: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return on which inputs the program is defined, and for those what each output is: (outputs, inputs, n).
-
-        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number.
-        """
-        found = self._many.run(batch)
-        wanted = []
-        for sop, labels in zip(self._sops, self._labels, strict=True):
-            atoms = found.atoms[sop]
-            if labels is None:
-                known = [np.nan if isinstance(atom, str) else float(atom) for atom in atoms]
-            else:
-                known = [labels.get(shown_value(atom, self._numeric[sop]), -1) for atom in atoms]
-            wanted.append(np.array(known, dtype=np.float64)[found.places[sop][found.defined]])
-        return found.defined, np.stack(wanted)
-
-
 def _first_wrong(
     engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]
 ) -> int | None:
@@ -170,13 +164,14 @@ def _first_wrong(
         right = np.ones(block.logits.shape[1], dtype=bool)
         for n, (output, cut) in enumerate(sections(decoder.outputs)):
             logits, due = block.logits[cut], wanted[n, block.sequences]
-            logits = softly(logits) if decoder.soft else logits
+            logits, unsaid = softly(logits) if decoder.soft else logits, np.isnan(due)
             if output.labels is None:
-                right &= (logits[0] == due).all(axis=-1)
+                right &= (unsaid | (logits[0] == due)).all(axis=-1)
                 continue
-            hot = np.take_along_axis(logits, np.maximum(due, 0)[None].astype(np.int64), axis=0)[0] == 1
+            places = np.where(unsaid, 0, np.maximum(due, 0)).astype(np.int64)
+            hot = np.take_along_axis(logits, places[None], axis=0)[0] == 1
             alone = np.count_nonzero(logits, axis=0) == 1
-            right &= (hot & alone & (due >= 0)).all(axis=-1)
+            right &= (unsaid | (hot & alone & (due >= 0))).all(axis=-1)
         if not right.all():
             return int(block.sequences.start + np.flatnonzero(~right)[0])
     return None

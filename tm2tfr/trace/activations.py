@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,9 @@ Activation = Mapping[str, str | int | float | Fraction | None]
 """What a subspace holds -> its number, or the label of its one-hot vector, None if that is 0."""
 
 
-def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | str = "exact") -> dict[str, Activation]:
+def activations(
+    decoder: Decoder, word: Sequence[str], position: int, *, engine: Engine | str = "exact"
+) -> dict[str, Activation]:
     """Return A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at `position` of the run on `word`.
 
     Of a decoder that is not the chapter's, return the whole residual stream after the embedding and after each layer.
@@ -35,6 +37,7 @@ def activations(decoder: Decoder, word: str, position: int, *, engine: Engine | 
     most = None if decoder.labeller else position + 1
     tokens = [step.token for step in generate(decoder, word, engine=engine, max_positions=most)]
     if len(tokens) <= position:
+        word = word if isinstance(word, str) else " ".join(word)
         raise EngineError(
             f"the run on {word!r} has {len(tokens)} positions, and none numbered {position}: "
             f"use a position from 0 to {len(tokens) - 1}"

@@ -119,6 +119,11 @@ class Trace:
         return self.columns == TURING
 
     @property
+    def labels(self) -> bool:
+        """Whether the rows tell what a labeller answers."""
+        return self.columns[-1].kind == "output"
+
+    @property
     def agreed(self) -> int:
         """The number of rows before the first difference; without a check, the number of rows."""
         gap = self.divergence
@@ -205,7 +210,7 @@ def check(
 
 def run(
     decoder: Decoder,
-    word: str,
+    word: Sequence[str],
     *,
     engine: Engine,
     max_steps: int | None = None,

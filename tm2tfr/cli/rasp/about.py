@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.cli.colour import styled
-from tm2tfr.errors import counted, listing, visible
+from tm2tfr.cli.labellers.shape import inputs_of, shape, with_heads
+from tm2tfr.errors import listing, visible
 from tm2tfr.text.markdown import quoted
 
 if TYPE_CHECKING:
@@ -21,40 +22,16 @@ def heading(program: Program, decoder: Decoder) -> str:
     from tm2tfr.transformer.provenance import notes
 
     found = analyse(program)
-    attention = [layer for layer in decoder.layers if layer.heads]
-    sublayers = [kind for layer in decoder.layers for kind in _sublayers(layer)]
     largest = max(decoder.layout.subspaces, key=lambda each: len(each.labels or ()))
     lines = [
         str(program).strip("<>"),
-        f"RASP: {_layers(len(found.layers), found.heads)}",
-        f"here: {_layers(len(attention), tuple(len(layer.heads) for layer in attention))}, "
-        f"{counted(sublayers.count('f'), 'feed-forward sublayer')}: {' '.join(sublayers) or 'none'} "
-        f"({counted(len(decoder.layers), 'block')})",
-        f"inputs: of {_lengths(decoder)}, from {listing(decoder.vocabulary)}",
+        f"RASP: {with_heads(len(found.layers), found.heads)}",
+        f"here: {shape(decoder)}",
+        f"inputs: of {inputs_of(decoder)}, from {listing(decoder.vocabulary)}",
         f"largest set of values: {len(largest.labels or ())} ({largest.name})",
         *(f"note: {note}" for note in notes(decoder.provenance)),
     ]
     return "\n".join(map(visible, lines)) + "\n"
-
-
-def _lengths(decoder: Decoder) -> str:
-    """Return ``up to 10 tokens``, or ``any length``."""
-    return "any length" if decoder.positions is None else f"up to {counted(decoder.positions, 'token')}"
-
-
-def _layers(layers: int, heads: tuple[int, ...]) -> str:
-    """Return ``2 attention layers with 1 + 2 heads``."""
-    if not layers:
-        return "no attention layers"
-    word = "head" if heads == (1,) else "heads"
-    return f"{counted(layers, 'attention layer')} with {' + '.join(map(str, heads))} {word}"
-
-
-def _sublayers(layer: Any) -> Iterator[str]:
-    if layer.heads:
-        yield "s"
-    if layer.feed_forward is not None:
-        yield "f"
 
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:
@@ -92,7 +69,7 @@ def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str
         yield visible(program.title)
     yield ""
     yield visible(f"s-ops:  {', '.join(program.sops)}")
-    yield f"RASP:   {_layers(len(found.layers), found.heads)}"
+    yield f"RASP:   {with_heads(len(found.layers), found.heads)}"
     if program.examples:
         yield ""
         yield styled("Examples", "bold")

@@ -11,7 +11,7 @@ from tm2tfr.choices import RASP as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.sources.rasp.given.inputs import own_word, word_of
-from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -44,6 +44,10 @@ def _given(program: Program, word: str) -> str:
     if program.alphabet:
         word_of(program, word)
     return word
+
+
+def _fed(program: Program, word: str, decoder: Decoder) -> tuple[str, ...]:
+    return tuple(map(shown_atom, word_of(program, word)))
 
 
 def _convert(program: Program, format: str) -> Any:
@@ -84,4 +88,7 @@ CONSTRUCTION = Construction(
     graph=later(_GRAPHS, "to_networkx"),
     prepare=_prepare,
     restore=_prepare,
+    fed=_fed,
+    labels=later("tm2tfr.sources.rasp.labelling", "RaspLabels"),
+    examined=later("tm2tfr.sources.rasp.labelling", "examined"),
 )

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import compress
 from typing import Any
 
-from tm2tfr.errors import InputError, Tm2tfrError
+from tm2tfr.errors import InputError, UndefinedError
 from tm2tfr.sources.rasp.graph import made_of, needed
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import (
@@ -39,7 +39,7 @@ _Steps = list[Any]
 """What each node has come to, by its place in the order of evaluation."""
 
 
-class Undefined(Tm2tfrError):  # noqa: N818  (it is what the program is)
+class Undefined(UndefinedError):  # noqa: N818  (it is what the program is)
     """The program is undefined on an input.
 
     Args:

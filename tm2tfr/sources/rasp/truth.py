@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.contract import ANY, Column, Ending
+from tm2tfr.contract import ANY, Column, Ending, joined
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
 from tm2tfr.sources.rasp.given.inputs import word_of
@@ -37,6 +37,11 @@ class RaspResult:
     def outcome(self) -> str:
         """The values: one after the other where each is one character, otherwise as a list."""
         return joined(self.values)
+
+    @property
+    def said(self) -> str:
+        """It, as people are told."""
+        return f"{self.sop} = {self.outcome}"
 
     @property
     def own(self) -> dict[str, Any]:

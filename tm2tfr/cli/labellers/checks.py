@@ -1,4 +1,4 @@
-"""``check`` of a RASP program: the examples of its author, then all inputs up to a length, then random longer ones."""
+"""``check`` of what labels words: the examples of its author, then all words up to a length, then random longer ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -15,12 +16,14 @@ import click
 from tm2tfr.cli import colour
 from tm2tfr.cli.output import tell
 from tm2tfr.errors import Interrupted, UsageError, counted, visible
+from tm2tfr.text.words import joined
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.contract import Examined
     from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.streams import Streams
     from tm2tfr.runs.words import Words
-    from tm2tfr.sources.rasp.program import Example
 
 MOST_BY_DEFAULT, RANDOM_BY_DEFAULT = 20_000, 200
 """All inputs are run up to the longest length at which there are at most so many; of longer ones so many, seed 0."""
@@ -43,8 +46,8 @@ class Lengths:
     seed: int
 
 
-ANY_LENGTH = 40
-"""Weights for inputs of any length are run on inputs of up to so many tokens, if nothing else is asked for."""
+ANY_LENGTH, BEYOND = range(1, 41), range(40, 101)
+"""Weights for inputs of any length are run on random inputs of so many tokens: alone, and beyond all short ones."""
 
 
 def lengths(subject: Subject, all_up_to: int | None, count: int | None, seed: int) -> Lengths:
@@ -53,8 +56,9 @@ def lengths(subject: Subject, all_up_to: int | None, count: int | None, seed: in
     Raises:
         UsageError: if there are too many inputs, or the weights have fewer positions.
     """
-    letters, longest = len(subject.right.alphabet), subject.decoder.positions or ANY_LENGTH
-    if all_up_to is not None and all_up_to > longest and subject.decoder.positions is not None:
+    letters, positions = _letters(subject), subject.decoder.positions
+    longest = positions or ANY_LENGTH[-1]
+    if all_up_to is not None and positions is not None and all_up_to > positions:
         what = f"tm2tfr check: the weights have {counted(longest, 'position')}, and --all-up-to {all_up_to} asks for more"
         raise UsageError(f"{what}: use --max-length {all_up_to}")
     if all_up_to is not None and inputs_up_to(letters, all_up_to) > MOST_INPUTS:
@@ -63,9 +67,18 @@ def lengths(subject: Subject, all_up_to: int | None, count: int | None, seed: in
     upto = all_up_to if all_up_to is not None else 0
     if all_up_to is None and count is None:
         upto = max((n for n in range(1, longest + 1) if inputs_up_to(letters, n) <= MOST_BY_DEFAULT), default=1)
-    asked = count if count is not None else (0 if all_up_to is not None or upto == longest else RANDOM_BY_DEFAULT)
-    shortest = min(upto + 1, longest) if count is None or all_up_to is not None else 1
-    return Lengths(upto=upto, count=asked, shortest=shortest, longest=longest, seed=seed)
+    if positions is None:
+        spread = range(max(BEYOND[0], upto + 1), max(BEYOND[-1], 2 * upto) + 1) if upto else ANY_LENGTH
+    else:
+        spread = range(min(upto + 1, longest), longest + 1)
+    asked = count if count is not None else (0 if all_up_to is not None or upto == positions else RANDOM_BY_DEFAULT)
+    return Lengths(upto=upto, count=asked, shortest=spread[0], longest=spread[-1], seed=seed)
+
+
+def _letters(subject: Subject) -> int:
+    from tm2tfr.runs.words import labels_of
+
+    return labels_of(subject.right, subject.decoder).letters
 
 
 def inputs_up_to(letters: int, length: int) -> int:
@@ -73,7 +86,7 @@ def inputs_up_to(letters: int, length: int) -> int:
     return sum(letters**n for n in range(1, length + 1))
 
 
-def report_of_program(
+def report_of_labels(
     subject: Subject,
     words: tuple[str, ...],
     run: RunOptions,
@@ -83,7 +96,7 @@ def report_of_program(
     seed: str | None,
     as_json: bool,
 ) -> NoReturn:
-    """Check a program, print what was found, and exit: 1 if anything is wrong."""
+    """Check what labels words, print what was found, and exit: 1 if anything is wrong."""
     from tm2tfr.transformer.provenance import notes
 
     refuse(run, words, all_up_to, count, seed)
@@ -96,7 +109,9 @@ def report_of_program(
     for note in notes(subject.decoder.provenance):
         click.echo(colour.cautioned(f"note: {note}"), err=True)
     if all_up_to is None and count is None:
-        for example in subject.right.examples:
+        construction = subject.construction
+        every = construction.examined if construction is not None else None
+        for example in every(subject.right, subject.decoder) if every is not None else ():
             good &= _example(subject, example, run, as_json=as_json)
     compared = 0
     for found, what in _batches(subject, asked, run):
@@ -107,9 +122,9 @@ def report_of_program(
             continue
         tell(colour.judged(_line(found, what)), as_json=False)
     if good and asked.upto:
-        good &= _streams(subject, min(asked.upto, all_up_to or asked.upto), run, as_json=as_json)
+        good &= _streams(subject, asked.upto, run, gaps=all_up_to is not None, as_json=as_json)
     if good and asked.upto and compared and not as_json:
-        beyond = "" if asked.upto == asked.longest else ", and not proved beyond"
+        beyond = "" if asked.upto == subject.decoder.positions else ", and not proved beyond"
         tell(f"proved for all inputs of up to {counted(asked.upto, 'token')}{beyond}", as_json=False)
     raise click.exceptions.Exit(0 if good else 1)
 
@@ -131,18 +146,17 @@ def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tupl
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
     from tm2tfr.runs.words import checked_words, every_input, random_inputs
 
-    program, decoder = subject.right, subject.decoder
+    program, decoder, letters = subject.right, subject.decoder, _letters(subject)
     dtype: Any = run.dtype or "float64"
     if asked.upto:
-        every = inputs_up_to(len(program.alphabet), asked.upto)
+        every = inputs_up_to(letters, asked.upto)
         with _counting(every) as progress:
-            batches = every_input(len(program.alphabet), asked.upto)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress)
+            found = checked_words(decoder, program, every_input(letters, asked.upto), dtype=dtype, progress=progress)
         yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
     if asked.count:
         spread = range(asked.shortest, asked.longest + 1)
         with _counting(asked.count) as progress:
-            batches = random_inputs(len(program.alphabet), spread, asked.count, asked.seed)
+            batches = random_inputs(letters, spread, asked.count, asked.seed)
             found = checked_words(decoder, program, batches, dtype=dtype, progress=progress)
         which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
         which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
@@ -152,24 +166,28 @@ def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tupl
 def _line(found: Words, what: str) -> str:
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
     if not found.runs:
-        return f"ok    {what}: the program is undefined on every one of them, so nothing is compared"
-    text = f"{what}: {counted(found.cells, 'cell')} compared with the interpreter"
+        return f"ok    {what}: the {found.noun} is undefined on every one of them, so nothing is compared"
+    text = f"{what}: {counted(found.cells, 'cell')} compared with the {found.reference}"
     if found.failure is None:
         return f"ok    {text}, all agree{left}"
     return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {_indented(str(found.failure.divergence))}"
 
 
-def _streams(subject: Subject, upto: int, run: RunOptions, *, as_json: bool) -> bool:
-    """Compare the residual stream on all short inputs, print what was found, and return whether it is right."""
+def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool, as_json: bool) -> bool:
+    """Compare the residual stream on all short inputs, print what was found, and return whether it is right.
+
+    Args:
+        gaps: print the gap of every head that claims one, not only those that are too small.
+    """
     from tm2tfr.runs.streams import checked_streams, longest_streamed
 
     program, decoder = subject.right, subject.decoder
     if decoder.soft:
         return True
-    longest = min(upto, longest_streamed(len(program.alphabet), decoder.positions or 1))
+    longest = min(upto, longest_streamed(_letters(subject), decoder.positions))
     found = checked_streams(decoder, program, longest=longest, dtype=run.dtype or "float64")  # type: ignore[arg-type]
     if as_json:
-        tell(json.dumps({"program": program.name, "stream": found.as_dict()}, ensure_ascii=False), as_json=True)
+        tell(json.dumps({subject.noun: program.name, "stream": found.as_dict()}, ensure_ascii=False), as_json=True)
         return found.agrees
     what = f"the residual stream after every sublayer, {counted(found.inputs, 'input')} of up to "
     what += f"{counted(found.longest, 'token')}: {counted(found.numbers, 'number')}"
@@ -180,7 +198,24 @@ def _streams(subject: Subject, upto: int, run: RunOptions, *, as_json: bool) -> 
     else:
         text = f"FAIL  {what}\n      {visible(str(found.input))}: cause: {_indented(str(found.cause))}"
     tell(colour.judged(text), as_json=False)
+    for line in _gaps(found, every=gaps):
+        tell(colour.judged(line), as_json=False)
     return found.agrees
+
+
+def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
+    """Yield a line for the heads whose scores are compared, then one for each head, or only for those that fail."""
+    if not found.gaps:
+        return
+    bad = [gap for gap in found.gaps if not gap.holds]
+    if every and not bad:
+        yield f"ok    the best score of {counted(len(found.gaps), 'head')} is ahead of the next by what is claimed, γ:"
+    for gap in found.gaps if every else bad:
+        by = {"constant": "γ", "position": "γ/(i+1)", "length": "γ/n"}[gap.over]
+        measured = "no other score" if gap.measured == inf else f"γ = {gap.measured:.6g} at the least"
+        where = f"layer {gap.layer}, head {gap.number} ({visible(gap.head)})"
+        said = f"{where}: claimed {by} with γ = {gap.claimed:g}; measured {measured}"
+        yield f"      {said}" if gap.holds else f"FAIL  {said}"
 
 
 def _indented(text: str) -> str:
@@ -201,40 +236,28 @@ def _one(subject: Subject, word: str, run: RunOptions, *, as_json: bool) -> bool
     return trace.agrees
 
 
-def _example(subject: Subject, example: Example, run: RunOptions, *, as_json: bool) -> bool:
-    """Check an example: what its author says, the interpreter and the weights; return whether all three agree."""
-    from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-    from tm2tfr.sources.rasp.program import shown_atom
-    from tm2tfr.text.words import written
+def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: bool) -> bool:
+    """Check an example: what its author says, the reference and the weights; return whether all three agree."""
+    from tm2tfr.errors import UndefinedError
 
-    program, word = subject.right, written(example.input)
-    sop, said = program.choosing(example.sop).sop, "undefined" if example.error else list(map(shown_atom, example.output))
-    try:
-        found: Any = list(map(shown_atom, evaluate(sop, example.input).values[sop]))
-    except Undefined:
-        found = "undefined"
-    met = found == said
     trace, refused = None, ""
-    positions = subject.decoder.positions
-    fits = (positions is None or len(example.input) <= positions) and set(example.input) <= set(program.alphabet)
-    if met and not example.error and fits:
+    if example.met and example.runs:
         from tm2tfr.cli.subject import traced
 
         try:
-            trace = traced(subject, word, run, checked=True)
-        except Undefined as error:
+            trace = traced(subject, example.word, run, checked=True)
+        except UndefinedError as error:
             refused = str(error)
-    good = met and (trace is None or trace.agrees)
+    good = example.met and (trace is None or trace.agrees)
     if as_json:
-        plain = {"example": {"sop": example.sop, "input": word, "met": met, "expected": said, "interpreter": found}}
+        plain = {"example": example.as_dict()}
         tell(json.dumps({**(trace.as_dict() if trace else {}), **plain}, ensure_ascii=False), as_json=True)
         return good
-    shown = f"{example.sop}({visible(word)}) = {_list(said)}"
-    if not met:
-        text = f"FAIL  {shown}, says the author; the interpreter says {_list(found)}"
+    shown = f"{visible(example.of)}({visible(example.word)}) = {_list(example.expected)}"
+    if not example.met:
+        text = f"FAIL  {shown}, says the author; the {example.reference} says {_list(example.found)}"
     elif trace is None:
-        why = refused or ("as the interpreter says" if example.error or fits else "the weights do not take this input")
-        text = f"ok    {shown}: {why}"
+        text = f"ok    {shown}: {refused or example.why}"
     else:
         text = f"ok    {shown}: {counted(trace.compared, 'cell')} agree"
         text = text if trace.agrees else f"FAIL  {shown}\n      {_indented(str(trace.divergence))}"
@@ -243,9 +266,7 @@ def _example(subject: Subject, example: Example, run: RunOptions, *, as_json: bo
 
 
 def _list(values: Any) -> str:
-    from tm2tfr.text.words import joined
-
-    return values if isinstance(values, str) else visible(joined(values))
+    return visible(values if isinstance(values, str) else joined(values))
 
 
 @contextmanager
