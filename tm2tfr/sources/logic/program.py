@@ -58,6 +58,11 @@ class LogicProgram:
         return f"<{'Formula' if self.language == 'tl' else 'Program'} {self.name} over {tokens or '(not known)'}>"
 
     @property
+    def noun(self) -> str:
+        """``formula`` or ``program``."""
+        return "formula" if self.language == "tl" else "program"
+
+    @property
     def root(self) -> Node:
         """The node that is compiled."""
         return self.definitions[self.chosen]

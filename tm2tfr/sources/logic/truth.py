@@ -43,6 +43,14 @@ class LogicResult:
         return self.verdict or joined(self.values)
 
     @property
+    def said(self) -> str:
+        """It, as people are told."""
+        if self.verdict is None:
+            return f"{self.node} = {self.outcome}"
+        is_true = "true" if self.verdict == "accept" else "false"
+        return f"{self.verdict}: {self.node} is {is_true} at the last position"
+
+    @property
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"node": self.node, "values": list(self.values)}
@@ -106,7 +114,7 @@ class LogicTruth:
     @property
     def noun(self) -> str:
         """``formula`` or ``program``."""
-        return "formula" if self.program.language == "tl" else "program"
+        return self.program.noun
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.contract import ANY, Column, Ending, joined
+from tm2tfr.contract import ANY, Column, Ending
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
 from tm2tfr.sources.rasp.given.inputs import word_of
