@@ -8,16 +8,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tm2tfr.sources.rasp.program import Example
 from tm2tfr.sources.rasp.sops import Atom
+from tm2tfr.text.headers import header_lines
 from tm2tfr.text.source import Log, Mark
 from tm2tfr.text.words import read_word
 
-_LINE = re.compile(r"[ \t]*#[ \t]*(title|alphabet|length|example|sop|mask)[ \t]*:[ \t]?(.*)")
+_KNOWN = ("title", "alphabet", "length", "example", "sop", "mask")
 _CALL = re.compile(r"([a-zA-Z_][a-zA-Z_0-9]*)\((.*)\)")
 _ERROR = "error"
 
@@ -40,7 +40,7 @@ class Headers:
 def headers(log: Log) -> Headers:
     """Return what the headers of the log's source say; what is wrong with them goes to the log."""
     found = Headers()
-    for number, kind, text in _lines(log):
+    for number, kind, text in header_lines(log.source, _KNOWN):
         span = log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))
         if kind == "example":
             example = _example(text)
@@ -71,15 +71,6 @@ def headers(log: Log) -> Headers:
         changed: dict[str, Any] = {kind: value}
         found = replace(found, **changed, lines={**found.lines, kind: number})
     return found
-
-
-def _lines(log: Log) -> Iterator[tuple[int, str, str]]:
-    """Yield line, kind and text of each header: before the first statement."""
-    for number, line in enumerate(log.source.lines):
-        if line.strip() and not line.strip().startswith("#"):
-            return
-        if (match := _LINE.fullmatch(line)) is not None:
-            yield number, match[1], match[2].rstrip()
 
 
 def _example(text: str) -> Example | None:

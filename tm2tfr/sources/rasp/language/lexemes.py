@@ -14,7 +14,8 @@ from importlib.resources import files
 
 from lark import Lark
 
-from tm2tfr.sources.rasp.language.tree import Lexeme, TreeBuilder
+from tm2tfr.sources.rasp.language.tree import TreeBuilder
+from tm2tfr.text.parts import Lexeme
 from tm2tfr.text.source import Source
 
 LINES = {"SET", "SHOW", "S_OP", "SELECTOR", "EXAMPLES", "FULL_SEQ_DISPLAY", "EXIT", "EXIT_CALL", "QUIT", "QUIT_CALL"}

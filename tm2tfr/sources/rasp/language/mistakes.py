@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tm2tfr.errors import Span
 from tm2tfr.sources.rasp.language.lexemes import LINES, Brackets
-from tm2tfr.sources.rasp.language.tree import Lexeme
+from tm2tfr.text.parts import Lexeme
 
 Mistake = tuple[Span | None, str, str]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
 
-from tm2tfr.sources.rasp.language.syntax import TextPart
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
     Atom,
@@ -21,6 +20,7 @@ from tm2tfr.sources.rasp.sops import (
     SOp,
     Tokens,
 )
+from tm2tfr.text.parts import TextPart
 
 N = TypeVar("N", bound=Node)
 MOST_NODES = 100_000

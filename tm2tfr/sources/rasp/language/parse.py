@@ -18,7 +18,7 @@ from lark.exceptions import UnexpectedToken
 from tm2tfr.sources.rasp.language.lexemes import BEGINNINGS, Brackets, lexemes, parser, pieces, statements
 from tm2tfr.sources.rasp.language.mistakes import misplaced_comment, unexpected
 from tm2tfr.sources.rasp.language.syntax import Statement
-from tm2tfr.sources.rasp.language.tree import Lexeme
+from tm2tfr.text.parts import Lexeme
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log
 
 

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from tm2tfr.errors import Span
 from tm2tfr.sources.rasp.sops import Atom, Relation
-from tm2tfr.text.source import Source
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TextPart:
-    """A part of a text: the text, and the offsets of its first character and of the one behind its last."""
-
-    source: Source = field(repr=False)
-    start: int
-    end: int
-
-    @property
-    def span(self) -> Span:
-        """Where it stands, limited to its first line."""
-        return self.source.stretch(self.start, self.end)
+from tm2tfr.text.parts import TextPart as TextPart  # noqa: PLC0414  (part of the tree)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

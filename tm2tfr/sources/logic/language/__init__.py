@@ -1,0 +1,1 @@
+"""The languages of formulas (``.tl``) and of programs (``.srasp``): from text to syntax trees, and from these to nodes."""

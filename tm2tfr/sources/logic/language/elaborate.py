@@ -1,0 +1,392 @@
+"""From the syntax trees of definitions to nodes: names are looked up, macros expanded, the usual operators spelt out.
+
+Every complaint is recorded; a definition with one is broken, and what uses it is left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tm2tfr.errors import did_you_mean
+from tm2tfr.sources.logic.language.attention import Attentions
+from tm2tfr.sources.logic.language.lexemes import BUILT_IN
+from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context, Macro, Meaningless, called, place
+from tm2tfr.sources.logic.language.numbers import COUNTS, PREDICATES
+from tm2tfr.sources.logic.language.parse import Stated
+from tm2tfr.sources.logic.language.tree import Phrase
+from tm2tfr.sources.logic.nodes import (
+    Always,
+    And,
+    Choose,
+    Input,
+    Next,
+    Node,
+    Not,
+    OneOf,
+    Or,
+    Place,
+    Previous,
+    Same,
+    Since,
+    Sum,
+    Text,
+    Until,
+)
+from tm2tfr.text.parts import Lexeme
+
+NOTHING = "⊥"
+"""What a label is at a position without one."""
+ENDS: dict[str, type[Previous] | type[Next]] = {"first": Previous, "last": Next}
+"""Names of the ends of a word -> the operator that is false of everything there."""
+_UNNAMED = (Always, Input, Text, Place)
+
+
+class LogicElaborator(Attentions):
+    """Makes the nodes of definitions; `definitions` has those that a program shows, by name."""
+
+    definitions: dict[str, Node]
+
+    def run(self, stated: tuple[Stated, ...]) -> None:
+        """Take in definitions, in the order of the text."""
+        self.definitions = {}
+        self.first: dict[str, Lexeme] = {}
+        for each in stated:
+            name = str(each.name) if each.name is not None else ""
+            if not self._may_be_defined(each, name) or each.body is None:
+                self.meanings.setdefault(name, None)
+                continue
+            try:
+                self._define(each, name, each.body)
+            except Meaningless:
+                self.meanings[name] = None
+            except RecursionError:
+                self.log.add(each.body.span, "this is nested too deeply", "name a part of it, and use the name")
+                self.meanings[name] = None
+
+    def _may_be_defined(self, each: Stated, name: str) -> bool:
+        """Return whether a definition defines something new; otherwise complain."""
+        if name in self.first and each.name is not None:
+            what = f"{name!r} is defined a second time; the first is in line {self.first[name].span.line}"
+            self.log.add(each.name.span, what, "choose another name, or compare with '=='")
+            return False
+        if not name and each.body is not None:
+            if self.language == "srasp":
+                self.log.add(each.body.span, "this expression has no name", "write name(i) = … before it")
+                return False
+            if "" in self.meanings:
+                what = "there is a formula without a name before this one"
+                self.log.add(each.body.span, what, "name all but the last: name := …")
+                return False
+        if each.name is not None:
+            self.first[name] = each.name
+        return True
+
+    def _define(self, each: Stated, name: str, body: Phrase) -> None:
+        parameters = tuple(map(str, each.parameters))
+        if each.name is not None and self.language == "srasp" and not parameters:
+            self.log.add(each.name.span, f"{name!r} has no position", f"write {name}(i) = …")
+            raise Meaningless
+        if len(set(parameters)) < len(parameters):
+            self.log.add(each.parameters[-1].span, f"{name!r} has a parameter twice", "give each its own name")
+            raise Meaningless
+        if parameters == ("j",):
+            self.log.add(each.parameters[0].span, "a definition is about the position i", f"write {name}(i) = …")
+            raise Meaningless
+        if parameters and parameters != ("i",):
+            self._known_names(body, set(parameters), name)
+            self.meanings[name] = Macro(parameters, body)
+            return
+        if parameters and self.language == "tl":
+            self.log.add(each.parameters[0].span, "formulas are written without positions", f"write {name} := …")
+            raise Meaningless
+        found = self.value(body, Context("i" if self.language == "srasp" else ""))
+        node = self.number(self.uncased(found, body), body) if isinstance(found, tuple) else found
+        constant = isinstance(node, Sum) and not node.terms
+        if name and not name.startswith("_") and not node.name and not isinstance(node, _UNNAMED) and not constant:
+            object.__setattr__(node, "name", name)  # while its program is being made
+        self.meanings[name] = self.definitions[name] = node
+
+    def _known_names(self, phrase: Phrase, parameters: set[str], own: str) -> None:
+        """Complain of the unknown names in a macro, also if nobody calls it."""
+        waiting, known = [phrase], {*self.meanings, *parameters, *BUILT_IN}
+        refused = False
+        while waiting:
+            part = waiting.pop()
+            waiting += part.parts
+            if part.operator in ("name", "call") and part.text not in known:
+                refused = True
+                itself = "what stands before it" if part.text == own else "a name that is defined before this line"
+                what = f"{part.text!r} is not defined{did_you_mean(part.text, known)}"
+                self.log.add(part.span, what, f"use {itself}")
+        if refused:
+            raise Meaningless
+
+    # ── expressions ─────────────────────────────────────────────────────────────────────────────────────
+    def value(self, phrase: Phrase, context: Context) -> Node | Amount:
+        """Return what an expression is: the node of a bit or label, or a number."""
+        if context.carry is not None and self.about(phrase, context) == frozenset("j"):
+            return context.carry(phrase, context)
+        return _KINDS[phrase.operator](self, phrase, context)
+
+    def _letter(self, phrase: Phrase, context: Context) -> Node:
+        if not phrase.text:
+            raise self.refuse(phrase, "Q names no token", 'write for example Q[a], or Q[" "] for a blank')
+        self._placed(phrase, context, "Q[a]")
+        return self._one_of(self.build(Input), (phrase.text,), phrase, phrase)
+
+    def _placed(self, phrase: Phrase, context: Context, shown: str) -> None:
+        """Complain unless an operand has its position where it has to."""
+        if self.language == "tl":
+            if phrase.parts:
+                what = "formulas are written without positions"
+                raise self.refuse(phrase, what, f"write {shown}; positions are for programs (.srasp)")
+            return
+        if not phrase.parts:
+            raise self.refuse(phrase, "this has no position", f"write {shown}(i)")
+        if len(phrase.parts) > 1:
+            raise self.refuse(phrase, "this has one position", f"write {shown}(i)")
+        at = place(phrase.parts[0], context)
+        if at == context.at:
+            return
+        if not at:
+            raise self.refuse(phrase.parts[0], "a position is i or j", f"write {shown}(i)")
+        if at == "j":
+            what = "j is a position only inside an attention or a sum, behind its sight"
+            raise self.refuse(phrase.parts[0], what, "write i here, or add brackets around what is attended to")
+        what = "here only j is a position"
+        raise self.refuse(phrase.parts[0], what, "write j, or define it before, with a name")
+
+    def _token(self, phrase: Phrase, context: Context) -> Node:
+        self._placed(phrase, context, "in")
+        return self.make(Input, phrase)
+
+    def _label(self, phrase: Phrase, context: Context) -> Node:
+        if self.language == "tl":
+            raise self.refuse(
+                phrase, "formulas have no labels", f"write Q[{phrase.text}]; labels are for programs (.srasp)"
+            )
+        if phrase.text in ("", NOTHING):
+            what = f"{phrase.text!r} cannot be a label: it stands for none"
+            raise self.refuse(phrase, what, "use another text")
+        return self.make(Text, phrase, value=phrase.text)
+
+    def _whole(self, phrase: Phrase, context: Context) -> Amount:
+        if len(phrase.text) > 9:
+            raise self.refuse(phrase, "this number has more than nine digits", "no word is that long: use a smaller one")
+        return (Branch(Affine({}, int(phrase.text))),)
+
+    def _name(self, phrase: Phrase, context: Context) -> Node | Amount:
+        name = phrase.text
+        if name in context.local:
+            inner, where = context.local[name]
+            return self.value(inner, Context(context.at, where.local, context.carry))
+        if name == "position" and self.language == "tl":
+            return self._as_value(self.make(Place, phrase))
+        if name in ENDS and self.language == "tl":
+            return self._end(phrase)
+        if name in BUILT_IN:
+            shown = "a position" if name in ("i", "j") else f"written with brackets: {name}(…)"
+            shown = "written pos(i) in programs" if name == "position" else shown
+            shown = f"written {name}(i) in programs" if name in ENDS else shown
+            shown = "written 'position' in formulas" if name == "pos" and self.language == "tl" else shown
+            raise self.refuse(phrase, f"{name!r} is {shown}, and stands here alone", "write a formula or a number here")
+        found = self._found(phrase)
+        if isinstance(found, Macro):
+            raise self.refuse(phrase, f"{name!r} takes {len(found.parameters)} in brackets", f"write {_call(name, found)}")
+        if self.language == "srasp":
+            raise self.refuse(phrase, f"{name!r} has no position here", f"write {name}({context.at})")
+        return self._as_value(found)
+
+    def _end(self, phrase: Phrase) -> Node:
+        """``first``, ``last``: there is no position before, or behind, this one."""
+        return self.make(Not, phrase, of=self.make(ENDS[phrase.text], phrase, of=self.always(value=True)))
+
+    def _found(self, phrase: Phrase) -> Node | Macro:
+        name = phrase.text
+        if name not in self.meanings:
+            known = [*filter(None, self.meanings), *(BUILT_IN - {"i", "j"})]
+            remedy = "use a name that is defined before this line"
+            remedy = "write Q[a] for: the token here is a" if name == "Q" else remedy
+            raise self.refuse(phrase, f"{name!r} is not defined{did_you_mean(name, known)}", remedy)
+        self.used.add(name)
+        found = self.meanings[name]
+        if found is None:
+            raise Meaningless
+        return found
+
+    def _as_value(self, node: Node) -> Node | Amount:
+        return (Branch(Affine({node: 1})),) if node.kind == "number" else node
+
+    def _call(self, phrase: Phrase, context: Context) -> Node | Amount:
+        name = phrase.text
+        if name in COUNTS:
+            return self._as_value(self.counted(phrase, context))
+        if name in PREDICATES:
+            return self.predicated(phrase, context)
+        if name == "pos":
+            self._placed(phrase, context, "position" if self.language == "tl" else "pos")
+            return self._as_value(self.make(Place, phrase))
+        if name in ENDS:
+            self._placed(phrase, context, name)
+            return self._end(phrase)
+        if name in BUILT_IN:
+            raise self.refuse(phrase, f"{name!r} has no brackets", f"write {name}")
+        found = self._found(phrase)
+        if isinstance(found, Node):
+            self._placed(phrase, context, name)
+            return self._as_value(found)
+        if len(found.parameters) != len(phrase.parts):
+            what = f"{name!r} takes {len(found.parameters)} in brackets, and {len(phrase.parts)} are given"
+            raise self.refuse(phrase, what, f"write {_call(name, found)}")
+        return self.value(found.body, called(found, phrase, context))
+
+    def _brackets(self, phrase: Phrase, context: Context) -> Node | Amount:
+        found = self.value(phrase.parts[0], context)
+        return self.bracketed(found, phrase.parts[0]) if isinstance(found, tuple) else found
+
+    def _boolean(self, phrase: Phrase, context: Context) -> Node:
+        parts = self.each(self.bit, phrase.parts, context)
+        match phrase.operator:
+            case "!":
+                return self.make(Not, phrase, of=parts[0])
+            case "&":
+                return self.make(And, phrase, parts=tuple(parts))
+            case "|":
+                return self.make(Or, phrase, parts=tuple(parts))
+            case "->":
+                return self.make(Or, phrase, parts=(self.make(Not, phrase.parts[0], of=parts[0]), parts[1]))
+        return self._equivalent(phrase, *parts)
+
+    def _equivalent(self, phrase: Phrase, left: Node, right: Node) -> Node:
+        neither = tuple(self.make(Not, phrase, of=each) for each in (left, right))
+        both = self.make(And, phrase, parts=(left, right))
+        return self.make(Or, phrase, parts=(both, self.make(And, phrase, parts=neither)))
+
+    def _temporal(self, phrase: Phrase, context: Context) -> Node:
+        parts = self.each(self.bit, phrase.parts, context)
+        true = self.always(value=True)
+        match phrase.operator:
+            case "prev":
+                return self.make(Previous, phrase, of=parts[0])
+            case "next":
+                return self.make(Next, phrase, of=parts[0])
+            case "once" | "eventually":
+                return self.make(_NEAREST[phrase.operator], phrase, left=true, right=parts[0])
+            case "historically" | "always":
+                other = self.make(Not, phrase, of=parts[0])
+                return self.make(Not, phrase, of=self.make(_NEAREST[phrase.operator], phrase, left=true, right=other))
+            case "S" | "U":
+                either = self.make(Or, phrase, parts=tuple(parts))
+                return self.make(_NEAREST[phrase.operator], phrase, left=either, right=parts[1])
+        left, right = parts
+        if _disjoint(left, right):
+            usual = {"since": "S", "until": "U"}[phrase.operator]
+            what = f"this {phrase.operator!r} can never hold: both sides have to hold at one position, which has one token"
+            remedy = f"write {usual} for the usual one, whose left side need not hold where the right one does"
+            self.log.add(phrase.span, what, remedy, "warning")
+        return self.make(_NEAREST[phrase.operator], phrase, left=left, right=right)
+
+    def _comparison(self, phrase: Phrase, context: Context) -> Node:
+        left, right = self.each(self.value, phrase.parts, context)
+        if not isinstance(left, tuple) and not isinstance(right, tuple):
+            kinds, equality = {left.kind, right.kind}, phrase.operator in ("==", "!=")
+            if kinds == {"label"} and equality:
+                return self._labels_equal(phrase, left, right)
+            if kinds == {"bit"} and equality:
+                found = self._equivalent(phrase, left, right)
+                return found if phrase.operator == "==" else self.make(Not, phrase, of=found)
+            if kinds == {"label"}:
+                raise self.refuse(phrase, "labels have no order", "compare them with = or !=")
+        for part, each in zip(phrase.parts, (left, right), strict=True):
+            if not isinstance(each, tuple) and each.kind == "label":
+                raise self.refuse(part, "a label is compared with something else", "compare two labels, or two numbers")
+        numbers = [each if isinstance(each, tuple) else (Branch(Affine({each: 1})),) for each in (left, right)]
+        return self.compared(phrase, *numbers)
+
+    def _labels_equal(self, phrase: Phrase, left: Node, right: Node) -> Node:
+        if isinstance(right, Text):
+            found = self._one_of(left, (right.value,), phrase.parts[1], phrase)
+        elif isinstance(left, Text):
+            found = self._one_of(right, (left.value,), phrase.parts[0], phrase)
+        else:
+            found = self.make(Same, phrase, left=left, right=right)
+        return found if phrase.operator == "==" else self.make(Not, phrase, of=found)
+
+    def _one_of(self, of: Node, values: tuple[str, ...], at: Phrase, phrase: Phrase) -> Node:
+        """Return whether a label is one of `values`, which stand at `at`."""
+        if isinstance(of, Text):
+            return self.always(value=of.value in values)
+        if isinstance(of, Input) and self.alphabet:
+            for value in (value for value in values if value not in self.alphabet):
+                what = f"{value!r} is not in the alphabet that the header names{did_you_mean(value, self.alphabet)}"
+                self.log.add(at.span, what, "add it to the header, or write one that is", "warning")
+        return self.make(OneOf, phrase, of=of, values=tuple(dict.fromkeys(values)))
+
+    def _among(self, phrase: Phrase, context: Context) -> Node:
+        of = self.value(phrase.parts[0], context)
+        if isinstance(of, tuple) or of.kind != "label":
+            raise self.refuse(phrase.parts[0], "'in' is of a label", "write for example in(i) in {'a', 'b'}")
+        return self._one_of(of, tuple(part.text for part in phrase.parts[1:]), phrase, phrase)
+
+    def _choice(self, phrase: Phrase, context: Context) -> Node | Amount:
+        condition = self.bit(phrase.parts[0], context)
+        then, other = self.each(self.value, phrase.parts[1:], context)
+        if isinstance(then, tuple) or isinstance(other, tuple):
+            first, second = self.each(self.cases, phrase.parts[1:], context)
+            return self.in_cases(phrase, condition, (first, second))
+        if then.kind != other.kind:
+            what = f"one of the two is a {then.kind}, the other a {other.kind}"
+            raise self.refuse(phrase, what, "choose between two labels, two formulas or two numbers")
+        if then.kind == "label":
+            return self.make(Choose, phrase, condition=condition, then=then, other=other)
+        yes = self.make(And, phrase, parts=(condition, then))
+        no = self.make(And, phrase, parts=(self.make(Not, phrase, of=condition), other))
+        return self.make(Or, phrase, parts=(yes, no))
+
+    def _of_programs(self, phrase: Phrase, context: Context) -> Node | Amount:
+        if self.language == "tl":
+            what = "attention and sums over positions are for programs (.srasp)"
+            raise self.refuse(phrase, what, "write a program, or use since, until and count(…)")
+        if phrase.operator in ("psum", "#"):
+            return self.prefix_summed(phrase, context)
+        return self.attended(phrase, context)
+
+
+def _call(name: str, macro: Macro) -> str:
+    return f"{name}({', '.join(macro.parameters)})"
+
+
+def _disjoint(left: Node, right: Node) -> bool:
+    """Return whether two nodes say that the same token is two different ones."""
+    letters = [
+        set(node.values) if isinstance(node, OneOf) and isinstance(node.of, Input) else None for node in (left, right)
+    ]
+    return None not in letters and not (letters[0] or set()) & (letters[1] or set())
+
+
+_NEAREST: dict[str, type[Since] | type[Until]] = {
+    **dict.fromkeys(("since", "S", "once", "historically"), Since),
+    **dict.fromkeys(("until", "U", "eventually", "always"), Until),
+}
+_Kind = Callable[[LogicElaborator, Phrase, Context], Node | Amount]
+_KINDS: dict[str, _Kind] = {
+    "letter": LogicElaborator._letter,
+    "token": LogicElaborator._token,
+    "label": LogicElaborator._label,
+    "whole": LogicElaborator._whole,
+    "name": LogicElaborator._name,
+    "call": LogicElaborator._call,
+    "brackets": LogicElaborator._brackets,
+    "true": lambda self, phrase, context: self.always(value=True),
+    "false": lambda self, phrase, context: self.always(value=False),
+    "one of": LogicElaborator._among,
+    "?": LogicElaborator._choice,
+    "+": LogicElaborator.added,
+    "neg": LogicElaborator.negated,
+    "*": LogicElaborator.multiplied,
+    **dict.fromkeys(("!", "&", "|", "->", "<->"), LogicElaborator._boolean),
+    **dict.fromkeys(("prev", "next", "once", "historically", "eventually", "always"), LogicElaborator._temporal),
+    **dict.fromkeys(("since", "until", "S", "U"), LogicElaborator._temporal),
+    **dict.fromkeys(("==", "!=", "<=", "<", ">=", ">"), LogicElaborator._comparison),
+    **dict.fromkeys(("latest", "earliest", "psum", "#"), LogicElaborator._of_programs),
+}

@@ -1,0 +1,189 @@
+"""Numbers: sums of counts and bits in cases, comparisons of them, and predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context
+from tm2tfr.sources.logic.language.tree import Phrase
+from tm2tfr.sources.logic.language.worker import Worker
+from tm2tfr.sources.logic.nodes import And, Comparison, CountLeft, CountRight, Node, Not, Or, Place, Predicate, Sum
+
+PREDICATES: dict[str, dict[str, Any]] = {
+    "odd": {"predicate": "mod", "modulus": 2, "remainder": 1},
+    "even": {"predicate": "mod", "modulus": 2, "remainder": 0},
+    "prime": {"predicate": "prime"},
+    "square": {"predicate": "square"},
+    "power_of_2": {"predicate": "power of 2"},
+    "mod": {"predicate": "mod"},
+}
+COUNTS: dict[str, Any] = {"count": CountLeft, "count_left": CountLeft, "count_right": CountRight}
+MOST_CASES = 64
+
+
+class Numbers(Worker):
+    """What an elaborator does with numbers."""
+
+    def cases(self, phrase: Phrase, context: Context) -> Amount:
+        """Return an expression as a number; a bit counts as 1 or 0."""
+        found = self.value(phrase, context)
+        if isinstance(found, tuple):
+            return found
+        if found.kind == "label":
+            raise self.refuse(phrase, "a number is expected here, and this is a label", "compare it with = first")
+        return (Branch(Affine({found: 1})),)
+
+    def added(self, phrase: Phrase, context: Context) -> Amount:
+        """``a + b + …``, where ``a - b`` adds the negative."""
+        total: Amount = (Branch(Affine()),)
+        for found in self.each(self.cases, phrase.parts, context):
+            total = tuple(Branch(a.linear.plus(b.linear), a.guards + b.guards) for a in total for b in found)
+            self._few(total, phrase)
+        return total
+
+    def negated(self, phrase: Phrase, context: Context) -> Amount:
+        """``-a``."""
+        found = self.cases(phrase.parts[0], context)
+        return tuple(Branch(Affine().plus(case.linear, -1), case.guards) for case in found)
+
+    def multiplied(self, phrase: Phrase, context: Context) -> Amount:
+        """``3 * a``: one of the two is a whole number."""
+        left, right = self.each(self.cases, phrase.parts, context)
+        for one, other in ((left, right), (right, left)):
+            if len(one) == 1 and not one[0].linear.terms:
+                times = one[0].linear.constant
+                return tuple(Branch(Affine().plus(case.linear, times), case.guards) for case in other)
+        raise self.refuse(phrase, "two numbers that vary are multiplied", "multiply by a whole number, such as 2 * x")
+
+    def in_cases(self, phrase: Phrase, condition: Node, chosen: tuple[Amount, Amount]) -> Amount:
+        """``P ? C1 : C2``."""
+        found = tuple(
+            Branch(case.linear, ((condition, value), *case.guards))
+            for value, cases in zip((True, False), chosen, strict=True)
+            for case in cases
+        )
+        return self._few(found, phrase)
+
+    def number(self, linear: Affine, phrase: Phrase) -> Node:
+        """Return the node of a sum; of one number alone, that number."""
+        terms = linear.terms
+        if len(terms) == 1 and not linear.constant:
+            ((only, factor),) = terms.items()
+            if factor == 1 and only.kind == "number":
+                return only
+        pairs = tuple((factor, node) for node, factor in terms.items())
+        return self.make(Sum, phrase, terms=pairs, constant=linear.constant)
+
+    def uncased(self, cases: Amount, phrase: Phrase) -> Affine:
+        """Return a number that is not in cases."""
+        if len(cases) > 1:
+            what = "a number with a condition can only stand in a comparison"
+            raise self.refuse(phrase, what, "compare it here, or multiply a bit: 2 * P")
+        return cases[0].linear
+
+    def bracketed(self, cases: Amount, phrase: Phrase) -> Amount:
+        """Return a number in brackets: a node of its own, unless it is a whole number."""
+        linear = self.uncased(cases, phrase) if len(cases) == 1 else None
+        if linear is None or not linear.terms:
+            return cases
+        return (Branch(Affine({self.number(linear, phrase): 1})),)
+
+    def compared(self, phrase: Phrase, left: Amount, right: Amount) -> Node:
+        """``left relation right``, where one of the cases holds."""
+        return self._guarded(
+            tuple(Branch(a.linear, a.guards + b.guards) for a in left for b in right),
+            lambda n: self.make(
+                Comparison,
+                phrase,
+                left=self.number(left[n // len(right)].linear, phrase.parts[0]),
+                relation=phrase.operator,
+                right=self.number(right[n % len(right)].linear, phrase.parts[1]),
+            ),
+            phrase,
+        )
+
+    def predicated(self, phrase: Phrase, context: Context) -> Node:
+        """``odd(t)``, …, ``mod(t, m, r)``."""
+        fields, wanted = dict(PREDICATES[phrase.text]), 3 if phrase.text == "mod" else 1
+        if len(phrase.parts) != wanted:
+            shown = "mod(t, modulus, remainder)" if wanted == 3 else f"{phrase.text}(t)"
+            raise self.refuse(phrase, f"{phrase.text!r} takes {wanted} in its brackets", f"write {shown}")
+        if wanted == 3:
+            modulus, remainder = (int(part.text) if part.operator == "whole" else -1 for part in phrase.parts[1:])
+            if not 0 <= remainder < modulus:
+                what = "the modulus and the remainder are not whole numbers with 0 <= remainder < modulus"
+                raise self.refuse(phrase, what, "write for example mod(t, 3, 1)")
+            fields |= {"modulus": modulus, "remainder": remainder}
+        cases = self.cases(phrase.parts[0], context)
+
+        def made(n: int) -> Node:
+            of = self.number(cases[n].linear, phrase.parts[0])
+            if not isinstance(of, CountLeft | CountRight | Place):
+                what = f"{phrase.text!r} is of a count or of the position"
+                raise self.refuse(phrase.parts[0], what, "write for example odd(count(Q[a]))")
+            node: Node = self.make(Predicate, phrase, of=of, **fields)
+            return node
+
+        return self._guarded(cases, made, phrase)
+
+    def counted(self, phrase: Phrase, context: Context) -> Node:
+        """``count(f)``, ``count_right(f)``."""
+        if len(phrase.parts) != 1:
+            raise self.refuse(phrase, f"{phrase.text!r} takes one formula", f"write {phrase.text}(Q[a])")
+        node: Node = self.make(COUNTS[phrase.text], phrase, of=self.bit(phrase.parts[0], context))
+        return node
+
+    def prefix_summed(self, phrase: Phrase, context: Context) -> Amount:
+        """``psum_j [M(i,j)] e(j)``, of a sum of bits: the sum of their counts."""
+        sight = self.sight(phrase.parts[0], context)
+        inner = Context("j", context.local)
+        within = self._bits(self.uncased(self.cases(phrase.parts[1], inner), phrase.parts[1]), phrase.parts[1])
+        total = Affine()
+        for bit, factor in within.terms.items():
+            for sign, counted in self._seen(sight, bit, phrase):
+                total = total.plus(Affine({counted: 1}), sign * factor)
+        if within.constant:
+            bit = self.always(value=True)
+            for sign, counted in self._seen(sight, bit, phrase):
+                total = total.plus(Affine({counted: 1}), sign * within.constant)
+        return (Branch(total),)
+
+    def _seen(self, sight: str, bit: Node, phrase: Phrase) -> list[tuple[int, Node]]:
+        """Return the counts of a bit over the positions in sight, with their signs."""
+        found: list[tuple[int, Node]] = []
+        if sight in ("<=", "<", "any"):
+            found.append((1, self.make(CountLeft, phrase, of=bit)))
+        if sight in (">=", ">", "any"):
+            found.append((1, self.make(CountRight, phrase, of=bit)))
+        return [*found, (-1, bit)] if sight in ("<", ">", "any") else found
+
+    def _bits(self, linear: Affine, phrase: Phrase) -> Affine:
+        """Return a sum as one of bits alone, where names of sums are replaced by these."""
+        total = Affine(constant=linear.constant)
+        for node, factor in linear.terms.items():
+            if node.kind == "bit":
+                total = total.plus(Affine({node: 1}), factor)
+            elif isinstance(node, Sum):
+                inner = Affine({term: times for times, term in node.terms}, node.constant)
+                total = total.plus(self._bits(inner, phrase), factor)
+            else:
+                what = "a sum over positions is of bits and whole numbers, and this is a count or a position"
+                raise self.refuse(phrase, what, "sum a bit, such as left(in(j))")
+        return total
+
+    def _guarded(self, cases: Amount, made: Callable[[int], Node], phrase: Phrase) -> Node:
+        """Return that one of the cases holds, and what is made of its number as well."""
+        self._few(cases, phrase)
+        found = []
+        for n, case in enumerate(cases):
+            guards = [bit if value else self.make(Not, phrase, of=bit) for bit, value in case.guards]
+            node = made(n)
+            found.append(self.make(And, phrase, parts=(*guards, node)) if guards else node)
+        return found[0] if len(found) == 1 else self.make(Or, phrase, parts=tuple(found))
+
+    def _few(self, cases: Amount, phrase: Phrase) -> Amount:
+        if len(cases) > MOST_CASES:
+            what = f"these conditions make more than {MOST_CASES} cases"
+            raise self.refuse(phrase, what, "compare parts of it one by one")
+        return cases

@@ -1,0 +1,155 @@
+"""Reads a formula or a program: its headers, its definitions, and the nodes that they make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tm2tfr.errors import Diagnostic, Span, did_you_mean
+from tm2tfr.sources.logic.headers import RESERVED_TOKENS, LogicHeaders, read_headers, tokens_of
+from tm2tfr.sources.logic.language.elaborate import LogicElaborator
+from tm2tfr.sources.logic.language.parse import Stated, parse
+from tm2tfr.sources.logic.nodes import Input, Node, OneOf
+from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
+from tm2tfr.text.source import Log, Mark, decoded
+
+_DEFINES = re.compile(r"(^|;)[ \t]*[^\W\d]\w*\([ \t]*i[ \t]*\)[ \t]*(:=|=(?!=))", re.MULTILINE)
+"""What a program has and a formula has not: ``name(i) =`` at the beginning of a definition."""
+
+
+@dataclass(frozen=True)
+class LoadedLogic:
+    """A formula or a program that has been read.
+
+    Args:
+        program: it.
+        warnings: what is legal but probably not meant.
+    """
+
+    program: LogicProgram
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def read(text: str | bytes, *, file: str, name: str = "", language: Language | None = None) -> LoadedLogic:
+    """Return the formula or program that a text describes.
+
+    Args:
+        file: its name, for complaints.
+        name: the program's name; empty: that of the file without its ending.
+        language: None: by the ending of the file, ``.tl`` or ``.srasp``, or else by whether the text defines ``name(i)``.
+
+    Raises:
+        SpecError: with every complaint, if one of them is an error.
+    """
+    source = decoded(text, file=file, noun="formula")
+    log = Log(source)
+    language = language or language_of(source.text, file)
+    said = read_headers(log)
+    stated = parse(log)
+    worker = LogicElaborator(log, language, said.alphabet)
+    worker.run(stated)
+    broken = any(d.severity == "error" for d in log.found)
+    shown = {n: node for n, node in worker.definitions.items() if not n.startswith("_")} or worker.definitions
+    chosen = said.define or next(reversed(shown), "")
+    if not broken and not shown:
+        log.add(None, "there is no formula in this text", "write one, for example: once Q[a]")
+    elif not broken and chosen not in shown:
+        what = f"the header names {chosen!r}, and nothing is defined as that{did_you_mean(chosen, shown)}"
+        log.add(_line(log, said, "define"), what, "name a definition")
+    if not broken:
+        _unused(stated, worker.used, chosen, log)
+    examples = tuple(_meant(each, shown, said.alphabet) for each in said.examples)
+    alphabet = said.alphabet or _letters(worker.build.nodes, examples)
+    if not broken:
+        _check_examples(examples, shown, alphabet, said, log)
+        _check_letters(worker.build.nodes, log)
+    warnings = log.conclude()
+    program = LogicProgram(
+        name=name or Path(file).stem,
+        text=source.text,
+        language=language,
+        definitions=shown,
+        chosen=chosen,
+        alphabet=alphabet,
+        examples=examples,
+        title=said.title,
+    )
+    return LoadedLogic(program, warnings)
+
+
+def formula(text: str, alphabet: str | Sequence[str] | None = None) -> LogicProgram:
+    """Return one formula of temporal logic, named by its text.
+
+    Args:
+        alphabet: the tokens of its words, as one text if each is a character; None: the letters that it names.
+
+    Raises:
+        SpecError: with every complaint about the text.
+    """
+    program = read(text, file="<formula>", name=text, language="tl").program
+    if alphabet is None:
+        return program
+    return replace(program, alphabet=tokens_of(alphabet) if isinstance(alphabet, str) else tuple(alphabet))
+
+
+def language_of(text: str, file: str = "") -> Language:
+    """Return the language of a text, by the ending of its file, or else by its definitions."""
+    ending = Path(file).suffix.lower()
+    if ending in (".tl", ".srasp"):
+        return "tl" if ending == ".tl" else "srasp"
+    return "srasp" if _DEFINES.search(text) else "tl"
+
+
+def _letters(nodes: Sequence[Node], examples: tuple[WordExample, ...]) -> tuple[str, ...]:
+    """Return the letters that occur, sorted."""
+    found = {value for node in nodes if isinstance(node, OneOf) and isinstance(node.of, Input) for value in node.values}
+    return tuple(sorted(found | {token for example in examples for token in example.word}))
+
+
+def _meant(example: WordExample, known: dict[str, Node], alphabet: tuple[str, ...]) -> WordExample:
+    """Return the example; ``a(b)`` is a word where nothing is defined as a and the alphabet has brackets."""
+    if example.of and example.of not in known:
+        whole = (*example.of, "(", *example.word, ")")
+        if set(whole) <= set(alphabet):
+            return replace(example, of="", word=whole)
+    return example
+
+
+def _check_examples(
+    examples: tuple[WordExample, ...], known: dict[str, Node], alphabet: tuple[str, ...], said: LogicHeaders, log: Log
+) -> None:
+    for number, example in enumerate(examples):
+        span = _line(log, said, f"example {number}")
+        if example.of and example.of not in known:
+            what = f"the example is of {example.of!r}, and nothing is defined as that{did_you_mean(example.of, known)}"
+            log.add(span, what, "name a definition")
+        if not example.word:
+            log.add(span, "the example has an empty word", "write a word of at least one token")
+        elif len(example.values) not in (1, len(example.word)):
+            what = f"the example has {len(example.word)} tokens and {len(example.values)} values"
+            log.add(span, what, "write a value for each token, or the last one's alone")
+        for token in (token for token in dict.fromkeys(example.word) if token not in alphabet):
+            log.add(
+                span, f"the example has {token!r}, which is not in the alphabet", "fix the word, or the header 'alphabet'"
+            )
+
+
+def _check_letters(nodes: Sequence[Node], log: Log) -> None:
+    for node in nodes:
+        if isinstance(node, OneOf) and isinstance(node.of, Input):
+            for token in (token for token in node.values if token in RESERVED_TOKENS):
+                log.add(node.span, f"the token {token!r} is reserved", "rename it")
+
+
+def _unused(stated: tuple[Stated, ...], used: set[str], chosen: str, log: Log) -> None:
+    for each in stated:
+        if each.name is not None and str(each.name) not in {*used, chosen} and not str(each.name).startswith("_"):
+            what = f"{str(each.name)!r} is defined and never used"
+            log.add(each.name.span, what, "use it, remove it, or begin its name with '_'", "warning")
+
+
+def _line(log: Log, said: LogicHeaders, which: str) -> Span:
+    number = said.lines[which]
+    return log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))

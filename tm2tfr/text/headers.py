@@ -1,0 +1,24 @@
+"""The comments at the beginning of a program that say more about it: ``# title: one line``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from tm2tfr.text.source import Source
+
+_LINE = re.compile(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z-]*)[ \t]*:[ \t]?(.*)")
+
+
+def header_lines(source: Source, known: Collection[str] = ()) -> Iterator[tuple[int, str, str]]:
+    """Yield the number of the line, from 0, the word and the text of each header: before the first line that is no comment.
+
+    Args:
+        known: the words of headers; empty: any word.
+    """
+    for number, line in enumerate(source.lines):
+        if line.strip() and not line.strip().startswith("#"):
+            return
+        match = _LINE.fullmatch(line)
+        if match is not None and (not known or match[1] in known):
+            yield number, match[1], match[2].rstrip()
