@@ -10,7 +10,7 @@ from typing import Literal, get_args
 ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
 """The engines that run weights."""
 AUTO: Literal["auto"] = "auto"
-"""In place of an engine: see `tm2tfr.runs.choose`. In place of a temperature: by Theorem 26."""
+"""In place of an engine: see `tm2tfr.runs.choose`. In place of a temperature: see `TEMPERATURES`."""
 CERTIFIED: tuple[str, ...] = ("dense", "fast", "exact")
 """The engines that a certificate speaks of, in its order."""
 
@@ -42,6 +42,15 @@ WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 """How scores become attention weights. ``average-hard``: the weight is shared evenly by all positions of maximal score,
 Eq. 8.1. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
 `tm2tfr.transformer.soft`."""
+
+Temperature = Literal["auto", "local", "theorem-26", "none"]
+TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)
+"""The words in place of a temperature. ``local``: each head by a bound of its own; ``none``: likewise, for runs of any
+length, which is for weights whose gaps are constant; ``theorem-26``: one for all, by that theorem; ``auto``: ``local``
+where every head has such a bound, otherwise ``theorem-26``."""
+LOCAL: Literal["local"] = "local"
+THEOREM_26: Literal["theorem-26"] = "theorem-26"
+NO_TEMPERATURE: Literal["none"] = "none"
 
 RASP = "rasp"
 """The construction that compiles RASP programs, as the provenance of weights names it."""

@@ -60,7 +60,7 @@ def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
         (["trace", "--temperature", "0.1"], "--temperature only applies to softmax attention: add --attention softmax"),
         (
             ["trace", "--attention", "softmax", "--temperature", "warm"],
-            "'warm' is not a temperature: use auto, or a positive",
+            "'warm' is not a temperature: use auto, local, theorem-26, none, or a positive",
         ),
         (["check", "--attention", "softmax", "--temperature", "2^x"], "'2^x' is not a temperature"),
         (["check", "--attention", "softmax", "--temperature", "0"], "the temperature must be positive, not 0"),
@@ -72,7 +72,10 @@ def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
             ["trace", "--attention", "softmax", "--engine", "fast"],
             "runs average-hard attention, not softmax: use the dense engine",
         ),
-        (["compile", "--length", "9"], "--length only applies to --attention softmax with --temperature auto: omit it"),
+        (
+            ["compile", "--length", "9"],
+            "--length only applies to --attention softmax with --temperature auto, local or theorem-26: omit it",
+        ),
     ],
 )
 def test_what_does_not_go_together(arguments: list[str], words: str, tmp_path: Path) -> None:

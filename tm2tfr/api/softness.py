@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import judge as judging
 from tm2tfr.api.subject import recompiled
-from tm2tfr.choices import AUTO
+from tm2tfr.choices import AUTO, LOCAL, NO_TEMPERATURE, THEOREM_26
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.options import check_engine, check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
+    from tm2tfr.choices import Temperature
     from tm2tfr.softness.labels import SoftLabels
     from tm2tfr.softness.run import SoftRun
     from tm2tfr.transformer.weights import Decoder
@@ -25,11 +26,11 @@ SOFT_LENGTH = 1_024
 def soften(
     subject: Given,
     *,
-    temperature: float | Literal["auto"] = AUTO,
+    temperature: float | Temperature = AUTO,
     length: int | None = None,
     left_boundary: str | None = None,
 ) -> Decoder:
-    """Return the same weights with softmax attention, the queries divided by a temperature (Theorem 26).
+    """Return the same weights with softmax attention, the queries divided by a temperature.
 
     >>> import tm2tfr
     >>> decoder = tm2tfr.soften("chapter", length=100)
@@ -38,30 +39,32 @@ def soften(
 
     Args:
         subject: see `Subject.of`; a program is compiled first.
-        temperature: τ, or ``auto``: the largest power of two for which Theorem 26 guarantees every token of every run
-            of at most `length` positions, see `tm2tfr.transformer.soft`.
-        length: the number of positions (prompt, BOS, steps + 1) that ``auto`` covers, by default all that the weights
+        temperature: τ, or one of these words. ``local``: one for each head, by bounds that hold where everything that heads
+            carry is rounded, see `tm2tfr.transformer.local`; ``none``: likewise, if they hold for any length;
+            ``theorem-26``: the largest power of two for which Theorem 26 guarantees every token of every run of at most
+            `length` positions, see `tm2tfr.transformer.soft`; ``auto``: ``local`` where every head that is not uniform
+            has such a bound, as those of formulas have, otherwise ``theorem-26``.
+        length: the number of positions (prompt, BOS, steps + 1) that the words cover, by default all that the weights
             have, or 1,024.
         left_boundary: deprecated, see `check`.
 
     Raises:
-        CompileError: if the temperature is not a positive number, or the weights are already soft; for a `length` beside
-            a temperature that is given.
+        CompileError: if the temperature is not a positive number, or the weights are already soft, or have none of that
+            kind; for a `length` beside a temperature that is given.
     """
-    from tm2tfr.transformer.soft import already_soft, power_of_two, smallest_gap, softened, theorem_26
+    from tm2tfr.softness.temperature import parsed_word, softened_by
+    from tm2tfr.transformer.soft import already_soft
 
-    if temperature != AUTO and length is not None:
-        raise CompileError(f"length only applies to temperature='auto', not to {temperature!r}: omit one of them")
-    value = _number(temperature)
+    value = parsed_word(temperature)
+    if value not in (AUTO, LOCAL, THEOREM_26) and length is not None:
+        what = "length only applies to temperature='auto', 'local' and 'theorem-26'"
+        raise CompileError(f"{what}, not to {temperature!r}: omit one of them")
     if length is not None and not is_count(length, 1):
         raise CompileError(f"the length must be a positive number of positions, not {length!r}: use 1 or more")
     decoder = recompiled(subject, left_boundary).decoder
     if decoder.soft:
         raise already_soft(decoder)
-    covered = (decoder.positions or SOFT_LENGTH) if length is None else length
-    if value is None:
-        value = power_of_two(theorem_26(decoder, covered, smallest_gap(decoder, covered)))
-    return softened(decoder, value)
+    return softened_by(decoder, value, (decoder.positions or SOFT_LENGTH) if length is None else length)
 
 
 def measure_softness(
@@ -69,7 +72,7 @@ def measure_softness(
     word: str | None = None,
     *,
     machine: Given | None = None,
-    temperature: float | Literal["auto"] | None = None,
+    temperature: float | Temperature | None = None,
     dtype: str | None = None,
     max_steps: int | None = SOFT_STEPS,
     left_boundary: str | None = None,
@@ -83,8 +86,8 @@ def measure_softness(
 
     Args:
         subject, word, machine, left_boundary: see `check`; weights must have average-hard attention.
-        temperature: where errors are measured; ``auto``: the one that `soften` chooses; by default a quarter of the
-            largest that is right.
+        temperature: where errors are measured; ``auto`` or ``theorem-26``: the one that Theorem 26 guarantees; by default
+            a quarter of the largest that is right.
         dtype: ``float64`` (the default) or ``float32``; the engine is dense.
 
     Raises:
@@ -94,12 +97,14 @@ def measure_softness(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.runs.run import truth_of
     from tm2tfr.softness.run import soft_run
+    from tm2tfr.softness.temperature import parsed_word
     from tm2tfr.transformer.soft import already_soft
 
     check_steps(max_steps)
     check_engine("dense", dtype)
-    if temperature is not None:
-        _number(temperature)
+    value = None if temperature is None else parsed_word(temperature)
+    if value in (LOCAL, NO_TEMPERATURE):
+        raise CompileError(f"a run is measured at one temperature, not at {value!r}: use auto, theorem-26, or a number")
     found = recompiled(subject, left_boundary)
     judge = judging(found, machine)
     right = judge.right
@@ -111,7 +116,7 @@ def measure_softness(
         given,
         truth=truth_of(right, given, found.decoder, max_steps),
         engine=engine_named("dense", dtype),
-        temperature=temperature,
+        temperature=value if value is None or isinstance(value, float) else AUTO,
         max_steps=max_steps,
     )
 
@@ -120,14 +125,15 @@ def measure_labels(
     subject: Given,
     word: str | None = None,
     *,
-    temperature: float | Literal["auto"] | None = None,
+    temperature: float | Temperature | None = None,
     dtype: str | None = None,
 ) -> SoftLabels:
     """Measure a labeller under softmax: whether its outputs are right, and the largest errors, by temperature.
 
     Args:
         subject, word: see `check`; weights must have average-hard attention, and outputs.
-        temperature: one more at which it is measured; ``auto``: the one that `soften` chooses.
+        temperature: one more at which it is measured; of the words that `soften` takes all but ``none``, which stand for
+            one temperature for all heads.
         dtype: ``float64`` (the default) or ``float32``; the engine is dense.
 
     Raises:
@@ -137,29 +143,16 @@ def measure_labels(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.runs.run import truth_of
     from tm2tfr.softness.labels import soft_labels
-    from tm2tfr.transformer.soft import already_soft, power_of_two, smallest_gap, theorem_26
+    from tm2tfr.softness.temperature import one_temperature, parsed_word
+    from tm2tfr.transformer.soft import already_soft
 
     check_engine("dense", dtype)
+    word_or_number = None if temperature is None else parsed_word(temperature)
     found = recompiled(subject, None)
     decoder, given = found.decoder, found.word(word)
     if decoder.soft:
         raise already_soft(decoder, "measure")
-    value = None if temperature is None else _number(temperature)
-    if temperature == AUTO:
-        covered = decoder.positions or SOFT_LENGTH
-        value = power_of_two(theorem_26(decoder, covered, smallest_gap(decoder, covered)))
     truth = truth_of(found.right, given, decoder, None)
+    covered = decoder.positions or len(given if truth is None else truth.prompt)
+    value = None if word_or_number is None else one_temperature(decoder, word_or_number, covered)
     return soft_labels(decoder, given, truth=truth, engine=engine_named("dense", dtype), temperature=value)
-
-
-def _number(temperature: object) -> float | None:
-    """Return a temperature that is given, None for ``auto``.
-
-    Raises:
-        CompileError: if it is neither.
-    """
-    if temperature == AUTO:
-        return None
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        raise CompileError(f"{temperature!r} is not a temperature: use auto, or a positive number")
-    return float(temperature)

@@ -123,9 +123,9 @@ attention = choice(
 )
 temperature = option(
     "--temperature",
-    metavar="auto|τ",
+    metavar="auto|local|theorem-26|none|τ",
     panel=CONSTRUCTION,
-    help="Softmax: divide queries by it, e.g. 0.001 or 2^-10. auto (default): by Theorem 26 for the run's length.",
+    help="Softmax: divide queries by it, e.g. 2^-10. auto (default): by each head's own bound, or Theorem 26.",
 )
 
 # ── the options of a run, which a command gets as one value ─────────────────────────────────────────────────

@@ -127,7 +127,7 @@ def soften(
     from tm2tfr.api.softness import measure_softness
     from tm2tfr.softness.report import report
 
-    value = softness.value(temperature)
+    value = None if temperature is None else softness.value(temperature)
     if measured.decoder.labeller:
         if plot is not None:
             what = f"tm2tfr soften: --plot draws a run position by position, and {asked} labels a whole sequence at once"

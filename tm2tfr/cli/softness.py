@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from tm2tfr.choices import AUTO
+from tm2tfr.choices import AUTO, LOCAL, TEMPERATURES, THEOREM_26
 from tm2tfr.errors import CompileError
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.choices import Temperature
 
 
 def compiled(subject: Subject, attention: str | None, temperature: str | None, length: int | None) -> Subject:
@@ -19,8 +20,9 @@ def compiled(subject: Subject, attention: str | None, temperature: str | None, l
     Raises:
         CompileError: if the temperature is not valid, or the options cannot be combined.
     """
-    if length is not None and (attention != "softmax" or temperature not in (None, AUTO)):
-        raise CompileError("--length only applies to --attention softmax with --temperature auto: omit it")
+    if length is not None and (attention != "softmax" or temperature not in (None, AUTO, LOCAL, THEOREM_26)):
+        what = "--length only applies to --attention softmax with --temperature auto, local or theorem-26"
+        raise CompileError(f"{what}: omit it")
     from tm2tfr.api.softness import SOFT_LENGTH
 
     return _softened(subject, attention, temperature, lambda: length or subject.decoder.positions or SOFT_LENGTH)
@@ -46,17 +48,14 @@ def _softened(subject: Subject, attention: str | None, temperature: str | None, 
         return subject
     from tm2tfr.api.softness import soften
 
-    given = value(temperature)
-    if given is None or given == AUTO:
-        return replace(subject, weights=soften(subject, length=length()))
-    return replace(subject, weights=soften(subject, temperature=given))
+    given = AUTO if temperature is None else value(temperature)
+    covered = length() if given in (AUTO, LOCAL, THEOREM_26) else None
+    return replace(subject, weights=soften(subject, temperature=given, length=covered))
 
 
-def value(temperature: str | None) -> float | Literal["auto"] | None:
+def value(temperature: str) -> float | Temperature:
     """Return the value of ``--temperature``; see `parsed` for errors."""
-    if temperature is None:
-        return None
-    return AUTO if temperature == AUTO else parsed(temperature)
+    return next((word for word in TEMPERATURES if temperature == word), None) or parsed(temperature)
 
 
 def parsed(temperature: str) -> float:
@@ -66,14 +65,14 @@ def parsed(temperature: str) -> float:
         return float(base) ** int(exponent) if power else float(base)
     except (ValueError, ArithmeticError) as error:
         raise CompileError(
-            f"{temperature!r} is not a temperature: use auto, or a positive number such as 0.001 or 2^-10"
+            f"{temperature!r} is not a temperature: use {', '.join(TEMPERATURES)}, or a positive number such as 2^-10"
         ) from error
 
 
 def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
     """Return the number of positions of the run on `word`: those of the weights, if they have so many and no more.
 
-    Of a machine: prompt, BOS, and one more than its steps.
+    Of a machine: prompt, BOS, and one more than its steps; of what labels a word: one for each token, BOS and EOS.
     """
     from tm2tfr.api.runs import simulate
     from tm2tfr.runs.options import MAX_STEPS
@@ -82,6 +81,8 @@ def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
     given = subject.word(word)
     if (positions := subject.decoder.positions) is not None:
         return positions
+    if subject.decoder.labeller:
+        return len(given) + 2
     if subject.machine is None:
         return len(given) + limit + 2
     return len(given) + simulate(subject.machine, given, max_steps=limit).steps + 2

@@ -2,7 +2,8 @@
 
 The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
 construction, ``tm2tfr`` (the version that compiled it), ``notes`` (what has to be said of the weights, one line each) and,
-once attention is soft, ``attention`` and ``temperature``.
+once attention is soft, ``attention`` and ``temperature``: a number, ``local`` where each head has its own, for runs of
+at most ``length`` positions, or ``none`` where they hold for any length.
 Version 1 of weight files and exports said ``machine`` for ``source``, and ``left_boundary`` without ``option.``.
 """
 
@@ -17,7 +18,7 @@ Provenance = Mapping[str, str]
 
 CONSTRUCTION, SOURCE, NAME, TM2TFR = "construction", "source", "name", "tm2tfr"
 NOTES = "notes"
-ATTENTION, TEMPERATURE = "attention", "temperature"
+ATTENTION, TEMPERATURE, LENGTH = "attention", "temperature", "length"
 OPTION = "option."
 _VERSION_1 = "machine"
 
@@ -42,6 +43,21 @@ def notes(provenance: Provenance) -> tuple[str, ...]:
 def softened(provenance: Provenance, temperature: float) -> dict[str, str]:
     """Return the provenance of the same weights with softmax attention."""
     return {**provenance, ATTENTION: "softmax", TEMPERATURE: repr(float(temperature))}
+
+
+def locally_softened(provenance: Provenance, length: int | None) -> dict[str, str]:
+    """Return the provenance of the same weights with softmax attention, each head by its own bound.
+
+    Args:
+        length: the most positions that this is right for; None: any number, without a temperature.
+    """
+    said = {**provenance, ATTENTION: "softmax", TEMPERATURE: "none" if length is None else "local"}
+    return said if length is None else {**said, LENGTH: str(length)}
+
+
+def is_softened(provenance: Provenance) -> bool:
+    """Return whether weights were made from others that have average-hard attention."""
+    return TEMPERATURE in provenance
 
 
 def construction(provenance: Provenance) -> str | None:
@@ -70,7 +86,7 @@ def options(provenance: Provenance) -> dict[str, str]:
 
 
 def temperature(provenance: Provenance) -> float | None:
-    """Return the temperature by which queries were divided; None if it is not stated, or not a number."""
+    """Return the temperature by which queries were divided; None if it is not stated, or not a number for all heads."""
     try:
         return float(provenance[TEMPERATURE])
     except (KeyError, ValueError):

@@ -39,7 +39,7 @@ import numpy as np
 from tm2tfr.errors import CompileError
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
@@ -61,19 +61,28 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
     def soft(head: Head) -> Head:
         with np.errstate(over="ignore"):
             values = head.query.values / temperature
-        if not np.isfinite(values).all():
-            raise CompileError(f"queries divided by the temperature {temperature:g} are too large: use a higher one")
-        query = Matrix(head.query.shape, head.query.rows, head.query.columns, values)
-        return dataclasses.replace(head, query=query, weighting="softmax")
+        return with_softmax(head, values, f"queries divided by the temperature {temperature:g}", "use a higher one")
 
     layers = tuple(dataclasses.replace(layer, heads=tuple(map(soft, layer.heads))) for layer in decoder.layers)
     said = provenance.softened(decoder.provenance, temperature)
     return dataclasses.replace(decoder, layers=layers, provenance=said)
 
 
+def with_softmax(head: Head, queries: Floats, what: str, remedy: str) -> Head:
+    """Return `head` with softmax attention, and `queries` for the values of its query matrix.
+
+    Raises:
+        CompileError: if one of them is infinite, in the words ``what are too large: remedy``.
+    """
+    if not np.isfinite(queries).all():
+        raise CompileError(f"{what} are too large: {remedy}")
+    query = Matrix(head.query.shape, head.query.rows, head.query.columns, queries)
+    return dataclasses.replace(head, query=query, weighting="softmax")
+
+
 def already_soft(decoder: Decoder, do: str = "soften") -> CompileError:
     """Return the error for weights that have softmax attention: by a temperature, or by their construction."""
-    if temperature_of(decoder) is None:
+    if not provenance.is_softened(decoder.provenance):
         what = "these weights have softmax attention by their construction, and no temperature"
         return CompileError(f"{what}: use them as they are, or {do} a variant with average-hard attention")
     return CompileError(f"these weights already have softmax attention: {do} the weights they were made from")
