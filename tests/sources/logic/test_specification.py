@@ -77,7 +77,16 @@ HOLDS = {
     "(-1)^i": [1, -1, 1, -1, 1, -1],
     "bos": [1, 0, 0, 0, 0, 0],
     "eos": [0, 0, 0, 0, 0, 1],
-    "late": [0, 0, 1, 1, 1, 1],
+    "early": [1, 1, 0, 0, 0, 0],
+    "is never": [0, 0, 0, 0, 0, 0],
+    "at least 0 s10": [0, 0, 1, 1, 1, 1],
+    "at least 1 s10": [0, 0, 0, 0, 1, 1],
+    "at least -1 s10": [0, 1, 1, 1, 1, 1],
+    "within number s4": [0, 2, 1, 1, 1, 0],
+    "within rounded at back: at least 0 s10": [0, 0, 0, 1, 1, 0],
+    "equal s12 0 at earliest none s12 0": [1, 1, 1, 1, 1, 1],
+    "equal s12 0 at earliest past s12 0": [1, 1, 1, 1, 0, 0],
+    "equal s12 0 at back": [0, 0, 1, 1, 1, 0],
     "is": [0, 1, 1, 1, 1, 0],
     "is s1": [0, 1, 0, 0, 1, 0],
     "is !s1": [0, 0, 1, 1, 0, 0],
@@ -126,7 +135,7 @@ def test_what_a_subspace_holds(claim: str) -> None:
     assert [there.stream(there.layout, i, 0, "feed_forward") for i in range(6)] == [[0]] * 6
     assert [there.holds(claim, 1, part) for part in ("attention", "feed_forward")] == [True, True]
     assert not there.holds(claim, 0, "feed_forward")
-    if claim.startswith(("1", "i", "bos", "late", "number s3", "at back", "at all future", "at latest")):
+    if claim.startswith(("1", "i", "bos", "early", "number s3", "at back", "at all future", "at latest")):
         without = specification(subspace, eos=False)
         assert [without.values(i)[claim] for i in range(5)] == HOLDS[claim][:5], "no position after it is in sight"
 
@@ -137,6 +146,7 @@ LABELS = {
     "label s11": [None, "a", "b", "b", "b", None],
     "at back: label s0": [None, None, "a", "b", "b", "a"],
     "rounded at ahead: label s0": ["a", "b", "b", "a", None, None],
+    "within at ahead: label s0": [None, "b", "b", "a", None, None],
     "at latest future s11 0|1 shifted back: label s0": [None, None, "a", "b", "b", "b"],
 }
 
@@ -169,11 +179,14 @@ ATTENDS: dict[str, list[list[int]]] = {
     "lookup past number s6": [[0], [1], [2], [3], [4], [5]],
     "since s8": [[0], [0], [2], [3], [3], [5]],
     "until s9": [[0], [2], [2], [3], [5], [5]],
-    "sign s10": [[0], [1], [1], [1], [0], [0]],
+    "sign 1 s10": [[0], [1], [1], [1], [0], [0]],
+    "sign 0 s10": [[0], [1], [0], [0], [0], [0]],
+    "sign -1 s10": [[0], [0], [0], [0], [0], [0]],
     "latest future s11 0,1 shifted back": [[0], [1], [2], [3], [4], [5]],
     "latest future s11 0|1 shifted back": [[0], [1], [2], [3], [4], [4]],
     "latest future s11 0": [[0], [1], [2], [3], [3], [3]],
     "latest future s11 -": [[0], [1], [2], [3], [4], [4]],
+    "latest past s11 0|-": [[3], [3], [3], [3], [4], [5]],
     "latest none s11 - shifted ahead": [[3], [3], [3], [3], [3], [3]],
     "latest past s11 0,1 shifted ahead": [[5], [2], [5], [5], [5], [5]],
     "earliest none s12 0": [[4], [4], [1], [1], [1], [0]],
@@ -206,6 +219,8 @@ def test_where_a_head_looks(claim: str) -> None:
             "positive s1",
             "label s0",
         ),
+        *("at least", "at least s10", "at least 1 s9", "within", "within s1", "equal s12 1 at back", "equal s11 0 at back"),
+        *("equal s12 0", "equal s12 0 at", "equal s12 0 at s1", "equal s12 0 at since s1", "is never s1"),
         *("at", "at back", "at back:", "at back: s1", "at back: is s99", "at nowhere: is s1", "at since s1: is s1"),
         *("over i+1", "over i+1: ", "over i+1: label s0", "rounded", "rounded s1", "token"),
     ],
@@ -217,7 +232,9 @@ def test_a_claim_of_a_number_that_cannot_be_interpreted_is_not_covered(claim: st
     assert there.stream(there.layout, 1, 0, "attention") == [0]
 
 
-@pytest.mark.parametrize("claim", ["is s1", "number s3", "label s1", "label s3", "label s99", "at back: is s1", "i"])
+@pytest.mark.parametrize(
+    "claim", ["is s1", "number s3", "label s1", "label s3", "label s99", "at back: is s1", "i", "within is s1"]
+)
 def test_a_claim_of_labels_that_cannot_be_interpreted_is_not_covered(claim: str) -> None:
     there = specification(Subspace("x", ("a", "b"), holds=claim))
     assert not there.covers(there.layout)
@@ -235,7 +252,17 @@ def test_a_claim_of_labels_that_cannot_be_interpreted_is_not_covered(claim: str)
             "until s8",
             "since s99",
         ),
-        *("sign s3", "sign", "latest future s12 0", "earliest none s11 0", "latest future s11", "latest future s11 2"),
+        *(
+            "sign 1 s3",
+            "sign",
+            "sign s10",
+            "latest future s11 0|",
+            "latest future s11 0,-",
+            "latest future s12 0",
+            "earliest none s11 0",
+            "latest future s11",
+            "latest future s11 2",
+        ),
         *(
             "latest future s11 0,",
             "latest s11 0",

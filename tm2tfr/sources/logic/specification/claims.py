@@ -5,17 +5,19 @@ at BOS, position 0, and EOS, position n+1, see `tm2tfr.sources.logic.specificati
 
 A subspace may be claimed to hold (X)
 
-- ``token``, the one-hot vector of the token fed; ``bos``, ``eos``, ``late``: 1 iff the position is 0, n+1, 2 or more;
+- ``token``, the one-hot vector of the token fed; ``bos``, ``eos``, ``early``: 1 iff the position is 0, n+1, at most 1;
 - a feature of the position i: ``1``, ``i``, ``i^2``, ``1/(i+1)``, ``i mod 2 = 1``, ``prime(i)``, ``square(i)``,
   ``power of 2(i)``, ``(-1)^i``;
 - ``is s3 !s4 | s5="a"``: 1 iff the position is inside the word and one of the alternatives is true there, each a
-  conjunction of bits and labels; ``is`` alone: inside the word;
+  conjunction of bits and labels; ``is`` alone: inside the word; ``is never``: 0;
 - ``label s3``: the one-hot vector of a label, nothing outside the word;
 - ``number s3``, ``square s3``, ``positive s3``, ``negative s3``, ``positive square s3``, ``negative square s3``: of a
   number x its value, x², max(0, x), max(0, -x), and the squares of these;
-- ``found s3``: of a `Retrieve`, 1 iff inside the word and a position in sight is selected;
+- ``at least 1 s3``: of a `Comparison`, 1 iff left - right is 1 or more, inside the word or not;
+- ``found s3``: of a `Retrieve`, 1 iff inside the word and a position in sight is selected; ``equal s3 0 at H``: 1 iff the
+  number that its conjunct 0 has of the key, at the position attended to, is the one that it has of the query;
 - ``over i+1: X``: X divided by i+1; ``at H: X``: the mean of X over the positions that a head with the claim H attends
-  to; ``rounded X``: X.
+  to; ``rounded X``: X; ``within X``: X inside the word, otherwise 0.
 
 A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
 
@@ -25,17 +27,18 @@ A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
   where not (left and not right) of that node;
 - ``latest MASK s3 CLUSTERS``, ``earliest MASK s3 CLUSTERS``, with `` shifted back`` or `` shifted ahead`` behind it: of a
   `Retrieve`, see `tm2tfr.sources.logic.specification.heads`;
-- ``sign s3``: of a `Comparison`: BOS where it is true, and from BOS, otherwise position 1.
+- ``sign 1 s3``: of a `Comparison`: BOS where left - right is 1 or more, and from BOS; otherwise position 1.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-GIVEN = ("token", "bos", "eos", "late")
+GIVEN = ("token", "bos", "eos", "early")
 FEATURES = ("1", "i", "i^2", "1/(i+1)", "prime(i)", "square(i)", "power of 2(i)", "(-1)^i")
 OF_NODES = (
     "label",
@@ -82,6 +85,30 @@ class NodeClaim:
 
 
 @dataclass(frozen=True)
+class StepClaim:
+    """Whether the numbers of a comparison differ by `least` or more."""
+
+    least: int
+    node: int
+
+
+@dataclass(frozen=True)
+class EqualityClaim:
+    """Whether two numbers are equal, those that a conjunct has of the query and of the key that a head attends to."""
+
+    node: int
+    conjunct: int
+    head: HeadClaim
+
+
+@dataclass(frozen=True)
+class InsideClaim:
+    """Something inside the word, 0 outside."""
+
+    of: SubspaceClaim
+
+
+@dataclass(frozen=True)
 class ShareClaim:
     """Something divided by i+1."""
 
@@ -96,10 +123,10 @@ class MeanClaim:
     of: SubspaceClaim
 
 
-SubspaceClaim = GivenClaim | BitClaim | NodeClaim | ShareClaim | MeanClaim
+SubspaceClaim = GivenClaim | BitClaim | NodeClaim | StepClaim | EqualityClaim | InsideClaim | ShareClaim | MeanClaim
 
 Clusters = tuple[tuple[int, ...], ...]
-"""Groups of the conjuncts of a score, by their numbers."""
+"""Groups of the conjuncts of a score, by their numbers; an empty one is satisfied by the positions of the word."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +138,7 @@ class HeadClaim:
         mask: which positions are in sight.
         node: of the last five, the number of their node.
         number: of a lookup, what is looked up.
+        least: of a sign, from which difference on it is true.
         clusters: of ``latest`` and ``earliest``.
         shift: by how much the position that a key stands for comes after it: -1, 0 or 1.
     """
@@ -119,6 +147,7 @@ class HeadClaim:
     mask: str
     node: int = -1
     number: NodeClaim | None = None
+    least: int = 0
     clusters: Clusters = ()
     shift: int = 0
 
@@ -129,17 +158,27 @@ def subspace_claim(text: str) -> SubspaceClaim | None:
     if text in GIVEN or text in FEATURES or _MODULO.fullmatch(text):
         return GivenClaim(text)
     if text == "is" or text.startswith("is "):
-        return BitClaim(((),)) if text == "is" else _bit(text.removeprefix("is "))
-    if text.startswith("rounded "):
-        return subspace_claim(text.removeprefix("rounded "))
-    if text.startswith("over i+1: "):
-        share = subspace_claim(text.removeprefix("over i+1: "))
-        return None if share is None else ShareClaim(share)
+        return (
+            BitClaim({"is": ((),), "is never": ()}[text]) if text in ("is", "is never") else _bit(text.removeprefix("is "))
+        )
+    for start, claim in _OF_ANOTHER.items():
+        if text.startswith(start):
+            part = subspace_claim(text.removeprefix(start))
+            return None if part is None else claim(part)
+    if (step := re.fullmatch(rf"at least {_WHOLE} {_NODE}", text)) is not None:
+        return StepClaim(int(step[1]), int(step[2]))
     if text.startswith("at "):
         where, _, what = text.removeprefix("at ").partition(": ")
         head, carried = head_claim(where), subspace_claim(what)
         return None if head is None or carried is None else MeanClaim(head, carried)
-    return _of_node(text)
+    return _equality(text) if text.startswith("equal ") else _of_node(text)
+
+
+_OF_ANOTHER: Mapping[str, Callable[[SubspaceClaim], SubspaceClaim]] = {
+    "rounded ": lambda part: part,
+    "within ": InsideClaim,
+    "over i+1: ": ShareClaim,
+}
 
 
 @lru_cache(maxsize=65_536)
@@ -155,24 +194,29 @@ def head_claim(text: str) -> HeadClaim | None:
         number = _of_node(what)
         known = mask in MASKS and number is not None and number.what in ("number", "positive", "negative")
         return HeadClaim(kind, mask, number=number) if known else None
-    if kind in ("since", "until", "sign") and (node := _number(rest)) is not None:
+    if kind == "sign":
+        step = re.fullmatch(rf"{_WHOLE} {_NODE}", rest)
+        return None if step is None else HeadClaim(kind, "future", int(step[2]), least=int(step[1]))
+    if kind in ("since", "until") and (node := _number(rest)) is not None:
         return HeadClaim(kind, "past" if kind == "until" else "future", node)
     return _retrieval(text) if kind in ("latest", "earliest") else None
 
 
 def labelled(claim: SubspaceClaim) -> bool:
     """Return whether what a subspace holds is a vector with labels, instead of a number."""
-    while isinstance(claim, ShareClaim | MeanClaim):
+    while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
         claim = claim.of
     return claim == GivenClaim("token") or (isinstance(claim, NodeClaim) and claim.what == "label")
 
 
-_NODE = r"s(0|[1-9]\d{0,8})"
+_NODE, _WHOLE = r"s(0|[1-9]\d{0,8})", r"(-?\d{1,9})"
 _MODULO = re.compile(r"i mod [1-9]\d{0,8} = (0|[1-9]\d{0,8})")
 _OF_NODE = re.compile(rf"({'|'.join(OF_NODES)}) {_NODE}")
 _LITERAL = re.compile(rf'(!?){_NODE}(=("(?:[^"\\]|\\.)*"))?')
-_GROUPS = r"\d{1,6}(?:[,|]\d{1,6})*|-"
-_RETRIEVAL = re.compile(rf"(latest|earliest) (future|past|none) {_NODE} ({_GROUPS})( shifted (?:back|ahead))?")
+_GROUP = r"(?:\d{1,6}(?:,\d{1,6})*|-)"
+_RETRIEVAL = re.compile(
+    rf"(latest|earliest) (future|past|none) {_NODE} ({_GROUP}(?:\|{_GROUP})*)( shifted (?:back|ahead))?"
+)
 
 
 def _number(text: str) -> int | None:
@@ -213,6 +257,12 @@ def _retrieval(text: str) -> HeadClaim | None:
     if found is None:
         return None
     kind, mask, node, groups, shifted = found.groups()
-    clusters = () if groups == "-" else tuple(tuple(map(int, group.split(","))) for group in groups.split("|"))
+    clusters = tuple(() if group == "-" else tuple(map(int, group.split(","))) for group in groups.split("|"))
     shift = {None: 0, " shifted back": -1, " shifted ahead": 1}[shifted]
     return HeadClaim(kind, mask, int(node), clusters=clusters, shift=shift)
+
+
+def _equality(text: str) -> EqualityClaim | None:
+    of, _, where = text.partition(" at ")
+    found, head = re.fullmatch(rf"equal {_NODE} (\d{{1,6}})", of), head_claim(where)
+    return None if found is None or head is None else EqualityClaim(int(found[1]), int(found[2]), head)

@@ -7,7 +7,7 @@ of a key position j for a query position i:
 - a cluster that is one equality of two numbers counts minus the square of their difference, at j and i, wherever these are;
 - any other counts 1 where j is inside the word and all its conjuncts hold at (i, j), and i is inside the word or none of
   them is about it; otherwise 0;
-- without clusters, the score is 1 where j is inside the word, otherwise 0.
+- an empty one counts 1 where j is inside the word, otherwise 0.
 
 Of a shifted head, for strict sight, the key position j stands for the position before or after it, in all of this and in
 what it carries; at the end of the sequence it stands for itself.
@@ -79,7 +79,7 @@ def looked(head: HeadClaim, values: WordValues, i: int) -> Sequence[int]:
         case "since" | "until":
             found = _marked(head, values, i)
         case "sign":
-            found = 0 if i == 0 or _true(values, head.node, i) else 1
+            found = 0 if i == 0 or reaches(values, head.node, i, head.least) else 1
         case _:
             found = _chosen(head, values, i, sight)
     return (found,)
@@ -101,13 +101,12 @@ def _marked(head: HeadClaim, values: WordValues, i: int) -> int:
     return min(j, values.positions - 1)
 
 
-def _true(values: WordValues, number: int, i: int) -> bool:
-    """Return whether a comparison of two numbers is true at position `i`, inside the word or not."""
+def reaches(values: WordValues, number: int, i: int, least: int) -> bool:
+    """Return whether the numbers of a comparison differ by `least` or more at position `i`, inside the word or not."""
     node = values.by_number[number]
     if not isinstance(node, Comparison):
         raise TypeError(f"{node!r} is not a comparison")
-    apart = values.number(node.left, i) - values.number(node.right, i)
-    return {"<=": apart <= 0, "<": apart < 0, ">": apart > 0}.get(node.relation, apart >= 0)
+    return values.number(node.left, i) - values.number(node.right, i) >= least
 
 
 # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -128,6 +127,13 @@ def selects(node: Retrieve, values: WordValues, i: int) -> bool:
     return any(_holds(node.score, values, i, j) for j in range(first, last + 1))
 
 
+def equality(node: Node | None, number: int) -> Equal | None:
+    """Return the conjunct of a `Retrieve` that has this number, an equality of two numbers; None if there is none."""
+    parts = conjuncts(node) if isinstance(node, Retrieve) else ()
+    found = parts[number] if number < len(parts) else None
+    return found if isinstance(found, Equal) and found.key.kind == "number" else None
+
+
 def stands_for(head: HeadClaim, values: WordValues, j: int) -> int:
     """Return the position whose values a head sees at position `j`."""
     return min(max(j + head.shift, 0), values.positions - 1)
@@ -146,7 +152,7 @@ def _chosen(head: HeadClaim, values: WordValues, i: int, sight: range) -> int:
 
 
 def _score(groups: Sequence[tuple[Score, ...]], values: WordValues, i: int, j: int) -> int:
-    return sum(_counts(group, values, i, j) for group in groups) if groups else int(values.inside(j))
+    return sum(_counts(group, values, i, j) for group in groups)
 
 
 def _counts(group: tuple[Score, ...], values: WordValues, i: int, j: int) -> int:

@@ -14,21 +14,24 @@ from typing import Any
 
 from tm2tfr.contract import vector, written
 from tm2tfr.sources.logic.evaluate import LogicValue
-from tm2tfr.sources.logic.nodes import Node, Retrieve
+from tm2tfr.sources.logic.nodes import Comparison, Node, Retrieve
 from tm2tfr.sources.logic.specification.claims import (
     BitClaim,
+    EqualityClaim,
     GivenClaim,
     HeadClaim,
+    InsideClaim,
     MeanClaim,
     NodeClaim,
     ShareClaim,
+    StepClaim,
     SubspaceClaim,
     TruthOf,
     head_claim,
     labelled,
     subspace_claim,
 )
-from tm2tfr.sources.logic.specification.heads import known, looked, selects, signed, stands_for
+from tm2tfr.sources.logic.specification.heads import equality, known, looked, reaches, selects, signed, stands_for
 from tm2tfr.sources.logic.specification.values import WordValues
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -118,16 +121,21 @@ class LogicSpecification:
 
     def _means(self, claim: SubspaceClaim) -> bool:
         """Return whether the nodes that a claim is about are there, and of the right kind."""
-        if isinstance(claim, BitClaim):
-            literals = (literal for each in claim.alternatives for literal in each)
-            return all(self._kind(each.node) == ("bit" if each.label is None else "label") for each in literals)
-        if isinstance(claim, NodeClaim):
-            if claim.what == "found":
-                return isinstance(self.word_values.by_number.get(claim.node), Retrieve)
-            return self._kind(claim.node) == ("label" if claim.what == "label" else "number")
-        if isinstance(claim, MeanClaim) and not known(claim.head, self.word_values):
-            return False
-        return isinstance(claim, GivenClaim) or self._means(claim.of)
+        match claim:
+            case GivenClaim():
+                return True
+            case BitClaim():
+                literals = (literal for each in claim.alternatives for literal in each)
+                return all(self._kind(each.node) == ("bit" if each.label is None else "label") for each in literals)
+            case NodeClaim() if claim.what != "found":
+                return self._kind(claim.node) == ("label" if claim.what == "label" else "number")
+            case NodeClaim() | StepClaim():
+                wanted = Retrieve if isinstance(claim, NodeClaim) else Comparison
+                return isinstance(self.word_values.by_number.get(claim.node), wanted)
+            case EqualityClaim():
+                there = equality(self.word_values.by_number.get(claim.node), claim.conjunct) is not None
+                return there and known(claim.head, self.word_values)
+        return (not isinstance(claim, MeanClaim) or known(claim.head, self.word_values)) and self._means(claim.of)
 
     def _kind(self, number: int) -> str | None:
         node = self.word_values.by_number.get(number)
@@ -165,17 +173,34 @@ class LogicSpecification:
         match claim:
             case GivenClaim():
                 return given(claim.what, i, there)
-            case BitClaim():
-                true = any(all(self._true(each, i) for each in literals) for literals in claim.alternatives)
-                return int(there.inside(i) and true)
             case NodeClaim():
                 return _of_node(claim.what, there.by_number[claim.node], i, there)
-            case ShareClaim():
-                return _sum([(Fraction(1, i + 1), self._value(claim.of, i))])
-            case MeanClaim():
-                places = self._looked(claim.head, i)
-                seen = [stands_for(claim.head, there, j) for j in places]
-                return _sum([(Fraction(1, len(seen)), self._value(claim.of, j)) for j in seen])
+            case InsideClaim() if not there.inside(i):
+                return {} if labelled(claim) else 0
+            case ShareClaim() | MeanClaim() | InsideClaim():
+                places = self._looked(claim.head, i) if isinstance(claim, MeanClaim) else (i,)
+                shift = claim.head if isinstance(claim, MeanClaim) else None
+                seen = [j if shift is None else stands_for(shift, there, j) for j in places]
+                each = Fraction(1, i + 1 if isinstance(claim, ShareClaim) else len(seen))
+                return _sum([(each, self._value(claim.of, j)) for j in seen])
+        return int(self._whether(claim, i))
+
+    def _whether(self, claim: BitClaim | StepClaim | EqualityClaim, i: int) -> bool:
+        """Return whether what a claim says of position `i` is true."""
+        there = self.word_values
+        if isinstance(claim, StepClaim):
+            return reaches(there, claim.node, i, claim.least)
+        if isinstance(claim, EqualityClaim):
+            return self._equal(claim, i)
+        return there.inside(i) and any(all(self._true(each, i) for each in literals) for literals in claim.alternatives)
+
+    def _equal(self, claim: EqualityClaim, i: int) -> bool:
+        there = self.word_values
+        conjunct = equality(there.by_number[claim.node], claim.conjunct)
+        if conjunct is None:
+            raise TypeError(f"s{claim.node} compares no numbers")
+        places = {stands_for(claim.head, there, j) for j in self._looked(claim.head, i)}
+        return all(there.number(conjunct.key, j) == there.number(conjunct.query, i) for j in places)
 
     def _true(self, literal: TruthOf, i: int) -> bool:
         node = self.word_values.by_number[literal.node]
@@ -198,7 +223,7 @@ def given(what: str, i: int, there: WordValues) -> HeldThere:
 
 _NUMBERS: Mapping[str, Callable[[int], _Number]] = {
     "bos": lambda i: int(i == 0),
-    "late": lambda i: int(i > 1),
+    "early": lambda i: int(i <= 1),
     "1": lambda i: 1,
     "i": lambda i: i,
     "i^2": lambda i: i * i,
