@@ -6,7 +6,7 @@ of a key position j for a query position i:
 
 - a cluster that is one equality of two numbers counts minus the square of their difference, at j and i, wherever these are;
 - any other counts 1 where j is inside the word and all its conjuncts hold at (i, j), and i is inside the word or none of
-  them is about it; otherwise 0;
+  them is about it, but for constants; otherwise 0;
 - an empty one counts 1 where j is inside the word, otherwise 0.
 
 Of a shifted head, for strict sight, the key position j stands for the position before or after it, in all of this and in
@@ -20,6 +20,7 @@ from functools import partial
 
 from tm2tfr.sources.logic.nodes import (
     AllOf,
+    Always,
     AnyOf,
     AtKey,
     AtQuery,
@@ -30,6 +31,7 @@ from tm2tfr.sources.logic.nodes import (
     Retrieve,
     Score,
     Since,
+    Text,
     Until,
     leaves,
 )
@@ -158,10 +160,16 @@ def _score(groups: Sequence[tuple[Score, ...]], values: WordValues, i: int, j: i
 def _counts(group: tuple[Score, ...], values: WordValues, i: int, j: int) -> int:
     if len(group) == 1 and isinstance(group[0], Equal) and group[0].key.kind == "number":
         return -((values.number(group[0].key, j) - values.number(group[0].query, i)) ** 2)
-    about_query = any(not isinstance(leaf, AtKey) for part in group for leaf in leaves(part))
-    if not values.inside(j) or (about_query and not values.inside(i)):
+    if not values.inside(j) or (not values.inside(i) and any(_of_query(leaf) for part in group for leaf in leaves(part))):
         return 0
     return int(all(_holds(part, values, i, j) for part in group))
+
+
+def _of_query(leaf: AtKey | AtQuery | Equal) -> bool:
+    """Return whether a leaf is about the query: constants are the same at every position."""
+    if isinstance(leaf, AtKey):
+        return False
+    return not isinstance(leaf.bit if isinstance(leaf, AtQuery) else leaf.query, Always | Text)
 
 
 def _holds(score: Score, values: WordValues, i: int, j: int) -> bool:
