@@ -10,6 +10,7 @@ from tm2tfr.contract import vector
 from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.nodes import (
     AllOf,
+    Always,
     AtKey,
     AtQuery,
     Comparison,
@@ -57,6 +58,9 @@ def values(*, eos: bool) -> WordValues:
     score = AllOf((AllOf((AtKey(b),)), AtQuery(a)))
     row(make(Retrieve, choice="latest", sight="<", score=score, values=token, default=token), "a", "b", "b", "b")
     row(make(Retrieve, choice="earliest", sight="any", score=Equal(left, right), values=a, default=a), T, T, T, T)
+    always = row(make(Always, value=True), T, T, T, T)
+    score = AllOf((AtQuery(always), AtKey(b)))
+    row(make(Retrieve, choice="latest", sight="any", score=score, values=token, default=token), "b", "b", "b", "b")
     return WordValues(WORD, rows, eos)  # type: ignore[arg-type]
 
 
@@ -189,6 +193,8 @@ ATTENDS: dict[str, list[list[int]]] = {
     "latest past s11 0|-": [[3], [3], [3], [3], [4], [5]],
     "latest none s11 - shifted ahead": [[3], [3], [3], [3], [3], [3]],
     "latest past s11 0,1 shifted ahead": [[5], [2], [5], [5], [5], [5]],
+    "latest past s14 0,1": [[3], [3], [3], [3], [5], [5]],
+    "latest past s14 0": [[4], [4], [4], [4], [4], [5]],
     "earliest none s12 0": [[4], [4], [1], [1], [1], [0]],
     "earliest none s12 -": [[1]] * 6,
     "earliest past s12 0": [[4], [4], [2], [3], [4], [5]],

@@ -162,7 +162,7 @@ def _counts(group: tuple[Score, ...], values: WordValues, i: int, j: int) -> int
         return -((values.number(group[0].key, j) - values.number(group[0].query, i)) ** 2)
     if not values.inside(j) or (not values.inside(i) and any(_of_query(leaf) for part in group for leaf in leaves(part))):
         return 0
-    return int(all(_holds(part, values, i, j) for part in group))
+    return int(all(_holds(part, values, i if values.inside(i) else j, j) for part in group))  # if it is not about i
 
 
 def _of_query(leaf: AtKey | AtQuery | Equal) -> bool:
