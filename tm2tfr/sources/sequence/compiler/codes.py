@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from tm2tfr.sources.sequence.graph import Item
 
-BitForm = Mapping[str, int]
-"""A linear form of the stream with whole coefficients: direction -> coefficient."""
+BitForm = Mapping[str, float]
+"""A linear form of the stream: direction -> coefficient, a whole one wherever it is a bit."""
 ONE: BitForm = {"1": 1}
 
 
@@ -49,15 +49,15 @@ def of_bits(bits: Mapping[Item, BitForm], time: Time) -> Code:
     return Code({value: ((bit,),) for value, bit in bits.items()}, time)
 
 
-def added(forms: Iterable[BitForm], *, times: Iterable[int] | None = None) -> dict[str, int]:
+def added(forms: Iterable[BitForm], *, times: Iterable[float] | None = None) -> dict[str, float]:
     """Return the sum of `forms`, each as many times as `times` says."""
-    total: dict[str, int] = {}
+    total: dict[str, float] = {}
     for form, factor in zip(forms, times, strict=True) if times is not None else ((form, 1) for form in forms):
         for direction, coefficient in form.items():
             total[direction] = total.get(direction, 0) + factor * coefficient
     return {direction: coefficient for direction, coefficient in total.items() if coefficient}
 
 
-def complement(bit: BitForm) -> dict[str, int]:
+def complement(bit: BitForm) -> dict[str, float]:
     """Return the bit that is 1 where `bit` is 0."""
     return added([ONE, bit], times=[1, -1])

@@ -19,8 +19,8 @@ from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
 
 TOKEN, POSITION = "token", "position"
 """The subspaces of the embedding that hold one-hot vectors."""
-FEATURES = ("1", "i", "i^2")
-"""Those that hold numbers, the position features of their names."""
+FEATURES = ("1", "i", "i^2", "1/(i+1)")
+"""Those that hold numbers, the position features of their names; `StreamPlan.embedded` takes any other feature as well."""
 
 
 @dataclass
@@ -32,14 +32,18 @@ class Looking:
         attends: its claim: see `tm2tfr.sources.sequence.clusters`.
         scores: pairs of linear forms, of the query and of the key: the score is the sum of their products.
         carries: pairs of linear forms: what is read where it attends, and the directions that it is added to.
-        gap: by how much the best score is ahead, times the number of positions; None: by 1.
+        mask: to which positions it attends; None: as the other heads of the plan.
+        claim: what is claimed of it; None: that the best score is ahead by 1, or that it has none.
+        source: where its scores are explained.
     """
 
     name: str
     attends: str
     scores: list[tuple[BitForm, BitForm]]
     carries: list[tuple[BitForm, BitForm]] = field(default_factory=list)
-    gap: float | None = None
+    mask: Mask | None = None
+    claim: Claim | None = None
+    source: str = "Lemmas 1 and 2"
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,11 @@ class _Space:
 class StreamPlan:
     """What is needed so far; `weights` makes a decoder of it."""
 
-    def __init__(self, alphabet: Sequence[Item], positions: int | None, mask: Mask) -> None:
+    def __init__(
+        self, alphabet: Sequence[Item], positions: int | None, mask: Mask, *, source: str = "rasp.compile"
+    ) -> None:
         self._alphabet, self._positions, self._mask = tuple(map(text_of, alphabet)), positions, mask
+        self._source, self._features = source, dict.fromkeys(FEATURES)
         self._spaces: dict[str, _Space] = {}
         self._heads: dict[int, list[Looking]] = {}
         self._units: dict[Time, list[Unit]] = {}
@@ -76,7 +83,9 @@ class StreamPlan:
         return unique
 
     def embedded(self, what: str) -> str:
-        """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, or one of `FEATURES`."""
+        """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, or a position feature."""
+        if what not in (TOKEN, POSITION):
+            self._features.setdefault(what)
         if what not in self._spaces:
             labels = {TOKEN: self._alphabet, POSITION: tuple(map(str, range(self._positions or 0)))}.get(what)
             self._spaces[what] = _Space(Subspace(what, labels, holds=what), Time())
@@ -158,7 +167,7 @@ class StreamPlan:
         layout = Residual(tuple(self._dated(space, first) for space in self._spaces.values()))
         layers = [layer for depth in range(depths + 1) for layer in self._layers(layout, depth)]
         rows = [form for _, forms in outputs for form in forms]
-        features = tuple(name for name in FEATURES if name in layout)
+        features = tuple(name for name in self._features if name in layout)
         return Decoder(
             layout=layout,
             vocabulary=self._alphabet,
@@ -176,7 +185,7 @@ class StreamPlan:
         )
 
     def _constant(self, form: Mapping[str, float]) -> None:
-        for name in FEATURES:
+        for name in self._features:
             if name in form:
                 self.embedded(name)
 
@@ -218,7 +227,7 @@ class StreamPlan:
                 Layer(
                     name=f"attention {depth}" if here else f"tables {depth}.{n + 1}",
                     meaning=_meaning(here, units),
-                    source="rasp.compile",
+                    source=self._source,
                     heads=here,
                     feed_forward=feed_forward(layout, units) if units else None,
                 )
@@ -227,17 +236,19 @@ class StreamPlan:
 
     def _built(self, layout: Residual, looking: Looking) -> Head:
         scores = looking.scores
+        if (claim := looking.claim) is None:
+            claim = Claim(attends=looking.attends, gap=None)
+            if scores:
+                claim = Claim(attends=looking.attends, gap=1.0, over="constant")
         return head(
             layout,
             looking.name,
-            "Lemmas 1 and 2",
+            looking.source,
             query=[query for query, _ in scores],
             key=[key for _, key in scores],
             carries=looking.carries,
-            claim=Claim(attends=looking.attends, gap=1.0, over="constant")
-            if scores
-            else Claim(attends=looking.attends, gap=None),
-            mask=self._mask,
+            claim=claim,
+            mask=looking.mask or self._mask,
         )
 
 

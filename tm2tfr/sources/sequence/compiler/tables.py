@@ -51,7 +51,7 @@ def ways(sources: Sequence[Code], classes: Box, every: Sequence[frozenset[Item]]
 
 def _of_class(source: Code, values: frozenset[Item]) -> list[Way]:
     """Return the ways in which the value is one of `values`: those with the same further conditions taken together."""
-    grouped: dict[frozenset[tuple[str, int]], tuple[list[BitForm], Way]] = {}
+    grouped: dict[frozenset[tuple[str, float]], tuple[list[BitForm], Way]] = {}
     for value in source.alternatives:
         if value in values:
             for first, *rest in source.alternatives[value]:

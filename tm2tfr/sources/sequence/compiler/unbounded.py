@@ -43,6 +43,7 @@ from tm2tfr.sources.sequence.graph import (
     text_of,
 )
 from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -136,7 +137,7 @@ class _Unbounded:
         varied = [n for n, source in enumerate(sources) if len(source.bits) > 1]
         time = max(source.time for source in sources)
         if len(varied) < 2:
-            bits: dict[Item, dict[str, int]] = {}
+            bits: dict[Item, dict[str, float]] = {}
             place = varied[0] if varied else 0
             for values, result in table.items():
                 bits[result] = added([bits.get(result, {}), sources[place].bits[values[place]]])
@@ -191,7 +192,8 @@ class _Unbounded:
         depth = share.time.depth + 1
         key, square = {"i": 1, "1": 1}, {"i^2": 1, "i": 2, "1": 1}
         scores: list[tuple[BitForm, BitForm]] = [({"1": 2}, key), (added([share.form], times=[-1]), square)]
-        looking = Looking(f"look up {node.name or node.key}", f"place {node.key}", scores, gap=1.0)
+        looking = Looking(f"look up {node.name or node.key}", f"place {node.key}", scores)
+        looking.claim = Claim(attends=looking.attends, gap=1.0, over="length")
         number = self.stream.space(node.name or node.key, holds=f"number {node.key}", time=Time(depth))
         squared = self.stream.space(f"{node.name or node.key}^2", holds=f"square {node.key}", time=Time(depth))
         looking.carries += [(key, {number: 1}), (square, {squared: 1})]

@@ -1,0 +1,295 @@
+"""From a graph of sequence operations to weights for words of any length, between BOS and EOS.
+
+A word w of n tokens is fed as BOS w1 … wn, where every operation looks to the left: then all heads see no later position,
+and the weights are a decoder. Otherwise EOS follows, and heads look ahead as well. Position i of the word is position i of
+the weights. Every operation is there in the earliest layer that it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.sequence.compiler.codes import BitForm, added
+from tm2tfr.sources.sequence.compiler.framed.amounts import Amount, total
+from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
+from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing
+from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
+from tm2tfr.sources.sequence.compiler.framed.heads import HeadPlan
+from tm2tfr.sources.sequence.compiler.framed.matching import Matched, NoSquareError, squared
+from tm2tfr.sources.sequence.compiler.framed.nearest import Asked, Attending
+from tm2tfr.sources.sequence.compiler.framed.scores import (
+    Conjunct,
+    conjuncts_of,
+    finite_conjunct,
+    is_equality_of_numbers,
+)
+from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
+from tm2tfr.sources.sequence.graph import (
+    Apply,
+    Fixed,
+    Item,
+    Nearest,
+    Operation,
+    Position,
+    Property,
+    Reckoned,
+    Selection,
+    SequenceGraph,
+    Token,
+    Weighted,
+    called,
+    ordered,
+    text_of,
+)
+from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.residual import at
+from tm2tfr.transformer.weights import Decoder
+
+NOTHING = "⊥"
+"""The label that is answered at BOS and EOS."""
+FALSE, TRUE = "F", "T"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FramedOptions:
+    """How a graph is compiled.
+
+    Args:
+        ahead: whether heads may look ahead, so that EOS follows the word.
+        sign: whether numbers are compared by the sign head, where they count to the left.
+        steep: whether queries grow with the position, so that no head needs a temperature; for ⊖ and since alone.
+    """
+
+    ahead: bool = False
+    sign: bool = False
+    steep: bool = False
+
+
+def compile_framed(
+    graph: SequenceGraph, options: FramedOptions, provenance: Mapping[str, str] | None = None
+) -> tuple[Decoder, tuple[str, ...]]:
+    """Return the weights, which answer every output at every position, and the outputs that they do not answer.
+
+    A truth value is answered as F or T, F at BOS and EOS; a label as itself, `NOTHING` there; a number as a number.
+    With the sign head, numbers are not looked up, and not answered.
+
+    Raises:
+        CompileError: for an operation that no head computes, with its place.
+    """
+    for token in graph.alphabet:
+        if text_of(token) in (BOS, EOS):
+            what = f"{graph.name}: the token {text_of(token)} stands before or behind every word"
+            raise CompileError(f"{what}: call the token of the alphabet something else")
+    lowering = _Framed(graph, options)
+    for operation in ordered(node for _, node in graph.outputs):
+        lowering.add(operation)
+    outputs = []
+    left = []
+    for n, (name, node) in enumerate(graph.outputs):
+        found = lowering.answered(name, node, asked=n == 0)
+        if found is None:
+            left.append(name)
+        else:
+            outputs.append(found)
+    lowering.heads.claim()
+    return lowering.stream.weights(outputs, provenance or {}), tuple(left)
+
+
+class _Framed:
+    def __init__(self, graph: SequenceGraph, options: FramedOptions) -> None:
+        self._graph, self._options = graph, options
+        tokens = tuple(map(text_of, graph.alphabet))
+        vocabulary = (BOS, *tokens, EOS) if options.ahead else (BOS, *tokens)
+        self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile")
+        self._bits = BitPlan(self.stream, eos=options.ahead)
+        self.heads = HeadPlan(self.stream)
+        self._counting = Counting(self._bits, self.heads)
+        self._comparing = Comparing(self._bits, self._counting, self.heads, options.sign)
+        self._attending = Attending(self._bits, self.heads, self._counting, options.steep, self._refused_attention)
+        self._finite: dict[Operation, Finite] = {}
+        self._amounts: dict[Operation, Amount] = {}
+
+    # ── operations ──────────────────────────────────────────────────────────────────────────────────────────
+    def add(self, node: Operation) -> None:
+        """Add an operation, of which all that it is made of is there."""
+        match node:
+            case Token():
+                self._finite[node] = Finite({token: self._token(node, token) for token in self._graph.alphabet})
+            case Fixed():
+                self._constant(node)
+            case Position():
+                self._amounts[node] = Amount(constant=-1, place=1)
+            case Apply():
+                self._applied(node)
+            case Reckoned():
+                self._check_count(node)
+                self._counting.truths[node] = self._finite[node.values].truth
+                self._amounts[node] = Amount(counts={node: 1})
+            case Weighted():
+                parts = [(factor, self._amount(term)) for factor, term in node.terms]
+                self._amounts[node] = total(parts, node.constant)
+            case Property():
+                remedy = "apply it to a count alone, or to the position"
+                refused = self._graph.refusal(
+                    node, f"{called(node)} is a predicate of neither a count nor the position", remedy
+                )
+                truth = self._comparing.predicated(node, self._amount(node.of), lambda: refused)
+                self._finite[node] = self._two(node, truth)
+            case Nearest():
+                self._nearest(node)
+            case _:
+                raise self._graph.refusal(node, f"{called(node)} is a mean, which no formula has", "compile it as RASP")
+
+    def _token(self, node: Token, token: Item) -> Bit:
+        return Bit({at(TOKEN, text_of(token)): 1}, NEVER.time, ((literal(node.key, token),),))
+
+    def _constant(self, node: Fixed) -> None:
+        if isinstance(node.value, int) and not isinstance(node.value, bool):
+            self._amounts[node] = Amount(node.value)
+        else:
+            self._finite[node] = Finite({node.value: replace(self._bits.inside, said=((),))})
+
+    def _amount(self, node: Operation) -> Amount:
+        """Return a number, or a truth value that counts as 1 or 0."""
+        if node in self._amounts:
+            return self._amounts[node]
+        truth = self._finite[node].truth
+        if not truth.form:
+            return Amount()
+        return Amount(bits={truth.said: (1, truth)})
+
+    def _two(self, node: Operation, truth: Bit) -> Finite:
+        """Return the code of a truth value."""
+        if not truth.form:
+            return Finite({False: self._bits.inside})
+        if truth.form == self._bits.inside.form:
+            return Finite({True: self._bits.inside})
+        return Finite({True: truth, False: self._bits.negated(truth, literal(node.key, False))})
+
+    def _applied(self, node: Apply) -> None:
+        arguments = node.arguments
+        if node.operator in STEPS and not all(argument in self._finite for argument in arguments):
+            self._check_count(node)
+            left, right = map(self._amount, arguments)
+            self._finite[node] = self._two(node, self._comparing.compared(node, left, right))
+            return
+        codes = [self._finite[argument] for argument in arguments]
+        match node.operator:
+            case "not":
+                bits = codes[0].bits
+                self._finite[node] = Finite({not value: self._renamed(node, not value, bit) for value, bit in bits.items()})
+            case "and" | "or":
+                self._finite[node] = self._joined(node)
+            case "in":
+                wanted = {key for key, _ in node.entries}
+                chosen = [bit for value, bit in codes[0].bits.items() if value in wanted]
+                form = added(bit.form for bit in chosen)
+                time = max((bit.time for bit in chosen), default=NEVER.time)
+                self._finite[node] = self._two(node, Bit(form, time, ((literal(node.key, True),),)))
+            case "==":
+                same = [[bit, codes[1].bits[value]] for value, bit in codes[0].bits.items() if value in codes[1].bits]
+                truth = self._bits.either(same, f"is {node.key}", literal(node.key, True))
+                self._finite[node] = self._two(node, truth)
+            case "if":
+                self._finite[node] = self._chosen(node, codes)
+            case _:
+                raise self._graph.refusal(node, f"{called(node)} is a function that no formula has", "compile it as RASP")
+
+    def _renamed(self, node: Operation, value: Item, bit: Bit) -> Bit:
+        """Return a bit as one of a node that is in the program; a node of the graph alone says what it is made of."""
+        return replace(bit, said=((literal(node.key, value),),)) if _in_the_program(node) else bit
+
+    def _joined(self, node: Apply) -> Finite:
+        """Return a conjunction or a disjunction: of all that its parts are conjunctions or disjunctions of."""
+        conjunction = node.operator == "and"
+        parts = self._parts(node, conjunction)
+        found = self._bits.both(parts)
+        if not found.form:
+            return Finite({not conjunction: self._bits.inside})
+        if found.form == self._bits.inside.form:
+            return Finite({conjunction: self._bits.inside})
+        if _in_the_program(node):
+            said = replace(found, said=((literal(node.key, conjunction),),))
+            other = self._bits.negated(found, literal(node.key, not conjunction))
+        else:
+            said, other = found, self._bits.negated(found, *(_denied(word) for words in found.said for word in words))
+        return Finite({conjunction: said, not conjunction: other})
+
+    def _parts(self, node: Operation, conjunction: bool) -> list[Bit]:
+        """Return the bits whose conjunction it is that `node` is true (of a conjunction), or that it is false."""
+        if isinstance(node, Apply) and node.operator == ("and" if conjunction else "or"):
+            return [bit for argument in node.arguments for bit in self._parts(argument, conjunction)]
+        if isinstance(node, Apply) and node.operator == "not":
+            return self._parts(node.arguments[0], not conjunction)
+        return [self._finite[node].bits.get(conjunction, NEVER)]
+
+    def _chosen(self, node: Apply, codes: list[Finite]) -> Finite:
+        then, condition, other = codes
+        alternatives: dict[Item, list[list[Bit]]] = {}
+        for code, truth in ((then, True), (other, False)):
+            for value, bit in code.bits.items():
+                alternatives.setdefault(value, []).append([condition.bits.get(truth, NEVER), bit])
+        return self._bits.labelled(alternatives, node.key)
+
+    # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
+    def _nearest(self, node: Nearest) -> None:
+        if node.sight in (">=", ">", "any") and not self._options.ahead:
+            raise self._looks_right(node)
+        conjuncts = tuple(self._conjunct(node, part) for part in conjuncts_of(node.selector))
+        asked = Asked(node, conjuncts, self._finite[node.values], self._finite[node.default])
+        self._finite[node] = self._attending.nearest(asked)
+
+    def _conjunct(self, node: Nearest, part: Selection) -> Conjunct | Matched:
+        if not is_equality_of_numbers(part, self._finite.__contains__):
+            remedy = "compare fewer labels and truth values in one conjunct"
+            refused = self._graph.refusal(node, f"{called(node)} compares too many values together", remedy)
+            return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
+        keys, queries = part.keys, part.queries  # type: ignore[union-attr]
+        try:
+            key = squared(self._counting, keys, self._amount(keys))
+        except NoSquareError as error:
+            what = f"the key {called(keys)} {error}"
+            remedy = "compare counts, positions, or differences of counts that are never more than the position"
+            raise self._graph.refusal(node, what, remedy) from None
+        return Matched(keys, key, queries, self._counting.exact(self._amount(queries), None))
+
+    # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────
+    def _looks_right(self, node: Operation) -> CompileError:
+        remedy = "omit --mask future, so that the weights see the whole word"
+        return self._graph.refusal(node, f"{called(node)} looks at later positions, which a decoder does not see", remedy)
+
+    def _check_count(self, node: Operation) -> None:
+        if isinstance(node, Reckoned) and node.sight == ">=" and not self._options.ahead:
+            raise self._looks_right(node)
+        if self._options.steep:
+            remedy = "omit --steep, which is for since and the position before alone"
+            raise self._graph.refusal(node, f"{called(node)} counts, which takes a temperature", remedy)
+
+    def _refused_attention(self, node: Nearest, what: str, remedy: str) -> CompileError:
+        return self._graph.refusal(node, f"{called(node)} {what}", remedy)
+
+    # ── outputs ─────────────────────────────────────────────────────────────────────────────────────────────
+    def answered(self, name: str, node: Operation, *, asked: bool) -> tuple[Output, list[BitForm]] | None:
+        """Return an output with the linear form of each of its rows; None if it is a number that is not looked up."""
+        if node in self._amounts:
+            if self._options.sign and not asked:
+                return None
+            exact: Timed = self._counting.exact(self._amounts[node], 6.0 * max(1, self._amounts[node].factors))
+            return Output(name, None), [exact.form]
+        bits = self._finite[node].bits
+        if all(isinstance(value, bool) for value in bits):
+            truth = self._finite[node].truth.form
+            return Output(name, (FALSE, TRUE)), [added([{"1": 1}, truth], times=[1, -1]), truth]
+        labels = {text_of(value): bit.form for value, bit in bits.items()}
+        return Output(name, (NOTHING, *labels)), [self._bits.ends, *labels.values()]
+
+
+def _in_the_program(node: Operation) -> bool:
+    """Return whether a node has a number in the program, see `tm2tfr.sources.logic.lower`."""
+    return node.key[:1] == "s" and node.key[1:].isdecimal()
+
+
+def _denied(word: str) -> str:
+    return word[1:] if word.startswith("!") else f"!{word}"

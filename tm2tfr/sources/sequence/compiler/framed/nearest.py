@@ -1,0 +1,291 @@
+"""The value at the nearest position that a selector selects: B-RASP's and S-RASP's attention, ⊖, ⊕, since and until.
+
+The score of a key is how many conjuncts of the selector it satisfies; equal scores are told apart by how near the key
+is, by a
+term that is less than 1/2 in all: ``±j/(2(i+1))`` among earlier positions, ``±j/(2N)`` among others. So one position
+has the best score. What it brings is rounded (Lemma 9), and the bits of its key tell whether it is selected at all.
+
+Strict sight needs no mask of its own: the head before brings each position what stands before (or behind) it, and then
+position j stands for j - 1 (or j + 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
+from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite, literal
+from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
+from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, Gaze, HeadPlan, neighbour
+from tm2tfr.sources.sequence.compiler.framed.matching import Matched
+from tm2tfr.sources.sequence.compiler.framed.scores import Conjunct
+from tm2tfr.sources.sequence.graph import Item, Nearest, text_of
+from tm2tfr.transformer.claims import Over
+from tm2tfr.transformer.residual import at
+from tm2tfr.transformer.weights import Mask
+
+MOST_WAYS = 64
+"""A value is said by so many conjunctions at most; if there were more, whether anything is selected is a bit of its own."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An attention whose parts are there.
+
+    Args:
+        conjuncts: those of its selector, each a sum of products of bits, or two numbers that are to be equal.
+        values, default: what it brings, and otherwise is.
+    """
+
+    node: Nearest
+    conjuncts: tuple[Conjunct | Matched, ...]
+    values: Finite
+    default: Finite
+
+    @property
+    def boolean(self) -> bool:
+        """Whether it is a truth value."""
+        return all(isinstance(value, bool) for value in (*self.values.bits, *self.default.bits))
+
+
+@dataclass
+class Attending:
+    """The attention of a plan to the nearest positions; `steep`: with queries that grow with the position."""
+
+    bits: BitPlan
+    heads: HeadPlan
+    counting: Counting
+    steep: bool
+    refused: Callable[[Nearest, str, str], Exception]
+    _shifted: dict[str, Bit] = field(default_factory=dict)
+
+    def nearest(self, asked: Asked) -> Finite:
+        """Return what an attention brings."""
+        node = asked.node
+        if not asked.conjuncts and (node.choice, node.sight) in (("latest", "<"), ("earliest", ">")):
+            return self._neighbour(asked)
+        if self._is_marked(asked):
+            return self._marked(asked)
+        return self._searched(asked)
+
+    # ── the position before, or behind ──────────────────────────────────────────────────────────────────────
+    def _neighbour(self, asked: Asked) -> Finite:
+        gaze = neighbour(ahead=asked.node.sight == ">")
+        head = self.heads.add(gaze, [asked.values.time])
+        head.needs(7.0)
+        brought = self._brought(head, asked, lambda bit: bit.form)
+        if asked.boolean and asked.default.truth.form == {}:
+            return brought
+        there = self._whether(head, self.bits.inside, lambda bit: bit.form)
+        return self._chosen(asked, [[there]], brought)
+
+    # ── truth values that are false where nothing is selected, by a key that is also selected at the end ────
+    def _is_marked(self, asked: Asked) -> bool:
+        node = asked.node
+        towards_end = (node.choice, node.sight) in (("latest", "<="), ("earliest", ">="))
+        local = len(asked.conjuncts) == 1 and isinstance(asked.conjuncts[0], Conjunct) and asked.conjuncts[0].local
+        return towards_end and local and asked.boolean and asked.default.truth.form == {} and bool(asked.values.truth.form)
+
+    def _marked(self, asked: Asked) -> Finite:
+        """Return ``▶_j [j ≤ i, marked(j)] V(j) : ⊥``: BOS counts as marked, and brings 0 (Theorem 15)."""
+        node, (conjunct,) = asked.node, asked.conjuncts
+        ((_, marked),) = conjunct.pairs  # type: ignore[union-attr]
+        mark = added([marked.form, self.bits.ends])
+        tie, time = self._tie(node)
+        scores: list[tuple[BitForm, BitForm]] = [({"1": 1}, mark), (tie, {"i": 1})]
+        gap, over = 0.5, _over(node)
+        if self.steep:
+            if node.sight != "<=":
+                raise self.refused(node, "looks at later positions", "omit --steep, which is for formulas about the past")
+            scores, gap, over = [({"i": 2, "1": 2}, mark), ({"1": 1}, {"i": 1})], 1.0, "constant"
+        word = "since" if node.sight == "<=" else "until"
+        gaze = Gaze(
+            attends=f"{word} {node.key}",
+            scores=scores,
+            mask="future" if node.sight == "<=" else "past",
+            gap=gap,
+            over=over,
+            source="Theorems 15 and 16",
+        )
+        head = self.heads.add(gaze, [marked.time, asked.values.time, time])
+        head.needs(4.0)
+        return self._brought(head, asked, lambda bit: bit.form)
+
+    # ── in general ──────────────────────────────────────────────────────────────────────────────────────────
+    def _searched(self, asked: Asked) -> Finite:
+        node = asked.node
+        if self.steep:
+            remedy = "omit --steep, which is for since and the position before alone"
+            raise self.refused(node, "has queries that depend on the position in another way", remedy)
+        shift = {"<": "back", ">": "ahead"}.get(node.sight)
+        stood = _Stood(self, shift)
+        tie, time = self._tie(node)
+        scores: list[tuple[BitForm, BitForm]] = [(tie, {"i": 1})]
+        times = [time]
+        for conjunct in asked.conjuncts:
+            pairs = conjunct.scores(stood.number) if isinstance(conjunct, Matched) else _pairs(conjunct, stood)
+            scores += [(query, key) for query, key, _ in pairs]
+            times += [when for _, _, when in pairs]
+        if not asked.conjuncts:
+            scores.append(({"1": 1}, stood.bit(self.bits.inside).form))
+        times += [stood.bit(bit).time for bit in self._keys(asked)]
+        head = self.heads.add(self._gaze(node, scores, len(asked.conjuncts), shift), times)
+        head.needs(4.0)
+        ways = self._ways(asked, head, stood)
+        brought = self._brought(head, asked, stood.form)
+        if len(ways) * len(brought.bits) > MOST_WAYS:
+            ways = [[self.bits.either(ways, f"found {node.key}", f"found {node.key}")]]
+        return self._chosen(asked, ways, brought)
+
+    def _keys(self, asked: Asked) -> list[Bit]:
+        """Return the bits that are read at keys."""
+        found = [key for each in asked.conjuncts if isinstance(each, Conjunct) for _, key in each.pairs]
+        where = [self.bits.inside] if all(isinstance(each, Matched) for each in asked.conjuncts) else []
+        return [*found, *asked.values.bits.values(), *where]
+
+    def _gaze(self, node: Nearest, scores: Sequence[tuple[BitForm, BitForm]], conjuncts: int, shift: str | None) -> Gaze:
+        mask: Mask = {"<=": "future", "<": "future", ">=": "past", ">": "past", "any": "none"}[node.sight]  # type: ignore[assignment]
+        groups = "|".join(map(str, range(conjuncts))) or "-"
+        behind = "" if shift is None else f" shifted {shift}"
+        return Gaze(
+            attends=f"{node.choice} {mask} {node.key} {groups}{behind}",
+            scores=scores,
+            mask=mask,
+            gap=0.5,
+            over=_over(node),
+            source="Lemma 8, with 1/(2(i+1)) or 1/(2N)",
+        )
+
+    def _tie(self, node: Nearest) -> tuple[BitForm, Time]:
+        """Return what multiplies j in the score, so that the nearest of equal keys is ahead, and when it is there."""
+        sign = 0.5 if node.choice == "latest" else -0.5
+        if node.sight in ("<=", "<"):
+            return {"1/(i+1)": sign}, Time()
+        share = self.counting.share_of_end(whole=True)
+        return {direction: sign * c for direction, c in share.form.items()}, share.time
+
+    def _ways(self, asked: Asked, head: FramedHead, stood: _Stood) -> list[list[Bit]]:
+        """Return the conjunctions of which one is true where the position attended to is selected."""
+        choices: list[list[list[Bit]]] = []
+        for place, conjunct in enumerate(asked.conjuncts):
+            if isinstance(conjunct, Matched):
+                of = f"{asked.node.key} {place}"
+                choices.append([[conjunct.equal(head, of, self.bits, self.heads, stood.number)]])
+            else:
+                choices.append([[query, self._whether(head, key, stood.form)] for query, key in conjunct.pairs])
+        if all(isinstance(each, Matched) for each in asked.conjuncts):
+            choices.append([[self._whether(head, self.bits.inside, stood.form)]])
+        return [[bit for bits in chosen for bit in bits] for chosen in product(*choices)]
+
+    # ── what a head brings ──────────────────────────────────────────────────────────────────────────────────
+    def _brought(self, head: FramedHead, asked: Asked, form: Callable[[Bit], BitForm]) -> Finite:
+        """Return the value at the position attended to, rounded, 0 outside the word."""
+        if asked.boolean:
+            truth = asked.values.truth
+            if not self._alone(asked) and (not truth.form or truth.form == self.bits.inside.form):
+                return Finite({bool(truth.form): self.bits.inside})
+            found = self._whether(head, truth, form, asked.node.key if self._alone(asked) else "")
+            negated = self.bits.negated(found, *(f"not {words}" for words in found.said[0]))
+            if self._alone(asked):
+                negated = self.bits.negated(found, literal(asked.node.key, False))
+            return Finite({True: found, False: negated})
+        key = asked.node.values.key
+        if len(asked.values.bits) == 1:
+            ((value, _),) = asked.values.bits.items()
+            return Finite({value: self.bits.inside})
+        forms = {text_of(value): form(bit) for value, bit in asked.values.bits.items()}
+        raw = self.heads.carry_labels(head, f"label {key}", forms)
+        holds, time = f"within rounded at {head.gaze.attends}: label {key}", Time(head.depth, 1)
+        space = self.bits.stream.space(holds, holds=holds, time=time, labels=list(forms))
+        found_bits: dict[Item, Bit] = {}
+        for value in asked.values.bits:
+            direction = at(space, text_of(value))
+            self.bits.rounded(direction, raw[text_of(value)], direction, time, within=True)
+            found_bits[value] = Bit({direction: 1}, time, ((direction,),))
+        return Finite(found_bits)
+
+    def _alone(self, asked: Asked) -> bool:
+        """Return whether what the head brings is the whole value: it is false where nothing is selected."""
+        gone = asked.boolean and asked.default.truth.form == {}
+        strict = not asked.conjuncts and (asked.node.choice, asked.node.sight) in (("latest", "<"), ("earliest", ">"))
+        return gone and (strict or self._is_marked(asked))
+
+    def _whether(self, head: FramedHead, bit: Bit, form: Callable[[Bit], BitForm], key: str = "") -> Bit:
+        """Return whether a bit is 1 at the position attended to, rounded, 0 outside the word.
+
+        Args:
+            key: that of the node that it is the value of, if it is.
+        """
+        raw = self.heads.carry(head, bit.text, form(bit))
+        holds = f"is {key}" if key else f"within rounded at {head.gaze.attends}: {bit.text}"
+        time = Time(head.depth, 1)
+        if holds not in head.carried:
+            space = self.bits.stream.space(holds, holds=holds, time=time)
+            head.carried[holds] = space
+            self.bits.rounded(holds, raw, space, time, within=True)
+        said = literal(key, True) if key else holds
+        return Bit({head.carried[holds]: 1}, time, ((said,),))
+
+    def _chosen(self, asked: Asked, ways: Sequence[Sequence[Bit]], brought: Finite) -> Finite:
+        """Return what is brought where one of `ways` is true, otherwise the default."""
+        key, holds = asked.node.key, f"found {asked.node.key}"
+        alternatives: dict[Item, list[list[Bit]]] = {}
+        for value, bit in brought.bits.items():
+            alternatives[value] = [[*way, bit] for way in ways]
+        if not (asked.boolean and asked.default.truth.form == {}):
+            found = self.bits.either(ways, holds, holds)
+            missed = self.bits.negated(found, f"not {holds}")
+            for value, bit in asked.default.bits.items():
+                alternatives.setdefault(value, []).append([missed, bit])
+        if not asked.boolean:
+            return self.bits.labelled(alternatives, key)
+        truth = self.bits.either(alternatives.get(True, []), f"is {key}", literal(key, True))
+        return Finite({True: truth, False: self.bits.negated(truth, literal(key, False))})
+
+    # ── strict sight ────────────────────────────────────────────────────────────────────────────────────────
+    def moved(self, bit: Bit, shift: str) -> Bit:
+        """Return what a bit is at the position before (``back``), or behind (``ahead``)."""
+        head = self.heads.add(neighbour(ahead=shift == "ahead"), [bit.time])
+        holds = f"rounded at {shift}: {bit.text}"
+        if holds not in head.carried:
+            head.needs(7.0)
+            raw, time = self.heads.carry(head, bit.text, bit.form), Time(head.depth, 1)
+            space = self.bits.stream.space(holds, holds=holds, time=time)
+            self.bits.rounded(holds, raw, space, time, within=False)
+            head.carried[holds] = space
+        return Bit({head.carried[holds]: 1}, Time(head.depth, 1), ((holds,),))
+
+    def moved_number(self, number: Timed, what: str, shift: str) -> Timed:
+        """Return what a number is there."""
+        head = self.heads.add(neighbour(ahead=shift == "ahead"), [number.time])
+        head.needs(None)
+        return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
+
+
+def _over(node: Nearest) -> Over:
+    """Return what the term that tells equal keys apart is divided by."""
+    return "position" if node.sight in ("<=", "<") else "length"
+
+
+@dataclass(frozen=True)
+class _Stood:
+    """What keys have: their own, or that of the position that they stand for."""
+
+    plan: Attending
+    shift: str | None
+
+    def bit(self, bit: Bit) -> Bit:
+        return bit if self.shift is None else self.plan.moved(bit, self.shift)
+
+    def form(self, bit: Bit) -> BitForm:
+        return self.bit(bit).form
+
+    def number(self, number: Timed, what: str) -> Timed:
+        return number if self.shift is None else self.plan.moved_number(number, what, self.shift)
+
+
+def _pairs(conjunct: Conjunct, stood: _Stood) -> list[tuple[BitForm, BitForm, Time]]:
+    one: BitForm = {"1": 1}
+    return [(one if conjunct.local else query.form, stood.form(key), query.time) for query, key in conjunct.pairs]
