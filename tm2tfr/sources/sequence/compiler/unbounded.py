@@ -42,8 +42,8 @@ from tm2tfr.sources.sequence.graph import (
     ordered,
     text_of,
 )
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 

@@ -56,13 +56,13 @@ class Comparing:
         said = ((literal(key, True),),)
         if truth.within:
             return Bit(added([self.bits.inside.form, truth.form], times=[truth.inside, 1]), truth.time, said)
-        form = added([{"1": 1}, truth.form, BOS_FORM], times=[truth.inside, 1, -int(truth.at_bos)])
         if len(self.bits.ends) == 1:
+            form = added([{"1": 1}, truth.form, BOS_FORM], times=[truth.inside, 1, -int(truth.at_bos)])
             return Bit(form, truth.time, said)
-        others = {direction: -c for direction, c in self.bits.ends.items() if direction not in BOS_FORM}
+        natural = added([{"1": 1}, truth.form, self.bits.ends], times=[truth.inside, 1, -1])
         time = Time(truth.time.depth, truth.time.slot + 1)
         space = self.bits.stream.space(f"is {key}", holds=f"is {key}", time=time)
-        self.bits.stream.unit(time, space, [form, others], {space: 1})
+        self.bits.stream.unit(time, space, [natural], {space: 1})
         return Bit({space: 1}, time, said)
 
     def _reached(self, node: Apply, difference: Amount, least: int) -> _Reached:

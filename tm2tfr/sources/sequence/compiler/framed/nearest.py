@@ -64,6 +64,8 @@ class Attending:
     def nearest(self, asked: Asked) -> Finite:
         """Return what an attention brings."""
         node = asked.node
+        if any(isinstance(each, Conjunct) and not each.pairs for each in asked.conjuncts):
+            return self._chosen(asked, [], Finite({}))
         if not asked.conjuncts and (node.choice, node.sight) in (("latest", "<"), ("earliest", ">")):
             return self._neighbour(asked)
         if self._is_marked(asked):
@@ -128,10 +130,12 @@ class Attending:
             pairs = conjunct.scores(stood.number) if isinstance(conjunct, Matched) else _pairs(conjunct, stood)
             scores += [(query, key) for query, key, _ in pairs]
             times += [when for _, _, when in pairs]
-        if not asked.conjuncts:
+        groups = list(map(str, range(len(asked.conjuncts))))
+        if _ends_may_win(asked):
             scores.append(({"1": 1}, stood.bit(self.bits.inside).form))
+            groups.append("-")
         times += [stood.bit(bit).time for bit in self._keys(asked)]
-        head = self.heads.add(self._gaze(node, scores, len(asked.conjuncts), shift), times)
+        head = self.heads.add(self._gaze(node, scores, "|".join(groups), shift), times)
         head.needs(4.0)
         ways = self._ways(asked, head, stood)
         brought = self._brought(head, asked, stood.form)
@@ -145,9 +149,8 @@ class Attending:
         where = [self.bits.inside] if all(isinstance(each, Matched) for each in asked.conjuncts) else []
         return [*found, *asked.values.bits.values(), *where]
 
-    def _gaze(self, node: Nearest, scores: Sequence[tuple[BitForm, BitForm]], conjuncts: int, shift: str | None) -> Gaze:
+    def _gaze(self, node: Nearest, scores: Sequence[tuple[BitForm, BitForm]], groups: str, shift: str | None) -> Gaze:
         mask: Mask = {"<=": "future", "<": "future", ">=": "past", ">": "past", "any": "none"}[node.sight]  # type: ignore[assignment]
-        groups = "|".join(map(str, range(conjuncts))) or "-"
         behind = "" if shift is None else f" shifted {shift}"
         return Gaze(
             attends=f"{node.choice} {mask} {node.key} {groups}{behind}",
@@ -262,6 +265,16 @@ class Attending:
         head = self.heads.add(neighbour(ahead=shift == "ahead"), [number.time])
         head.needs(None)
         return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
+
+
+def _ends_may_win(asked: Asked) -> bool:
+    """Return whether BOS or EOS, which satisfy no conjunct of bits, might be attended to though something is selected.
+
+    They do have numbers; BOS is attended to as the latest position only where no other one has the same.
+    """
+    numbers = all(isinstance(each, Matched) for each in asked.conjuncts)
+    backwards = asked.node.choice == "latest" and asked.node.sight in ("<=", "<")
+    return numbers and not (asked.conjuncts and backwards)
 
 
 def _over(node: Nearest) -> Over:
