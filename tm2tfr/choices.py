@@ -58,6 +58,15 @@ RaspMask = Literal["none", "future"]
 RASP_MASKS: tuple[RaspMask, ...] = get_args(RaspMask)
 """What the heads of a RASP program's weights may see: every position, or none after their own."""
 
+LOGIC = "logic"
+"""The construction that compiles formulas and S-RASP programs, as the provenance of weights names it."""
+LogicCompare = Literal["lookup", "sign"]
+LOGIC_COMPARE: tuple[LogicCompare, ...] = get_args(LogicCompare)
+"""How two numbers are compared: each is looked up (Theorem 20), or by one head that sees the sign of their difference."""
+LogicVariant = Literal["ours", "paper"]
+LOGIC_VARIANTS: tuple[LogicVariant, ...] = get_args(LogicVariant)
+"""How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""
+
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")

@@ -170,7 +170,7 @@ def test_constructions_do_not_import_each_other() -> None:
         assert others <= {own, *SHARED.get(own, ())}
 
 
-SHARED = {"rasp": ("sequence",)}
+SHARED = {"rasp": ("sequence",), "logic": ("sequence",)}
 """The languages that are lowered to weights by way of the graph of sequence operations."""
 
 

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 from tm2tfr.errors import ShapeError, listing
 
-Over = Literal["position", "length", "constant"]
+Over = Literal["position", "square", "length", "constant"]
 OVER: tuple[Over, ...] = get_args(Over)
-"""What a claimed gap γ is divided by: i + 1 at position i, the number of positions of the run, or nothing."""
+"""What a claimed gap γ is divided by: i + 1 at position i, its square, the number of positions of the run, or nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Claim:
         gap: γ, see `over`; None: all scores are 0.
         lookup: whether the scores are γ(2cj - j²), as in Lemma 7.
         over: at position i of a run of n positions, the best score is ahead of the next one by at least γ/(i+1) for
-            ``position``, γ/n for ``length`` (heads that look ahead), and γ for ``constant``.
+            ``position``, γ/(i+1)² for ``square``, γ/n for ``length`` (heads that look ahead), and γ for ``constant``.
         margin: what the head carries is rounded to the right value under softmax if it is fed exact values and the best
             score is ahead by at least ln(margin), with the other scores as far behind as in this head; None: that is not
             proved for this head alone, and Theorem 26 has to be used.
@@ -64,7 +64,8 @@ class Claim:
         """Return by how much the best score at `position` of a run of `positions` is ahead at least; None: scores are 0."""
         if self.gap is None:
             return None
-        return self.gap / {"position": position + 1, "length": positions, "constant": 1}[self.over]
+        sizes = {"position": position + 1, "square": (position + 1) ** 2, "length": positions, "constant": 1}
+        return self.gap / sizes[self.over]
 
     def smallest_gap(self, positions: int) -> float | None:
         """Return the smallest gap at any position of a run of at most `positions`; None: all scores are 0."""

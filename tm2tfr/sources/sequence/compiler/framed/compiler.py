@@ -60,11 +60,13 @@ class FramedOptions:
         ahead: whether heads may look ahead, so that EOS follows the word.
         sign: whether numbers are compared by the sign head, where they count to the left.
         steep: whether queries grow with the position, so that no head needs a temperature; for ⊖ and since alone.
+        printed: whether the position before is found by its parity, and the latest of equal keys by -1/j, as printed.
     """
 
     ahead: bool = False
     sign: bool = False
     steep: bool = False
+    printed: bool = False
 
 
 def compile_framed(
@@ -107,7 +109,14 @@ class _Framed:
         self.heads = HeadPlan(self.stream)
         self._counting = Counting(self._bits, self.heads)
         self._comparing = Comparing(self._bits, self._counting, self.heads, options.sign)
-        self._attending = Attending(self._bits, self.heads, self._counting, options.steep, self._refused_attention)
+        self._attending = Attending(
+            self._bits,
+            self.heads,
+            self._counting,
+            steep=options.steep,
+            printed=options.printed,
+            refused=self._refused_attention,
+        )
         self._finite: dict[Operation, Finite] = {}
         self._amounts: dict[Operation, Amount] = {}
 

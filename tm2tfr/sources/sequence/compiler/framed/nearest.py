@@ -52,12 +52,19 @@ class Asked:
 
 @dataclass
 class Attending:
-    """The attention of a plan to the nearest positions; `steep`: with queries that grow with the position."""
+    """The attention of a plan to the nearest positions.
+
+    Args:
+        steep: with queries that grow with the position.
+        printed: with what the paper has for ⊖ (Theorem 13) and since (Theorem 16).
+        refused: (attention, what is wrong with it, remedy) -> the error.
+    """
 
     bits: BitPlan
     heads: HeadPlan
     counting: Counting
     steep: bool
+    printed: bool
     refused: Callable[[Nearest, str, str], Exception]
     _shifted: dict[str, Bit] = field(default_factory=dict)
 
@@ -74,6 +81,8 @@ class Attending:
 
     # ── the position before, or behind ──────────────────────────────────────────────────────────────────────
     def _neighbour(self, asked: Asked) -> Finite:
+        if self.printed and self._alone(asked):
+            return self._by_parity(asked)
         gaze = neighbour(ahead=asked.node.sight == ">")
         head = self.heads.add(gaze, [asked.values.time])
         head.needs(7.0)
@@ -82,6 +91,31 @@ class Attending:
             return brought
         there = self._whether(head, self.bits.inside, lambda bit: bit.form)
         return self._chosen(asked, [[there]], brought)
+
+    def _by_parity(self, asked: Asked) -> Finite:
+        """Return ⊖ as printed: of the latest even and the latest odd position, the one of the other parity than i's."""
+        node, truth = asked.node, asked.values.truth
+        self.bits.stream.embedded("(-1)^i")
+        brought: list[tuple[BitForm, float]] = []
+        for parity, sign in ((0, 0.5), (1, -0.5)):
+            gaze = Gaze(
+                attends=f"parity {parity}",
+                scores=[({"1": 1}, {"(-1)^i": sign, "1/(i+1)": -1})],
+                mask="future",
+                gap=1.0,
+                over="square",
+                source="Theorem 13, as printed",
+            )
+            head = self.heads.add(gaze, [truth.time])
+            head.needs(16.0)
+            brought.append((self.heads.carry(head, truth.text, truth.form), sign))
+        time = Time(head.depth, 1)
+        space = self.bits.stream.space(f"is {node.key}", holds=f"is {node.key}", time=time)
+        for n, (raw, sign) in enumerate(brought):
+            other = {"1": -0.5, "(-1)^i": -sign}  # 0 where i has the other parity, otherwise -1
+            self.bits.rounded(f"{space}: {n}", added([raw, other]), space, time, within=True)
+        found = Bit({space: 1}, time, ((literal(node.key, True),),))
+        return Finite({True: found, False: self.bits.negated(found, literal(node.key, False))})
 
     # ── truth values that are false where nothing is selected, by a key that is also selected at the end ────
     def _is_marked(self, asked: Asked) -> bool:
@@ -97,11 +131,15 @@ class Attending:
         mark = added([marked.form, self.bits.ends])
         tie, time = self._tie(node)
         scores: list[tuple[BitForm, BitForm]] = [({"1": 1}, mark), (tie, {"i": 1})]
-        gap, over = 0.5, _over(node)
+        gap = 0.5
+        over: Over = _over(node)
         if self.steep:
             if node.sight != "<=":
                 raise self.refused(node, "looks at later positions", "omit --steep, which is for formulas about the past")
             scores, gap, over = [({"i": 2, "1": 2}, mark), ({"1": 1}, {"i": 1})], 1.0, "constant"
+        margin = 4.0
+        if self.printed:
+            scores, gap, over, margin = [({"1": 1}, added([mark, {"1/(i+1)": -1}]))], 1.0, "square", 16.0
         word = "since" if node.sight == "<=" else "until"
         gaze = Gaze(
             attends=f"{word} {node.key}",
@@ -112,7 +150,7 @@ class Attending:
             source="Theorems 15 and 16",
         )
         head = self.heads.add(gaze, [marked.time, asked.values.time, time])
-        head.needs(4.0)
+        head.needs(margin)
         return self._brought(head, asked, lambda bit: bit.form)
 
     # ── in general ──────────────────────────────────────────────────────────────────────────────────────────
