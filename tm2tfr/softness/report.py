@@ -13,6 +13,7 @@ from tm2tfr.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.softness.run import SoftRun
 from tm2tfr.softness.warmest import Warmest, exponent
 from tm2tfr.text.columns import aligned
+from tm2tfr.transformer.claims import DIVIDED, divisor
 
 SHOWN = 12
 """How many positions a table shows, unless all are requested."""
@@ -53,7 +54,7 @@ def _property(heads: Sequence[HeadError]) -> str:
     where = "" if bad is None else f"; NOT at position {bad.position}, where the gap is {bad.gap:.3g}"
     if heads[0].claimed is None:
         return f"uniform{where}"
-    by = {"position": "/(i+1)", "length": "/n", "constant": ""}[heads[0].over]
+    by = DIVIDED[heads[0].over]
     claimed = heads[0].claimed * _divisor(heads[0], len(heads))
     smallest = min(head.gap * _divisor(head, len(heads)) for head in heads)
     found = "never more than one position" if smallest == inf else f"smallest found {smallest:.3g}{by}"
@@ -63,7 +64,7 @@ def _property(heads: Sequence[HeadError]) -> str:
 
 def _divisor(head: HeadError, positions: int) -> int:
     """Return what the gap of `head` is divided by at its position, as it is claimed."""
-    return {"position": head.position + 1, "length": positions, "constant": 1}[head.over]
+    return divisor(head.over, head.position, positions)
 
 
 def _tables(measured: Softness, everything: bool) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -11,6 +12,14 @@ from tm2tfr.errors import ShapeError, listing
 Over = Literal["position", "square", "length", "constant"]
 OVER: tuple[Over, ...] = get_args(Over)
 """What a claimed gap γ is divided by: i + 1 at position i, its square, the number of positions of the run, or nothing."""
+DIVIDED: Mapping[Over, str] = {"position": "/(i+1)", "square": "/(i+1)²", "length": "/n", "constant": ""}
+"""The same, as reports show it behind γ."""
+
+
+def divisor(over: Over, position: int, positions: int) -> int:
+    """Return what a claimed gap is divided by at `position` of a run of `positions`."""
+    sizes = {"position": position + 1, "square": (position + 1) ** 2, "length": positions, "constant": 1}
+    return sizes[over]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +73,7 @@ class Claim:
         """Return by how much the best score at `position` of a run of `positions` is ahead at least; None: scores are 0."""
         if self.gap is None:
             return None
-        sizes = {"position": position + 1, "square": (position + 1) ** 2, "length": positions, "constant": 1}
-        return self.gap / sizes[self.over]
+        return self.gap / divisor(self.over, position, positions)
 
     def smallest_gap(self, positions: int) -> float | None:
         """Return the smallest gap at any position of a run of at most `positions`; None: all scores are 0."""

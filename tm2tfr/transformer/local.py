@@ -84,7 +84,7 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
         if head.uniform:
             return dataclasses.replace(head, weighting="softmax")
         if n is None and head.claim is not None and not head.claim.constant:
-            over = "position" if head.claim.over == "position" else "length"
+            over = "length" if head.claim.over == "length" else "position"
             what = f"layer {number}, head {head.name!r}: its gap shrinks with the {over}, so softmax needs a temperature"
             raise CompileError(f"{what}: use local, with the length of the runs, or compile with steep queries")
         factor = rounded_up(needed(head, 1 if n is None else n))

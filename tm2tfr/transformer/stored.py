@@ -71,8 +71,12 @@ def _head_document(head: Head) -> dict[str, Any]:
 def _claim_document(claim: Claim) -> dict[str, Any]:
     """Return a claim, without what it does not say: as in files from before that could be claimed."""
     plain: dict[str, Any] = {"attends": claim.attends, "gap": claim.gap, "lookup": claim.lookup}
-    over: dict[Over, dict[str, Any]] = {"position": {}, "length": {"over": "length"}, "constant": {"constant": True}}
-    return {**plain, **over[claim.over], **({} if claim.margin is None else {"margin": claim.margin})}
+    over: dict[Over, dict[str, Any]] = {"position": {}, "constant": {"constant": True}}
+    return {
+        **plain,
+        **over.get(claim.over, {"over": claim.over}),
+        **({} if claim.margin is None else {"margin": claim.margin}),
+    }
 
 
 # ── and back ────────────────────────────────────────────────────────────────────────────────────────────────

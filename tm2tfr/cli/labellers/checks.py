@@ -210,8 +210,10 @@ def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
     bad = [gap for gap in found.gaps if not gap.holds]
     if every and not bad:
         yield f"ok    the best score of {counted(len(found.gaps), 'head')} is ahead of the next by what is claimed, γ:"
+    from tm2tfr.transformer.claims import DIVIDED
+
     for gap in found.gaps if every else bad:
-        by = {"constant": "γ", "position": "γ/(i+1)", "length": "γ/n"}[gap.over]
+        by = f"γ{DIVIDED[gap.over]}"
         measured = "no other score" if gap.measured == inf else f"γ = {gap.measured:.6g} at the least"
         where = f"layer {gap.layer}, head {gap.number} ({visible(gap.head)})"
         said = f"{where}: claimed {by} with γ = {gap.claimed:g}; measured {measured}"

@@ -10,7 +10,7 @@ from tm2tfr.sources.sequence.graph import Reckoned
 
 
 @dataclass(frozen=True)
-class Amount:
+class Counted:
     """``constant + place·i + Σ a·#[φ] + Σ b·[ψ]``, where i is the position, 0 at BOS.
 
     Args:
@@ -34,9 +34,9 @@ class Amount:
         return self.bits or {}
 
     @property
-    def base(self) -> Amount:
+    def base(self) -> Counted:
         """It without its constant."""
-        return Amount(0, self.place, self.counts, self.bits)
+        return Counted(0, self.place, self.counts, self.bits)
 
     @property
     def fixed(self) -> bool:
@@ -55,7 +55,7 @@ class Amount:
         return next(iter(self.every_count.items())) if alone else None
 
 
-def total(parts: Iterable[tuple[int, Amount]], constant: int = 0) -> Amount:
+def total(parts: Iterable[tuple[int, Counted]], constant: int = 0) -> Counted:
     """Return the sum of amounts, each with a factor."""
     place, counts, bits = 0, dict[Reckoned, int](), dict[tuple[tuple[str, ...], ...], tuple[int, Bit]]()
     for factor, part in parts:
@@ -64,7 +64,7 @@ def total(parts: Iterable[tuple[int, Amount]], constant: int = 0) -> Amount:
             counts[count] = counts.get(count, 0) + factor * own
         for said, (own, bit) in part.every_bit.items():
             bits[said] = (bits.get(said, (0, bit))[0] + factor * own, bit)
-    return Amount(
+    return Counted(
         constant,
         place,
         {count: factor for count, factor in counts.items() if factor},
@@ -72,7 +72,7 @@ def total(parts: Iterable[tuple[int, Amount]], constant: int = 0) -> Amount:
     )
 
 
-def bounds(amount: Amount, truths: Mapping[Reckoned, Bit]) -> tuple[tuple[int, int], tuple[int, int]]:
+def bounds(amount: Counted, truths: Mapping[Reckoned, Bit]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return (a, b) of a lower bound a·i + b on an amount of counts to the left at every i ≥ 1, and of an upper bound.
 
     A bit that is 1 is counted by its own count, so that #[φ] - [φ] is from 0 to i - 1.

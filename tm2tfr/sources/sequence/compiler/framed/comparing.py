@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Amount, total
+from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, total
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, Bit, BitPlan, literal
 from tm2tfr.sources.sequence.compiler.framed.counting import INVERSE, Counting, Timed
-from tm2tfr.sources.sequence.compiler.framed.heads import Gaze, HeadPlan
+from tm2tfr.sources.sequence.compiler.framed.heads import Aim, HeadPlan
 from tm2tfr.sources.sequence.compiler.stream import TOKEN
 from tm2tfr.sources.sequence.graph import Apply, Property
 from tm2tfr.transformer.residual import at
@@ -35,7 +35,7 @@ class Comparing:
     sign: bool
     _early: Timed | None = field(default=None)
 
-    def compared(self, node: Apply, left: Amount, right: Amount) -> Bit:
+    def compared(self, node: Apply, left: Counted, right: Counted) -> Bit:
         """Return the bit of ``left relation right``."""
         difference = total([(1, left), (-1, right)])
         how, least = STEPS[node.operator]
@@ -65,7 +65,7 @@ class Comparing:
         self.bits.stream.unit(time, space, [natural], {space: 1})
         return Bit({space: 1}, time, said)
 
-    def _reached(self, node: Apply, difference: Amount, least: int) -> _Reached:
+    def _reached(self, node: Apply, difference: Counted, least: int) -> _Reached:
         """Return [difference ≥ least]."""
         at_bos = difference.constant >= least
         if difference.fixed:
@@ -76,7 +76,7 @@ class Comparing:
                 return self._by_sign(node, difference, scaled, least)
         return self._by_lookup(node, difference, least, at_bos)
 
-    def _by_lookup(self, node: Apply, difference: Amount, least: int, at_bos: bool) -> _Reached:
+    def _by_lookup(self, node: Apply, difference: Counted, least: int, at_bos: bool) -> _Reached:
         exact = self.counting.exact(difference, 6.0 * max(1, difference.factors))
         time = Time(exact.time.depth, exact.time.slot + 1)
         holds = f"at least {least} {node.key}"
@@ -85,13 +85,13 @@ class Comparing:
         self.bits.rounded(holds, moved, space, time, within=False)
         return _Reached({space: 1}, time, at_bos, 0)
 
-    def _by_sign(self, node: Apply, difference: Amount, scaled: Timed, least: int) -> _Reached:
+    def _by_sign(self, node: Apply, difference: Counted, scaled: Timed, least: int) -> _Reached:
         """Return [difference ≥ least] by the weight on BOS."""
         early = self._is_early()
         query = added([scaled.form, INVERSE], times=[1, 0.5 - least])
         far = -(difference.factors + abs(difference.place) + abs(difference.constant - least) + 2.0)
         far -= sum(abs(factor) for factor, _ in difference.every_bit.values())
-        gaze = Gaze(
+        gaze = Aim(
             attends=f"sign {least} {node.key}",
             scores=[(query, BOS_FORM), ({"1": far}, added([{"1": 1}, early.form], times=[1, -1]))],
             mask="future",
@@ -118,7 +118,7 @@ class Comparing:
         return self._early
 
     # ── predicates ──────────────────────────────────────────────────────────────────────────────────────────
-    def predicated(self, node: Property, of: Amount, refused: Callable[[], Exception]) -> Bit:
+    def predicated(self, node: Property, of: Counted, refused: Callable[[], Exception]) -> Bit:
         """Return the bit of θ(t), where t is the position or a count.
 
         Args:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.compiler.codes import BitForm, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Amount, total
+from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, total
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import HeadPlan
 from tm2tfr.sources.sequence.compiler.framed.matching import Matched, NoSquareError, squared
-from tm2tfr.sources.sequence.compiler.framed.nearest import Asked, Attending
+from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.framed.scores import (
     Conjunct,
     conjuncts_of,
@@ -118,7 +118,7 @@ class _Framed:
             refused=self._refused_attention,
         )
         self._finite: dict[Operation, Finite] = {}
-        self._amounts: dict[Operation, Amount] = {}
+        self._amounts: dict[Operation, Counted] = {}
 
     # ── operations ──────────────────────────────────────────────────────────────────────────────────────────
     def add(self, node: Operation) -> None:
@@ -129,13 +129,13 @@ class _Framed:
             case Fixed():
                 self._constant(node)
             case Position():
-                self._amounts[node] = Amount(constant=-1, place=1)
+                self._amounts[node] = Counted(constant=-1, place=1)
             case Apply():
                 self._applied(node)
             case Reckoned():
                 self._check_count(node)
                 self._counting.truths[node] = self._finite[node.values].truth
-                self._amounts[node] = Amount(counts={node: 1})
+                self._amounts[node] = Counted(counts={node: 1})
             case Weighted():
                 parts = [(factor, self._amount(term)) for factor, term in node.terms]
                 self._amounts[node] = total(parts, node.constant)
@@ -156,18 +156,18 @@ class _Framed:
 
     def _constant(self, node: Fixed) -> None:
         if isinstance(node.value, int) and not isinstance(node.value, bool):
-            self._amounts[node] = Amount(node.value)
+            self._amounts[node] = Counted(node.value)
         else:
             self._finite[node] = Finite({node.value: replace(self._bits.inside, said=((),))})
 
-    def _amount(self, node: Operation) -> Amount:
+    def _amount(self, node: Operation) -> Counted:
         """Return a number, or a truth value that counts as 1 or 0."""
         if node in self._amounts:
             return self._amounts[node]
         truth = self._finite[node].truth
         if not truth.form:
-            return Amount()
-        return Amount(bits={truth.said: (1, truth)})
+            return Counted()
+        return Counted(bits={truth.said: (1, truth)})
 
     def _two(self, node: Operation, truth: Bit) -> Finite:
         """Return the code of a truth value."""
@@ -247,7 +247,7 @@ class _Framed:
         if node.sight in (">=", ">", "any") and not self._options.ahead:
             raise self._looks_right(node)
         conjuncts = tuple(self._conjunct(node, part) for part in conjuncts_of(node.selector))
-        asked = Asked(node, conjuncts, self._finite[node.values], self._finite[node.default])
+        asked = Sought(node, conjuncts, self._finite[node.values], self._finite[node.default])
         self._finite[node] = self._attending.nearest(asked)
 
     def _conjunct(self, node: Nearest, part: Selection) -> Conjunct | Matched:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Amount
+from tm2tfr.sources.sequence.compiler.framed.amounts import Counted
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, Bit, BitPlan
-from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, Gaze, HeadPlan, uniform
+from tm2tfr.sources.sequence.compiler.framed.heads import Aim, FramedHead, HeadPlan, uniform
 from tm2tfr.sources.sequence.compiler.stream import TOKEN
 from tm2tfr.sources.sequence.graph import Reckoned
 from tm2tfr.transformer.residual import at
@@ -50,7 +50,7 @@ class Counting:
         head = self.heads.add(uniform(mask), [])  # type: ignore[arg-type]
         return Timed(self.heads.carry(head, end.lower(), {at(TOKEN, end): 1}), Time(head.depth))
 
-    def scaled(self, amount: Amount) -> Timed | None:
+    def scaled(self, amount: Counted) -> Timed | None:
         """Return an amount divided by i + 1; None if it counts to the right."""
         parts: list[tuple[float, Timed]] = [(amount.constant, Timed(INVERSE, Time()))]
         parts.append((amount.place, Timed({"1": 1, "1/(i+1)": -1}, Time())))
@@ -83,7 +83,7 @@ class Counting:
                 self._lookups[count] = self.at_number(mean, f"number {count.key}")
             else:
                 inverse = self.share_of_end(whole=False)
-                gaze = Gaze(
+                gaze = Aim(
                     attends=f"lookup none number {count.key}",
                     scores=_lookup_scores(mean.form, inverse.form),
                     mask="none",
@@ -96,7 +96,7 @@ class Counting:
 
     def at_number(self, scaled: Timed, what: str) -> FramedHead:
         """Return the head that attends to the position whose number, divided by i + 1, is `scaled`; 0 if it is negative."""
-        gaze = Gaze(
+        gaze = Aim(
             attends=f"lookup future {what}",
             scores=_lookup_scores(scaled.form, INVERSE),
             mask="future",
@@ -126,7 +126,7 @@ class Counting:
             head.looking.carries.append(({feature: 1}, {space: 1}))
         return {head.carried[holds]: 1}
 
-    def exact(self, amount: Amount, margin: float | None) -> Timed:
+    def exact(self, amount: Counted, margin: float | None) -> Timed:
         """Return an amount as a linear form.
 
         Args:

@@ -11,11 +11,9 @@ from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Mask
 
-Scores = Sequence[tuple[BitForm, BitForm]]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Gaze:
+class Aim:
     """Where a head looks, and by how much.
 
     Args:
@@ -28,7 +26,7 @@ class Gaze:
     """
 
     attends: str
-    scores: Scores
+    scores: Sequence[tuple[BitForm, BitForm]]
     mask: Mask
     gap: float | None
     over: Over = "position"
@@ -43,7 +41,7 @@ class FramedHead:
         margin: e^{γ/τ} from which on under softmax what is read off what it carries is right; None: not known.
     """
 
-    gaze: Gaze
+    gaze: Aim
     depth: int
     looking: Looking
     margin: float | None = 1.0
@@ -62,7 +60,7 @@ class HeadPlan:
         self._stream = stream
         self._heads: dict[object, FramedHead] = {}
 
-    def add(self, gaze: Gaze, times: Sequence[Time]) -> FramedHead:
+    def add(self, gaze: Aim, times: Sequence[Time]) -> FramedHead:
         """Return the head that looks so, in the first attention layer after all of `times`."""
         depth = max((time.depth for time in times), default=0) + 1
         scores = tuple((tuple(sorted(q.items())), tuple(sorted(k.items()))) for q, k in gaze.scores)
@@ -102,15 +100,15 @@ class HeadPlan:
             head.looking.claim = Claim(attends=gaze.attends, gap=gaze.gap, over=gaze.over, margin=margin)
 
 
-def uniform(mask: Mask) -> Gaze:
+def uniform(mask: Mask) -> Aim:
     """Return the head that attends to all positions in sight alike."""
-    return Gaze(attends=f"all {mask}", scores=(), mask=mask, gap=None, source="Theorem 20, first step")
+    return Aim(attends=f"all {mask}", scores=(), mask=mask, gap=None, source="Theorem 20, first step")
 
 
-def neighbour(*, ahead: bool) -> Gaze:
+def neighbour(*, ahead: bool) -> Aim:
     """Return the head that attends to the position before this one, or the one after it: the score is 2(i∓1)j - j²."""
     step = 2 if ahead else -2
-    return Gaze(
+    return Aim(
         attends="ahead" if ahead else "back",
         scores=(({"i": 2, "1": step}, {"i": 1}), ({"1": -1}, {"i^2": 1})),
         mask="none" if ahead else "future",

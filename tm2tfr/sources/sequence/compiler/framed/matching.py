@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Amount, bounds
+from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, bounds
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, HeadPlan
@@ -75,7 +75,7 @@ class Matched:
         return Bit({space: 1}, time, ((holds,),))
 
 
-def squared(counting: Counting, node: Operation, amount: Amount) -> Squared:
+def squared(counting: Counting, node: Operation, amount: Counted) -> Squared:
     """Return an amount and its square.
 
     Raises:
@@ -88,7 +88,7 @@ def squared(counting: Counting, node: Operation, amount: Amount) -> Squared:
     return Squared(number, Timed(square, max(base.square.time, base.number.time)))
 
 
-def _base(counting: Counting, node: Operation, base: Amount) -> Squared:
+def _base(counting: Counting, node: Operation, base: Counted) -> Squared:
     """Return an amount without a constant, and its square."""
     if base.fixed:
         return Squared(Timed({}, Time()), Timed({}, Time()))
@@ -105,7 +105,7 @@ def _base(counting: Counting, node: Operation, base: Amount) -> Squared:
     return _looked_up(counting, node, base)
 
 
-def _looked_up(counting: Counting, node: Operation, base: Amount) -> Squared:
+def _looked_up(counting: Counting, node: Operation, base: Counted) -> Squared:
     scaled = counting.scaled(base)
     if scaled is None:
         raise NoSquareError("counts to the right, and such sums have no square here")

@@ -18,7 +18,7 @@ from itertools import product
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
-from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, Gaze, HeadPlan, neighbour
+from tm2tfr.sources.sequence.compiler.framed.heads import Aim, FramedHead, HeadPlan, neighbour
 from tm2tfr.sources.sequence.compiler.framed.matching import Matched
 from tm2tfr.sources.sequence.compiler.framed.scores import Conjunct
 from tm2tfr.sources.sequence.graph import Item, Nearest, text_of
@@ -31,7 +31,7 @@ MOST_WAYS = 64
 
 
 @dataclass(frozen=True)
-class Asked:
+class Sought:
     """An attention whose parts are there.
 
     Args:
@@ -68,7 +68,7 @@ class Attending:
     refused: Callable[[Nearest, str, str], Exception]
     _shifted: dict[str, Bit] = field(default_factory=dict)
 
-    def nearest(self, asked: Asked) -> Finite:
+    def nearest(self, asked: Sought) -> Finite:
         """Return what an attention brings."""
         node = asked.node
         if any(isinstance(each, Conjunct) and not each.pairs for each in asked.conjuncts):
@@ -80,7 +80,7 @@ class Attending:
         return self._searched(asked)
 
     # ── the position before, or behind ──────────────────────────────────────────────────────────────────────
-    def _neighbour(self, asked: Asked) -> Finite:
+    def _neighbour(self, asked: Sought) -> Finite:
         if self.printed and self._alone(asked):
             return self._by_parity(asked)
         gaze = neighbour(ahead=asked.node.sight == ">")
@@ -92,13 +92,13 @@ class Attending:
         there = self._whether(head, self.bits.inside, lambda bit: bit.form)
         return self._chosen(asked, [[there]], brought)
 
-    def _by_parity(self, asked: Asked) -> Finite:
+    def _by_parity(self, asked: Sought) -> Finite:
         """Return ⊖ as printed: of the latest even and the latest odd position, the one of the other parity than i's."""
         node, truth = asked.node, asked.values.truth
         self.bits.stream.embedded("(-1)^i")
         brought: list[tuple[BitForm, float]] = []
         for parity, sign in ((0, 0.5), (1, -0.5)):
-            gaze = Gaze(
+            gaze = Aim(
                 attends=f"parity {parity}",
                 scores=[({"1": 1}, {"(-1)^i": sign, "1/(i+1)": -1})],
                 mask="future",
@@ -118,13 +118,13 @@ class Attending:
         return Finite({True: found, False: self.bits.negated(found, literal(node.key, False))})
 
     # ── truth values that are false where nothing is selected, by a key that is also selected at the end ────
-    def _is_marked(self, asked: Asked) -> bool:
+    def _is_marked(self, asked: Sought) -> bool:
         node = asked.node
         towards_end = (node.choice, node.sight) in (("latest", "<="), ("earliest", ">="))
         local = len(asked.conjuncts) == 1 and isinstance(asked.conjuncts[0], Conjunct) and asked.conjuncts[0].local
         return towards_end and local and asked.boolean and asked.default.truth.form == {} and bool(asked.values.truth.form)
 
-    def _marked(self, asked: Asked) -> Finite:
+    def _marked(self, asked: Sought) -> Finite:
         """Return ``▶_j [j ≤ i, marked(j)] V(j) : ⊥``: BOS counts as marked, and brings 0 (Theorem 15)."""
         node, (conjunct,) = asked.node, asked.conjuncts
         ((_, marked),) = conjunct.pairs  # type: ignore[union-attr]
@@ -141,7 +141,7 @@ class Attending:
         if self.printed:
             scores, gap, over, margin = [({"1": 1}, added([mark, {"1/(i+1)": -1}]))], 1.0, "square", 16.0
         word = "since" if node.sight == "<=" else "until"
-        gaze = Gaze(
+        gaze = Aim(
             attends=f"{word} {node.key}",
             scores=scores,
             mask="future" if node.sight == "<=" else "past",
@@ -154,7 +154,7 @@ class Attending:
         return self._brought(head, asked, lambda bit: bit.form)
 
     # ── in general ──────────────────────────────────────────────────────────────────────────────────────────
-    def _searched(self, asked: Asked) -> Finite:
+    def _searched(self, asked: Sought) -> Finite:
         node = asked.node
         if self.steep:
             remedy = "omit --steep, which is for since and the position before alone"
@@ -181,16 +181,16 @@ class Attending:
             ways = [[self.bits.either(ways, f"found {node.key}", f"found {node.key}")]]
         return self._chosen(asked, ways, brought)
 
-    def _keys(self, asked: Asked) -> list[Bit]:
+    def _keys(self, asked: Sought) -> list[Bit]:
         """Return the bits that are read at keys."""
         found = [key for each in asked.conjuncts if isinstance(each, Conjunct) for _, key in each.pairs]
         where = [self.bits.inside] if all(isinstance(each, Matched) for each in asked.conjuncts) else []
         return [*found, *asked.values.bits.values(), *where]
 
-    def _gaze(self, node: Nearest, scores: Sequence[tuple[BitForm, BitForm]], groups: str, shift: str | None) -> Gaze:
+    def _gaze(self, node: Nearest, scores: Sequence[tuple[BitForm, BitForm]], groups: str, shift: str | None) -> Aim:
         mask: Mask = {"<=": "future", "<": "future", ">=": "past", ">": "past", "any": "none"}[node.sight]  # type: ignore[assignment]
         behind = "" if shift is None else f" shifted {shift}"
-        return Gaze(
+        return Aim(
             attends=f"{node.choice} {mask} {node.key} {groups}{behind}",
             scores=scores,
             mask=mask,
@@ -207,7 +207,7 @@ class Attending:
         share = self.counting.share_of_end(whole=True)
         return {direction: sign * c for direction, c in share.form.items()}, share.time
 
-    def _ways(self, asked: Asked, head: FramedHead, stood: _Stood) -> list[list[Bit]]:
+    def _ways(self, asked: Sought, head: FramedHead, stood: _Stood) -> list[list[Bit]]:
         """Return the conjunctions of which one is true where the position attended to is selected."""
         choices: list[list[list[Bit]]] = []
         for place, conjunct in enumerate(asked.conjuncts):
@@ -221,7 +221,7 @@ class Attending:
         return [[bit for bits in chosen for bit in bits] for chosen in product(*choices)]
 
     # ── what a head brings ──────────────────────────────────────────────────────────────────────────────────
-    def _brought(self, head: FramedHead, asked: Asked, form: Callable[[Bit], BitForm]) -> Finite:
+    def _brought(self, head: FramedHead, asked: Sought, form: Callable[[Bit], BitForm]) -> Finite:
         """Return the value at the position attended to, rounded, 0 outside the word."""
         if asked.boolean:
             truth = asked.values.truth
@@ -247,7 +247,7 @@ class Attending:
             found_bits[value] = Bit({direction: 1}, time, ((direction,),))
         return Finite(found_bits)
 
-    def _alone(self, asked: Asked) -> bool:
+    def _alone(self, asked: Sought) -> bool:
         """Return whether what the head brings is the whole value: it is false where nothing is selected."""
         gone = asked.boolean and asked.default.truth.form == {}
         strict = not asked.conjuncts and (asked.node.choice, asked.node.sight) in (("latest", "<"), ("earliest", ">"))
@@ -269,7 +269,7 @@ class Attending:
         said = literal(key, True) if key else holds
         return Bit({head.carried[holds]: 1}, time, ((said,),))
 
-    def _chosen(self, asked: Asked, ways: Sequence[Sequence[Bit]], brought: Finite) -> Finite:
+    def _chosen(self, asked: Sought, ways: Sequence[Sequence[Bit]], brought: Finite) -> Finite:
         """Return what is brought where one of `ways` is true, otherwise the default."""
         key, holds = asked.node.key, f"found {asked.node.key}"
         alternatives: dict[Item, list[list[Bit]]] = {}
@@ -305,7 +305,7 @@ class Attending:
         return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
 
 
-def _ends_may_win(asked: Asked) -> bool:
+def _ends_may_win(asked: Sought) -> bool:
     """Return whether BOS or EOS, which satisfy no conjunct of bits, might be attended to though something is selected.
 
     They do have numbers; BOS is attended to as the latest position only where no other one has the same.
