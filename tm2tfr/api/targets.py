@@ -58,7 +58,7 @@ def export_to(
     chosen = target(to, asked)
     found = Subject.of(subject)
     right = found.program if machine is None else judge(found, machine).right
-    if right is None and not chosen.any_weights:
+    if right is None and not chosen.takes(found.decoder):
         raise needs_machine(to)
     return chosen.exporter.export(
         found.decoder,
@@ -134,7 +134,7 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
             found = _stored(said, text, folder)
     if word is not None and not isinstance(word, str):
         raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
-    if found is None or (found.program is None and chosen.any_weights):
+    if found is None or (found.program is None and chosen.takes(found.decoder)):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
     return chosen.exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
 

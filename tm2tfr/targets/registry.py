@@ -48,7 +48,7 @@ class Target:
         format: the ``format`` in `tm2tfr.json` of an export.
         module: the module with `export` and `verified`; it imports the program itself only when that is run.
         options: the options that it takes in addition to those that all take.
-        any_weights: whether it takes weights without a machine; otherwise it is only given machines.
+        any_weights: whether it takes all weights without a program, and knows an export of them again without any.
         labels_alone: whether it takes nothing but weights that label a sequence.
     """
 
@@ -64,12 +64,16 @@ class Target:
         """The module, imported."""
         return cast("Exporter", import_module(self.module))
 
+    def takes(self, decoder: Decoder) -> bool:
+        """Return whether it takes `decoder` without a program, or says better than that one is needed why it does not."""
+        return self.any_weights or self.labels_alone or decoder.labeller
+
 
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("gpt2", "tm2tfr-gpt2", "tm2tfr.targets.gpt2.target", frozenset({"stock"})),
-        Target("bert", "tm2tfr-bert", "tm2tfr.targets.classifier.bert", any_weights=True, labels_alone=True),
+        Target("bert", "tm2tfr-bert", "tm2tfr.targets.classifier.bert", labels_alone=True),
         Target("lens", "tm2tfr-lens", "tm2tfr.targets.lens.target"),
         Target("torch", "tm2tfr-torch", "tm2tfr.targets.torch.target", any_weights=True),
         Target("onnx", "tm2tfr-onnx", "tm2tfr.targets.onnx.target", any_weights=True),

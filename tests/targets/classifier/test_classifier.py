@@ -16,6 +16,7 @@ import pytest
 import tm2tfr
 from tests.engines.labellers import labeller
 from tests.handmade import majority
+from tests.targets.framed import framed
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, ExportError
@@ -121,8 +122,9 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ExportError, match="of any length have scores that lie too close for the softmax of a BERT: compile"
     ):
         export_to("bert", endless, tmp_path / "x")
-    with pytest.raises(ExportError, match="which an export to TransformerLens does not have: use --to torch or --to onnx$"):
-        export_to("lens", subject("reverse"), tmp_path / "x")
+    unclaimed = "framed: nothing is claimed about the gap of head 'back' in layer 'look', so that no softmax is known to be"
+    with pytest.raises(ExportError, match=f"^{unclaimed} sharp enough: use --to torch or onnx$"):
+        export_to("gpt2", framed(claimed=False), tmp_path / "x")
     with pytest.raises(CompileError, match="no certificates of RASP programs, .*: run every input up to a length with"):
         tm2tfr.certify(subject("reverse"))
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from tm2tfr.targets.classifier.tensors import Classifier
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.comparison import Right
 from tm2tfr.targets.common.directory import KEY, NAMES, README
-from tm2tfr.targets.common.labels import as_word, tokens_of
+from tm2tfr.targets.common.labels import spaced
 from tm2tfr.targets.gpt2.documents import dumped, origin, parts, tokenizer, tokenizer_config
 from tm2tfr.targets.gpt2.tensors import PAD
 from tm2tfr.text.markdown import code, escaped
@@ -50,12 +50,6 @@ def names(made: Classifier, stock: Stock) -> dict[str, Any]:
     }
 
 
-def spaced(word: str) -> str:
-    """Return an input as the tokenizer takes it: plain text if each token is one character, otherwise with spaces."""
-    tokens = tokens_of(word)
-    return word if as_word(tokens) == word and not word.startswith("[") else " ".join(tokens)
-
-
 def model_card(made: Classifier, truth: Right, stock: Stock) -> str:
     """Return the model card."""
     decoder, recipe = made.decoder, made.recipe
@@ -78,7 +72,7 @@ tags: [{card.tag(truth)}tm2tfr]
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForTokenClassification.from_pretrained(".")
-logits = model(**tokenizer({spaced(card.example(truth))!r}, return_tensors="pt")).logits
+logits = model(**tokenizer({spaced(card.prompt(truth))!r}, return_tensors="pt")).logits
 print([model.config.id2label[n] for n in logits[0].argmax(-1).tolist()])  # {made.output.name}
 ```
 

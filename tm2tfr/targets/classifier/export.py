@@ -14,16 +14,16 @@ from tm2tfr.errors import ExportError, counted, visible
 from tm2tfr.targets.classifier.documents import documents
 from tm2tfr.targets.classifier.running import ClassifierRunning
 from tm2tfr.targets.classifier.stock import Stock
-from tm2tfr.targets.classifier.tensors import Classifier, ClassifierRecipe
+from tm2tfr.targets.classifier.tensors import Classifier
 from tm2tfr.targets.common.card import name_of, right
 from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model, Right, words
 from tm2tfr.targets.common.directory import NAMES, README, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import differences
-from tm2tfr.targets.common.tabled import fitted_to_labels
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.gpt2.directory import TENSORS, load
+from tm2tfr.targets.gpt2.labelling import fitted_labelling
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import required
 from tm2tfr.targets.gpt2.verify import metadata, trial, written_by
@@ -73,7 +73,7 @@ def export_labels(
     def closer(model: Model, run: ComparedRun) -> None:
         wrong = cause(model, decoder, run, read)
         if wrong:
-            raise ExportError(f"on {run.word!r} in {model.versions} {wrong}: nothing was written")
+            raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
 
     look = Rehearsal(ClassifierRunning, made.vocabulary, truth, made.recipe.positions, closer)
     files: dict[str, str | bytes] = {
@@ -141,10 +141,4 @@ def _classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) ->
         what = f"{name}: in {stock.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"
         way = f"--to {stock.other}, torch or onnx" if len(others) == 1 and "past" not in others else "--to torch or onnx"
         raise ExportError(f"{what}: use {way}")
-    if decoder.positions is None:
-        what = (
-            f"{name}: weights for sequences of any length have scores that lie too close for the softmax of {stock.title}"
-        )
-        raise ExportError(f"{what}: compile them for a longest sequence, or use --to torch or onnx")
-    fitted = fitted_to_labels(decoder, name, **options)
-    return Classifier(decoder, ClassifierRecipe(positions=fitted.positions, dtype=fitted.dtype))
+    return Classifier(decoder, fitted_labelling(decoder, name, stock.title, **options))

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.targets.classifier.documents import spaced
-from tm2tfr.targets.common.labels import Told, read_labels
+from tm2tfr.targets.common.labels import Told, read_labels, spaced
 from tm2tfr.targets.gpt2.running import LoadedModel
 from tm2tfr.transformer.weights import Decoder
 

@@ -9,6 +9,7 @@ from tm2tfr._version import __version__
 from tm2tfr.errors import counted
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import Evaluated, Right, words
+from tm2tfr.targets.common.labels import fed, frame_of, letters_of
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -80,8 +81,13 @@ def given_and_labelled(decoder: Decoder, outputs: int | None = None) -> str:
     """Return the paragraph that says what a labeller is given and answers; outputs: how many of its outputs a model has."""
     most = "" if decoder.positions is None else f"at most {counted(decoder.positions, 'token')}, "
     told = [f"- {code(output.name)}: {_labels(output.labels)}" for output in decoder.outputs[:outputs]]
-    return f"""**What is given, and what comes out.** Given a sequence of {most}each one of
-{_some(decoder.vocabulary)}, it answers at every position, all at once:
+    if frame := frame_of(decoder):
+        tokens = code(" ".join(frame.around(("w₁", "…", "wₙ"))))
+        given = f"a word w₁ … wₙ of letters {_some(letters_of(decoder))}\nas the tokens {tokens}"
+        given = f"{given}, it answers at every position, all at once; w₁ is at position 1"
+    else:
+        given = f"a sequence of {most}each one of\n{_some(decoder.vocabulary)}, it answers at every position, all at once"
+    return f"""**What is given, and what comes out.** Given {given}:
 
 """ + "\n".join(told)
 
@@ -123,6 +129,12 @@ def example(truth: Right) -> str:
     if truth.input is not None:
         return truth.input
     return truth.examples[0].input if truth.examples else ""
+
+
+def prompt(truth: Right) -> str:
+    """Return that word as a labeller is fed it, see `tm2tfr.targets.common.labels.frame_of`."""
+    word = example(truth)
+    return fed(truth.decoder, word) if isinstance(truth, Evaluated) else word
 
 
 def argument(word: str) -> str:

@@ -63,20 +63,21 @@ class Evaluated:
         """Return the inputs that an export is tried on, and whether there are no others."""
         own, cases = self.construction.own_input(self.program), self.construction.cases
         if self.decoder.labeller:
-            return [word for word in dict.fromkeys([own, *labels.inputs(self.decoder)]) if self._defined(word)], False
+            return [word for word in dict.fromkeys([own, *labels.inputs(self.decoder)]) if self.tokens(word)], False
         if cases is None:
             return [own], False
         most = max(LEAST_CASES, min(MOST_CASES, TRIED_TOKENS // max(1, self.decoder.positions or 1)))
         found, every = cases(self.program, most)
         return list(dict.fromkeys([own, *found])), every
 
-    def _defined(self, word: str) -> bool:
-        """Return whether the program is defined on an input that its weights can be given."""
+    def tokens(self, word: str) -> int:
+        """Return how many tokens a labeller is fed for `word`; 0 if the program or the weights have no such input."""
         longest = self.decoder.positions
         try:
-            return len(self.truth(word).prompt) <= (longest or labels.LONGEST_DRAWN)
+            many = len(self.truth(word).prompt)
         except Undefined:
-            return False
+            return 0
+        return many if longest is None or many <= longest else 0
 
 
 Right = Machine | Decoder | Evaluated
@@ -89,6 +90,8 @@ SIMULATOR, DENSE = "the simulator's", "the dense engine's"
 AT_ONCE = "the whole sequence at once"
 LONGEST = 1_024
 """Without a machine, a run is compared up to this position: nothing says whether it ever ends."""
+SHOWN_SIGNS = 200
+"""How much of a word a message shows."""
 PROMPTS = (8, 32)
 """The lengths of the prompts that are drawn from a vocabulary."""
 
@@ -147,7 +150,7 @@ class ComparedRun:
         difference: the first difference; None if there is none.
         cut: whether the run continues beyond these positions.
         whose: who says what is right.
-        labelled: whether the answers are labels of the whole sequence, and nothing was generated.
+        frame: of labels of the whole sequence, with nothing generated: what the word is fed between; None: generated.
     """
 
     word: str
@@ -157,7 +160,23 @@ class ComparedRun:
     difference: Difference | None
     cut: bool
     whose: str = SIMULATOR
-    labelled: bool = False
+    frame: labels.WordFrame | None = None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the answers are labels of the whole sequence, and nothing was generated."""
+        return self.frame is not None
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The tokens of a labelled word, without what it is fed between."""
+        frame = self.frame or labels.WordFrame()
+        return self.tokens[len(frame.before) : len(self.tokens) - len(frame.after)]
+
+    @property
+    def given(self) -> str:
+        """The word, as it is shown: of a long one the beginning."""
+        return shortened(self.word)
 
     @property
     def answered(self) -> str:
@@ -225,7 +244,7 @@ def _labelled(model: LabelModel, truth: Decoder | Evaluated, word: str, position
         what = f"the input has {counted(len(tokens), 'token')}, and this export is for at most {positions:,}"
         raise ExportError(f"{what}: use a shorter one, or export weights for longer ones")
     numbers, difference = [decoder.numbers[token] for token in tokens], None
-    if (prompt := model.prompt(word)) != numbers:
+    if (prompt := model.prompt(labels.as_word(tokens))) != numbers:
         difference = Difference(0, " ".join(tokens), repr(prompt), "as the tokenizer has the input")
     found = model.labelled(decoder, numbers)
     chosen = [each[: len(found[0])] for each in right]  # a model may answer the first output alone
@@ -234,7 +253,8 @@ def _labelled(model: LabelModel, truth: Decoder | Evaluated, word: str, position
         difference = Difference(i, str(right[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[k].name)
     whose = DENSE if reference is None else f"the {reference.reference}'s"
     answers = tuple(map(labels.told_labels, right))
-    return ComparedRun(word, tokens, answers, 0, difference, cut=False, whose=whose, labelled=True)
+    frame = labels.frame_of(decoder)
+    return ComparedRun(word, tokens, answers, 0, difference, cut=False, whose=whose, frame=frame)
 
 
 def _right(truth: Right, word: str, most: int) -> list[tuple[str, str]]:
@@ -245,6 +265,11 @@ def _right(truth: Right, word: str, most: int) -> list[tuple[str, str]]:
     if isinstance(truth, Evaluated):
         return truth.pairs(word)[:most]
     return [(step.token, step.output) for step in generate(truth, word, engine=Dense(), max_positions=most)]
+
+
+def shortened(word: str) -> str:
+    """Return a word in quotes; of a long one the beginning."""
+    return repr(word) if len(word) <= SHOWN_SIGNS else f"{word[:SHOWN_SIGNS]!r}… ({len(word):,} characters)"
 
 
 def first_difference(
@@ -263,9 +288,11 @@ def words(truth: Right, positions: int) -> list[str]:
         own = [] if truth.input is None else [truth.input]
         found = dict.fromkeys([*own, *(example.input for example in truth.examples)])
     elif isinstance(truth, Evaluated):
-        return truth.words()[0]
+        given = truth.words()[0]
+        return [word for word in given if truth.tokens(word) <= positions] if truth.decoder.labeller else given
     elif truth.labeller:
-        return [word for word in labels.inputs(truth) if len(labels.tokens_of(word)) <= positions]
+        fed = (labels.fed(truth, word) for word in labels.inputs(truth))
+        return [word for word in fed if len(labels.tokens_of(word)) <= positions]
     else:
         found = dict.fromkeys(prompts(truth))
     return [word for word in found if len(word) < positions] or [""]
@@ -289,12 +316,14 @@ def tried(model: Model, vocabulary: Sequence[str], truth: Right, positions: int)
     Raises:
         ExportError: if a run is not the right one.
     """
-    runs = tuple(compared(model, vocabulary, truth, word, positions) for word in words(truth, positions))
+    runs = [compared(model, vocabulary, truth, word, positions) for word in words(truth, positions)]
+    if not isinstance(truth, Machine) and (made := _decoder(truth)).labeller:
+        runs += [compared(model, vocabulary, made, word, positions) for word in labels.longest_fed(made, positions)]
     for run in runs:
         if run.difference is not None:
-            what = f"the exported model is not right on {run.word!r} in {model.versions}: {run.difference}"
+            what = f"the exported model is not right on {run.given} in {model.versions}: {run.difference}"
             raise ExportError(f"{what}: nothing was written; try --dtype float64, or fewer --positions")
-    return runs
+    return tuple(runs)
 
 
 def told(runs: Sequence[ComparedRun], versions: str) -> str:
@@ -321,10 +350,13 @@ def _of_cases(runs: Sequence[ComparedRun], versions: str) -> str:
 
 def _of_labels(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return the same line for labels: on how many inputs they were compared, and up to which length on all there are."""
-    many = Counter(len(run.tokens) for run in runs)
-    signs = len({token for run in runs for token in run.tokens})
+    longest = [run for run in runs if run.whose == DENSE and len(run.letters) > labels.LONGEST_DRAWN]
+    tried = runs[: len(runs) - len(longest)]
+    many, signs = Counter(len(run.letters) for run in tried), len({token for run in tried for token in run.letters})
     whole = next(n for n in count(1) if not many[n] or many[n] != signs**n) - 1
     every = f", of up to {counted(whole, 'token')} all there are" if whole else ""
-    inputs = f"{counted(len(runs), 'input')} of up to {counted(max(many), 'token')}{every}"
-    made = ", since no program is stored" if runs[0].whose == DENSE else ""
-    return f"verified: loaded and run in {versions}: {inputs}; every label is {runs[0].whose}{made}"
+    frame = tried[0].frame or labels.WordFrame()
+    inputs = f"{counted(len(tried), 'input')} of up to {counted(max(many), 'token')}{every}{frame.said}"
+    made = ", since no program is stored" if tried[0].whose == DENSE else ""
+    more = f"; with all {len(longest[0].tokens):,} positions {DENSE}" if longest else ""
+    return f"verified: loaded and run in {versions}: {inputs}; every label is {tried[0].whose}{made}{more}"

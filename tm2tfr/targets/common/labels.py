@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -29,6 +30,52 @@ LONGEST_DRAWN = 64
 """The longest random input."""
 CLOSE = 2.0**-16
 """By how much a number may be off, relative to its size if that is more than 1: sums of floats round."""
+FRAME = ("BOS", "EOS")
+"""The tokens that words are between, of weights for words of any length that have such tokens, the first one at least."""
+
+
+@dataclass(frozen=True)
+class WordFrame:
+    """What a word is fed between, by weights that have it: ``BOS w1 … wn``, and an encoder ``BOS w1 … wn EOS``.
+
+    Args:
+        before, after: the tokens; none for weights that are fed the word as it is.
+    """
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.before)
+
+    def around(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return the tokens of a word as they are fed."""
+        return (*self.before, *tokens, *self.after)
+
+    @property
+    def said(self) -> str:
+        """It, in words, behind a number of tokens."""
+        if not self.before:
+            return ""
+        return f", after {self.before[0]}" if not self.after else f", between {self.before[0]} and {self.after[0]}"
+
+    @property
+    def size(self) -> int:
+        """How many tokens it has."""
+        return len(self.before) + len(self.after)
+
+
+def frame_of(decoder: Decoder) -> WordFrame:
+    """Return what words are fed between: nothing unless the first token of a labeller of any length is ``BOS``."""
+    if not decoder.labeller or decoder.positions is not None or decoder.vocabulary[:1] != FRAME[:1]:
+        return WordFrame()
+    return WordFrame(FRAME[:1], FRAME[1:] if FRAME[1] in decoder.vocabulary else ())
+
+
+def letters_of(decoder: Decoder) -> tuple[str, ...]:
+    """Return the tokens that words are made of."""
+    frame = frame_of(decoder)
+    return tuple(token for token in decoder.vocabulary if token not in (*frame.before, *frame.after))
 
 
 def tokens_of(word: str) -> tuple[str, ...]:
@@ -55,9 +102,18 @@ def as_word(tokens: Sequence[str]) -> str:
     return json.dumps(list(tokens), ensure_ascii=False)
 
 
+def spaced(word: str) -> str:
+    """Return an input as a tokenizer takes it: plain text if each token is one character, otherwise with spaces."""
+    tokens = tokens_of(word)
+    return word if as_word(tokens) == word and not word.startswith("[") else " ".join(tokens)
+
+
 def inputs(decoder: Decoder) -> Iterator[str]:
-    """Yield the inputs on which a model is tried, always the same: all up to some length, random ones, the longest too."""
-    tokens, longest = decoder.vocabulary, min(decoder.positions or LONGEST_DRAWN, LONGEST_DRAWN)
+    """Yield the words on which a model is tried, always the same: all up to some length, random ones, the longest too.
+
+    They are without what they are fed between, see `frame_of`.
+    """
+    tokens, longest = letters_of(decoder), min(decoder.positions or LONGEST_DRAWN, LONGEST_DRAWN)
     length, room = 1, EVERY - len(tokens)
     while length <= longest and room >= 0:
         yield from map(as_word, product(tokens, repeat=length))
@@ -67,6 +123,28 @@ def inputs(decoder: Decoder) -> Iterator[str]:
     for n in range(DRAWN if length <= longest else 0):
         size = longest if n % 4 == 0 else draw.randint(length, longest)
         yield as_word(tuple(draw.choices(tokens, k=size)))
+
+
+def fed(decoder: Decoder, word: str) -> str:
+    """Return a word as weights are fed it, see `frame_of`."""
+    frame = frame_of(decoder)
+    return as_word(frame.around(tokens_of(word))) if frame else word
+
+
+def longest_fed(decoder: Decoder, positions: int) -> list[str]:
+    """Return inputs of exactly so many tokens, as they are fed: a random one, and the first and the last letter alone.
+
+    There are none if `inputs` has as long ones. Where all letters are alike, counts are largest.
+    """
+    if decoder.positions is not None or positions <= LONGEST_DRAWN:
+        return []
+    frame, letters = frame_of(decoder), letters_of(decoder)
+    size = positions - frame.size
+    words = (
+        random.Random(0).choices(letters, k=size),
+        *([letter] * size for letter in dict.fromkeys((letters[0], letters[-1]))),
+    )
+    return [as_word(frame.around(word)) for word in words]
 
 
 def right_labels(decoder: Decoder, truth: Truth | None, word: str) -> tuple[tuple[str, ...], list[Told]]:
@@ -100,6 +178,18 @@ def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
             if cut.stop <= len(row)
         )
         for row in np.asarray(logits)
+    ]
+
+
+def outputs_of(decoder: Decoder) -> list[dict[str, Any]]:
+    """Return each output with its labels (none if it is a number) and the places of its logits, as plain data."""
+    return [
+        {
+            "name": output.name,
+            "labels": None if output.labels is None else list(output.labels),
+            "logits": [cut.start, cut.stop],
+        }
+        for output, cut in sections(decoder.outputs)
     ]
 
 

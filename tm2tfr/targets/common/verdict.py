@@ -18,6 +18,8 @@ from tm2tfr.transformer.weights import Decoder
 _SHOWN = 3
 _COMPARED = 512
 """The cause is looked for up to the first wrong token or, without one, up to this position."""
+ROUNDED = 2.0**-20
+"""By how much a large value may be off, relative to its size: some roundings in float32."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ class Verdict:
         elif self.run.difference is None:
             run, rest = self.run, "; the run continues beyond the last position" if self.run.cut else ""
             positions = counted(len(run.tokens), "position")
-            lines.append(f"run: {run.word!r}, {positions}, {run.how}: {run.whose} {run.answered}{rest}")
+            lines.append(f"run: {run.given}, {positions}, {run.how}: {run.whose} {run.answered}{rest}")
         else:
-            lines.append(f"run: {self.run.word!r}: {self.run.difference}")
+            lines.append(f"run: {self.run.given}: {self.run.difference}")
         lines += [f"  {self.cause}"] if self.cause else []
         verdict = f"yes: this export is {self.machine}" if self.same else f"NO: this export is not {self.machine}"
         lines += [f"ran in {self.versions}"] if self.run is not None else []
@@ -179,7 +181,7 @@ def cause(model: Model, decoder: Decoder, run: ComparedRun, read: Callable[[Arra
         shown = seen.streams if decoder.norm is None else seen.streams[:-1]  # a model shows its last one behind the norm
         for n, wanted in enumerate(shown):
             found = read(streams[n, i])
-            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / shared))  # a NaN is off, too
+            off = np.flatnonzero(~(abs(found - wanted) <= 0.25 / shared + ROUNDED * abs(wanted)))  # a NaN is off, too
             if len(off):
                 at = int(off[0])
                 where = f"layer {n} ({decoder.layers[n - 1].name})" if n else "the embedding"

@@ -63,10 +63,12 @@ class Gpt2:
 
     known: ClassVar[tuple[str, ...]] = (TABLE, NO_BOS)
     """The parts that it can have, beside those of every decoder."""
+    biased: ClassVar[bool] = False
+    """Whether its logits can have a bias."""
 
     def __post_init__(self) -> None:
         refuse_export(self.decoder, "GPT-2", known=self.known)
-        if self.decoder.unembedding_bias.nonzero:
+        if self.decoder.unembedding_bias.nonzero and not self.biased:
             raise ExportError("the weights have an unembedding bias, which GPT-2 does not have: remove it")
         for name in (PAD, UNK):
             if name in self.decoder.vocabulary:
@@ -137,6 +139,11 @@ class Gpt2:
     def vocabulary(self) -> tuple[str, ...]:
         """The tokens; a token's number is its place."""
         return (*self.decoder.vocabulary, PAD, UNK)
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """What each logit is of: a token."""
+        return self.vocabulary
 
     @cached_property
     def numbers(self) -> dict[str, int]:

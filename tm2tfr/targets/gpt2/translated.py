@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tm2tfr.targets.gpt2.labelling import LabellingGpt2
 from tm2tfr.targets.gpt2.normed import NormedGpt2
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tabled import without_bias
@@ -15,6 +16,8 @@ def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:
     Raises:
         ExportError: if it cannot be a GPT-2.
     """
+    if decoder.labeller:
+        return LabellingGpt2(decoder, recipe)
     if decoder.normed:
         return NormedGpt2(decoder, recipe)
     return Gpt2(without_bias(decoder) if decoder.position_table is not None else decoder, recipe)

@@ -122,7 +122,7 @@ def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:
     if parts[0] == "wpe":
         return f"embedding of position {at[0]}: {_direction(gpt2, at[1])}"
     if parts[0] == "lm_head":
-        return f"logit of {gpt2.vocabulary[at[0]]}, reads {_direction(gpt2, at[1])}"
+        return f"logit of {gpt2.answered[at[0]]}, reads {_direction(gpt2, at[1])}"
     return f"last layer norm, at {_direction(gpt2, at[0])}"
 
 

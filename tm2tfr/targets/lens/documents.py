@@ -5,9 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tm2tfr.targets.common.card import example, name_of, tag, typed
+from tm2tfr.targets.common.card import (
+    checking,
+    example,
+    given_and_labelled,
+    labelling,
+    name_of,
+    prompt,
+    tag,
+    typed,
+)
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
+from tm2tfr.targets.common.labels import outputs_of, spaced
 from tm2tfr.targets.gpt2.documents import (
     assurance,
     dumped,
@@ -21,6 +31,7 @@ from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.provenance import name
+from tm2tfr.transformer.weights import Decoder
 
 FORMAT = "tm2tfr-lens"
 CONFIGURATION = "lens.json"
@@ -37,7 +48,8 @@ def documents(native: Native, machine: Right, statement: str) -> dict[str, str]:
         "tokenizer_config.json": told,
         NAMES: names(native, statement),
     }
-    return dumped(found) | {"README.md": model_card(native, machine, statement)}
+    card = labelling_card if native.gpt2.decoder.labeller else model_card
+    return dumped(found) | {"README.md": card(native, machine, statement)}
 
 
 def config(native: Native) -> dict[str, Any]:
@@ -51,6 +63,7 @@ def config(native: Native) -> dict[str, Any]:
         "d_head": gpt2.head_size,
         "d_mlp": gpt2.inner,
         "d_vocab": len(gpt2.vocabulary),
+        **(_labelling(gpt2.decoder) if gpt2.decoder.labeller else {}),
         "n_ctx": gpt2.recipe.positions,
         "act_fn": gpt2.recipe.activation,
         "normalization_type": None,
@@ -69,6 +82,15 @@ def names(native: Native, statement: str) -> dict[str, Any]:
         "read": "value = x[index], x the residual stream: hook_resid_pre, hook_resid_mid, hook_resid_post",
         "directions": [{"name": name, "index": n} for n, name in enumerate(native.gpt2.directions)],
         **parts(native.gpt2),
+        **({"outputs": outputs_of(native.gpt2.decoder)} if native.gpt2.decoder.labeller else {}),
+    }
+
+
+def _labelling(decoder: Decoder) -> dict[str, Any]:
+    """Return what is set of a labeller alone: its logits are those of the outputs, and heads may see every position."""
+    return {
+        "d_vocab_out": decoder.answers,
+        "attention_dir": "bidirectional" if decoder.looks_ahead else "causal",
     }
 
 
@@ -113,6 +135,57 @@ value itself. `{NAMES}` names the directions, the attention heads and the hidden
 """
 
 
+def labelling_card(native: Native, machine: Right, statement: str) -> str:
+    """Return the model card of a labeller."""
+    gpt2, decoder = native.gpt2, native.gpt2.decoder
+    seen = "Every head sees every position" if decoder.looks_ahead else "No head sees a later position"
+    first = min((column for row, column, _ in decoder.unembedding.entries() if row == 0), default=0)
+    said = f"after the last layer: from what {gpt2.decoder.answered[0]} is made, at each position"
+    return f"""---
+library_name: transformer_lens
+tags: [{tag(machine)}tm2tfr, interpretability]
+---
+# {escaped(name_of(machine, "A decoder"))} in TransformerLens
+
+{labelling(decoder, machine)}
+
+{given_and_labelled(decoder)}
+
+{seen}. With TransformerLens 4.3 or later:
+
+```python
+{loading(gpt2.recipe.dtype, "nothing is generated")}
+word = model.to_tokens({spaced(prompt(machine))!r})
+logits = model(word)[0]
+names = json.loads(Path("{NAMES}").read_bytes())
+for output in names["outputs"]:
+    own = logits[:, slice(*output["logits"])]
+    numbers = own[:, 0].tolist() if output["labels"] is None else own.argmax(-1).tolist()
+    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))
+```
+
+**What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
+value itself. `{NAMES}` names the directions, the attention heads, the hidden units and the outputs:
+
+```python
+{_reading(decoder.layout.directions[first], len(decoder.layers) - 1, said, given="word")}
+```
+
+**How far it is right.** {statement[0].upper()}{statement[1:]}.
+Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
+random ones of any, and compares every label, and every value of the residual stream after every layer. A longer sequence
+is an error. Load it in {gpt2.recipe.dtype}.
+
+{checking(machine)}
+
+| | |
+|---|---|
+| layers, heads per layer, width | {len(decoder.layers)}, {native.heads}, {native.width} |
+| positions | {gpt2.recipe.positions:,} |
+| numbers | {gpt2.recipe.dtype} |
+"""
+
+
 def loading(dtype: str, ends: str = "generate stops at the verdict") -> str:
     """Return the Python that loads the directory it is run in; it makes ``model``; `ends`: what ends a run, in words."""
     return f"""import json, torch
@@ -140,9 +213,9 @@ def reading_answers(gpt2: Gpt2) -> str:
     return _reading(decoder.layout.directions[column], len(decoder.layers) - 1, said, "[:, :-1]")
 
 
-def _reading(direction: str, layer: int, said: str, part: str = "") -> str:
+def _reading(direction: str, layer: int, said: str, part: str = "", *, given: str = "run") -> str:
     told = json.dumps(direction, ensure_ascii=False)  # which is also how Python writes it
     return f"""names = json.loads(Path("{NAMES}").read_bytes())
 where = {{direction["name"]: direction["index"] for direction in names["directions"]}}
-_, cache = model.run_with_cache(run{part})
+_, cache = model.run_with_cache({given}{part})
 print(cache["resid_post", {layer}][0, :, where[{told}]])  # {said}"""

@@ -50,7 +50,7 @@ class Native:
             "embed.weight": self._writes(t["transformer.wte.weight"]),
             "pos_embed.weight": self._writes(t["transformer.wpe.weight"]),
             "unembed.weight": self._reads(t["lm_head.weight"].T).T,
-            "unembed.bias": np.zeros(len(self.gpt2.vocabulary), dtype=self.gpt2.recipe.dtype),
+            "unembed.bias": t.get("lm_head.bias", np.zeros(len(self.gpt2.vocabulary), dtype=self.gpt2.recipe.dtype)),
         }
         for n in range(len(self.gpt2.decoder.layers)):
             own, theirs = f"blocks.{n}.", f"transformer.h.{n}."

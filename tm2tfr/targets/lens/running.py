@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
+from tm2tfr.targets.common.labels import Told, read_labels, spaced
 from tm2tfr.targets.common.reading import mapping
 from tm2tfr.targets.gpt2.directory import TENSORS
 from tm2tfr.targets.gpt2.running import LOCAL
 from tm2tfr.targets.lens.documents import CONFIGURATION
+from tm2tfr.transformer.weights import Decoder
 
 MODULES = ["torch", "transformers", "safetensors.torch", "transformer_lens.model_bridge"]
 
@@ -60,6 +62,7 @@ class LensRunning:
             self.model = bridge.boot_native(config, self.tokenizer, dtype=dtype)
             self.model.load_state_dict(tensors)
             self.model.cfg.eos_token_id = config["eos_token_id"]
+            self._labels = "d_vocab_out" in config
         except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: TransformerLens cannot load it ({first_line(error)}): export it again") from error
 
@@ -73,14 +76,21 @@ class LensRunning:
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
     def prompt(self, word: str) -> list[int]:
-        """Return the tokens of `word` and BOS, as the model has them."""
-        return [int(n) for n in self.model.to_tokens(typed(word, self.tokenizer.get_vocab()))[0]]
+        """Return the tokens of `word` and BOS, if there is one, as the model has them."""
+        text = spaced(word) if self._labels else typed(word, self.tokenizer.get_vocab())
+        return [int(n) for n in self.model.to_tokens(text)[0]]
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""
+        return [int(n) for n in self._logits(tokens).argmax(dim=-1)]
+
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Told]:
+        """Return what the model says at every position, of each output of `decoder`."""
+        return read_labels(decoder, self._logits(tokens).numpy())
+
+    def _logits(self, tokens: Sequence[int]) -> Any:
         with self._torch.inference_mode():
-            logits = self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0]
-        return [int(n) for n in logits.argmax(dim=-1)]
+            return self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0]
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the stream, as hooks see it, before the first layer and after each: (layers + 1, positions, width)."""

@@ -1,4 +1,4 @@
-"""Circuits in TransformerLens, by way of GPT-2: what is proved of them, and which variants have a GPT-2."""
+"""Circuits and labellers in TransformerLens, by way of GPT-2: what is proved of them, and which have a GPT-2."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tm2tfr.errors import ExportError, visible
+from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
+from tm2tfr.targets.gpt2.labelling import LabellingGpt2, LabellingRecipe, fitted_labelling
 from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tabled import Gpt2Tabled
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, Mask
 
 TRANSFORMER_LENS = "TransformerLens"
 
@@ -27,11 +29,16 @@ class LensTabled(Gpt2Tabled):
 
 
 def lens_recipe(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
-    """Return the recipe for a machine or a circuit; `options`: see `tm2tfr.targets.gpt2.limits.chosen`.
+    """Return the recipe for a machine, a circuit, or weights that label a sequence.
+
+    Args:
+        options: see `tm2tfr.targets.gpt2.limits.chosen`.
 
     Raises:
         ExportError: if `decoder` has a part that the export does not have, or the request does not fit.
     """
+    if decoder.labeller:
+        return _labelling(decoder, truth, **options)
     if not isinstance(truth, Evaluated):
         refuse_export(decoder, TRANSFORMER_LENS)
         return chosen(decoder, truth, **options)
@@ -41,3 +48,33 @@ def lens_recipe(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
         raise ExportError(f"{what}, and an export to {TRANSFORMER_LENS} makes its own softmax: {remedy}")
     refuse_export(decoder, TRANSFORMER_LENS, known=(TABLE, NO_BOS))
     return LensTabled(**asdict(chosen(decoder, truth, **options)))
+
+
+def _labelling(
+    decoder: Decoder,
+    truth: Right,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    stock: bool = False,
+) -> LabellingRecipe:
+    """Return the recipe for a labeller; in such a model all heads have the same mask."""
+    name = visible(name_of(truth, "these weights"))
+    if stock:
+        raise ExportError(
+            f"{name}: --stock is about the bounds for Turing machines, and these weights label a sequence: omit it"
+        )
+    masks = masks_of(decoder)
+    if len(masks) > 1 or "past" in masks:
+        what = (
+            f"{name}: in {TRANSFORMER_LENS} all heads see every position, or none sees a later one, and these weights have"
+        )
+        raise ExportError(f"{what} heads with the mask {' and '.join(sorted(masks))}: use --to torch or onnx")
+    refuse_export(decoder, TRANSFORMER_LENS, known=LabellingGpt2.known)
+    return fitted_labelling(decoder, name, TRANSFORMER_LENS, positions=positions, max_head=max_head, dtype=dtype)
+
+
+def masks_of(decoder: Decoder) -> frozenset[Mask]:
+    """Return the masks of the heads of `decoder`."""
+    return frozenset(head.mask for layer in decoder.layers for head in layer.heads)

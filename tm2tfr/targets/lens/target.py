@@ -1,4 +1,4 @@
-"""To TransformerLens, and back: the whole export, and whether an export is still a machine, or a circuit."""
+"""To TransformerLens, and back: the whole export, and whether an export is still a machine, a circuit, or a labeller."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def export(
     def closer(model: Model, run: ComparedRun) -> None:
         wrong = cause(model, decoder, run, native.read)
         if wrong:
-            raise ExportError(f"on {run.word!r} in {model.versions} {wrong}: nothing was written")
+            raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
 
     look = Rehearsal(LensRunning, native.gpt2.vocabulary, truth, recipe.positions, closer)
     texts = documents(native, truth, recipe.statement)
@@ -100,8 +100,11 @@ def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> V
     truth = right(machine, decoder)
     name = name_of(truth)
     stored = load(folder, format=FORMAT, configuration=CONFIGURATION)
+    options = asdict(stored.recipe)
+    if decoder.labeller:  # a recipe has a number there even where nothing is bounded by it
+        options["max_head"] = options["max_head"] or None
     try:
-        recipe = lens_recipe(decoder, truth, **asdict(stored.recipe))
+        recipe = lens_recipe(decoder, truth, **options)
         _refuse_masks(decoder, name, recipe.positions)
     except ExportError as error:
         return refused(name, CONFIGURATION, error)
@@ -118,7 +121,7 @@ def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> V
 
     def in_words(tensor: str, at: Sequence[int]) -> str:
         if tensor == "unembed.bias":  # which the GPT-2 does not have
-            return f"logit of {gpt2.vocabulary[at[0]]}, bias"
+            return f"logit of {gpt2.answered[at[0]]}, bias"
         return described(gpt2, *native.origin(tensor, at))
 
     def tried() -> Trial:

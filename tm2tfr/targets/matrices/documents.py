@@ -11,9 +11,9 @@ from tm2tfr.targets.common.card import checking, introduction, name_of, tag
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.labels import outputs_of
 from tm2tfr.targets.common.tabled import Labelled
 from tm2tfr.text.markdown import escaped
-from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer, norms
@@ -48,22 +48,10 @@ def names(decoder: Decoder, recipe: Recipe, format: str, truth: Right | None = N
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
-        **({"outputs": _outputs(decoder)} if decoder.labeller else {}),
+        **({"outputs": outputs_of(decoder)} if decoder.labeller else {}),
         **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
         **_program(truth),
     }
-
-
-def _outputs(decoder: Decoder) -> list[dict[str, Any]]:
-    """Return each output with its labels (none if it is a number) and the places of its logits."""
-    return [
-        {
-            "name": output.name,
-            "labels": None if output.labels is None else list(output.labels),
-            "logits": [cut.start, cut.stop],
-        }
-        for output, cut in sections(decoder.outputs)
-    ]
 
 
 def _program(truth: Right | None) -> dict[str, Any]:

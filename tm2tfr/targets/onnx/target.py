@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, first_line
-from tm2tfr.targets.common.card import example
+from tm2tfr.targets.common.card import example, prompt
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
@@ -146,7 +146,7 @@ def _bytes(value: Any) -> Any:
 def _card(decoder: Decoder, truth: Right, recipe: Recipe) -> str:
     word = example(truth)
     if decoder.labeller:
-        return _labelling_card(decoder, truth, recipe, word)
+        return _labelling_card(decoder, truth, recipe, prompt(truth))
     start, goes_on = f"[*{word!r}]", "<="
     if not isinstance(truth, Evaluated):
         start, goes_on = f'[*{word!r}, names["bos"]]', "<"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.common.card import argument, example
+from tm2tfr.targets.common.card import argument, example, prompt
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
@@ -90,7 +90,7 @@ def _card(decoder: Decoder, truth: Right, recipe: Recipe, temperature: float | N
     word = example(truth)
     shown = f" {argument(word)}" if word else ""
     if decoder.labeller:
-        return _labelling_card(decoder, truth, recipe, word)
+        return _labelling_card(decoder, truth, recipe, prompt(truth))
     if isinstance(truth, Evaluated):
         return _circuit_card(decoder, truth, recipe, word, temperature)
     soft = f"python {CODE} --attention softmax{shown}"
