@@ -30,9 +30,7 @@ def framed(mask: Literal["future", "none"] = "future", *, claimed: bool = True, 
     a, b, bos = (at("token", token) for token in ("a", "b", "BOS"))
     inverse, share = ("1/(i+1)", "position") if mask == "future" else ("1/N", "length")
 
-    def looking(
-        name: str, query: list[Linear], key: list[Linear], reads: Linear, to: str, gap: float, over: Over
-    ) -> Any:
+    def looking(name: str, query: list[Linear], key: list[Linear], reads: Linear, to: str, gap: float, over: Over) -> Any:
         claim = Claim(attends=name, gap=gap, over=over) if claimed else None
         return head(layout, name, "", query=query, key=key, carries=[(reads, {to: 1.0})], mask=mask, claim=claim)
 

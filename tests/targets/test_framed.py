@@ -18,6 +18,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.common import labels
 
+PREDICATES = ("i mod 2 = 1", "prime(i)", "square(i)", "power of 2(i)")
 WORDS = ["".join(letters) for n in range(4) for letters in product("ab", repeat=n)]
 
 
@@ -46,7 +47,8 @@ def test_it_is_exported_run_and_verified(
     if dtype == "float32":
         monkeypatch.setattr(labels, "EVERY", 16)
         monkeypatch.setattr(labels, "DRAWN", 4)
-    report = export_to(to, framed(mask), tmp_path / "x", dtype=dtype, positions=200)
+    made = framed(mask, extra=PREDICATES)
+    report = export_to(to, made, tmp_path / "x", dtype=dtype, positions=200)
     told = f"of up to 64 tokens, of up to {3 if dtype == 'float32' else 6} tokens all there are, "
     told += "after BOS" if mask == "future" else "between BOS and EOS"
     told += "; every label is the dense engine's, since no program is stored; with all 200 positions the dense engine's"
@@ -54,7 +56,7 @@ def test_it_is_exported_run_and_verified(
     card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
     fed = "BOS w₁ … wₙ" if mask == "future" else "BOS w₁ … wₙ EOS"
     assert f"Given a word w₁ … wₙ of letters `a`, `b`\nas the tokens `{fed}`, it answers at every position" in card
-    verdict = verify_export(tmp_path / "x", machine=framed(mask), word=json.dumps(fed.replace("w₁ … wₙ", "a b a").split()))
+    verdict = verify_export(tmp_path / "x", machine=made, word=json.dumps(fed.replace("w₁ … wₙ", "a b a").split()))
     assert verdict.same, str(verdict)
 
 
