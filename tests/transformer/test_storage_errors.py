@@ -226,7 +226,7 @@ METADATA: list[tuple[Change, str]] = [
     (_set("layers", 2, "heads", 0, "name", 7), "layers[2].heads[0].name in the metadata should be text, is a whole number"),
     (
         _set("layers", 2, "heads", 0, "claim", "over", "width"),
-        "layers[2].heads[0].claim.over in the metadata should be position or length or constant, is 'width'",
+        "layers[2].heads[0].claim.over in the metadata should be position or square or length or constant, is 'width'",
     ),
     (
         _set("layers", 2, "heads", 0, "mask", "futur"),

@@ -195,7 +195,7 @@ def test_a_claim_checks_itself(gap: float | None, lookup: bool, words: str) -> N
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"over": "width"}, "^a claimed gap cannot be over 'width': use 'position', 'length', 'constant'$"),
+        ({"over": "width"}, "^a claimed gap cannot be over 'width': use 'position', 'square', 'length', 'constant'$"),
         ({"gap": None, "over": "length"}, "^a gap over the length has a gap: claim it, or claim no gap over the length$"),
         ({"gap": None, "margin": 4}, "^a margin has a gap: claim it, or claim no margin$"),
         ({"margin": 1}, "^a claimed margin must be above 1, not 1: claim none where there is no proof$"),
@@ -209,13 +209,19 @@ def test_a_claim_checks_what_its_gap_is_over_and_its_margin(more: dict[str, Any]
 
 def test_a_gap_at_a_position_of_a_run() -> None:
     claims = {over: Claim(attends="h", gap=3, over=over) for over in OVER}
-    assert {over: claim.gap_at(1, 6) for over, claim in claims.items()} == {"position": 1.5, "length": 0.5, "constant": 3}
-    assert {over: claim.smallest_gap(6) for over, claim in claims.items()} == {
-        "position": 0.5,
+    assert {over: claim.gap_at(1, 6) for over, claim in claims.items()} == {
+        "position": 1.5,
+        "square": 0.75,
         "length": 0.5,
         "constant": 3,
     }
-    assert [claim.constant for claim in claims.values()] == [False, False, True]
+    assert {over: claim.smallest_gap(6) for over, claim in claims.items()} == {
+        "position": 0.5,
+        "square": 1 / 12,
+        "length": 0.5,
+        "constant": 3,
+    }
+    assert [claim.constant for claim in claims.values()] == [False, False, False, True]
     assert Claim(attends="all", gap=None).gap_at(1, 6) is None
 
 
