@@ -1,10 +1,10 @@
 """Random past formulas with what MONA says of them, by way of ltlf2dfa.
 
-`python -m tests.sources.logic.oracle.record` writes `past.txt`; it needs ltlf2dfa (pip) and MONA (apt), 2.0.0 and 1.4-18
-for what is there. Each line is a formula: the alphabet of its words, its truth at the end of each word, and its text. The words
-are all of up to 6 letters (2 letters in the alphabet) or 4 (3 letters), shorter ones first, in the order of the alphabet;
-true is 1, the first word the highest bit of the number, which is hexadecimal. A past formula at position i of a word is the
-formula at the end of its first i letters.
+`python -m tests.sources.logic.oracle.record` writes `past.txt`; it needs ltlf2dfa (pip) and MONA (apt), here 2.0.0 and
+1.4-18. Each line is a formula: the alphabet of its words, its truth at the end of each word, and its text. The words
+are all of up to 6 letters (2 letters in the alphabet) or 4 (3 letters), shorter ones first, in the order of the
+alphabet; true is 1, the first word the highest bit of the number, which is hexadecimal. A past formula at position i of
+a word is the formula at the end of its first i letters.
 """
 
 from __future__ import annotations

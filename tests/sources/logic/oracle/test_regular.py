@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from automata.fa.nfa import NFA
-from tm2tfr.sources.logic.read import formula
 
 from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
+from tm2tfr.sources.logic.read import formula
 from tm2tfr.text.words import all_words
 
 PAST = {
