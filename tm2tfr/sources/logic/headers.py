@@ -8,7 +8,6 @@ positions.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +15,7 @@ from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.logic.program import WordExample
 from tm2tfr.text.headers import header_lines
 from tm2tfr.text.source import Log, Mark
+from tm2tfr.text.words import read_word
 
 KNOWN = ("title", "alphabet", "define", "example", "accepts", "rejects")
 RESERVED_TOKENS = ("BOS", "EOS", "⊥", "⊤")
@@ -42,14 +42,7 @@ class LogicHeaders:
 
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return a word from text: a JSON list of at least one token, or else a token per character."""
-    if text.startswith("["):
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        if isinstance(found, list) and found and all(isinstance(v, str | int) and not isinstance(v, bool) for v in found):
-            return tuple(map(str, found))
-    return tuple(text)
+    return tuple(map(str, read_word(text)))
 
 
 def read_headers(log: Log) -> LogicHeaders:

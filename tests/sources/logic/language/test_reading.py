@@ -77,7 +77,7 @@ FORMULAS = {
     "Q[a] if Q[b] else Q[c]": "Or(And(in∈b, in∈a), And(Not(in∈b), in∈c))",
     "x := Q[a]\ny := x & x\ny | x": "Or(And(in∈a, in∈a), in∈a)",
     "x = Q[a]; twice(f) = f & f; twice(prev x)": "And(Previous(in∈a), Previous(in∈a))",
-    """Q["ab"] | Q[' '] | Q[]] | Q_"x\\"y" | Q['] | Q_( """: "Or(in∈ab, in∈ , in∈], in∈x\"y, in∈', in∈()",
+    """Q["ab"] | Q[' '] | Q[]] | Q_"x\\"y" | Q["'"] | Q_( """: "Or(in∈ab, in∈ , in∈], in∈x\"y, in∈', in∈()",
     "Q[a] & # not yet\n  Q[b]": "And(in∈a, in∈b)",
     "(Q[a]\n | Q[b])\n since Q[b]": "Since(Or(in∈a, in∈b), in∈b)",
 }
@@ -104,7 +104,7 @@ PROGRAMS = {
     "latest_j [j <= i, pos(j) + 2 = pos(i)] true": "[latest <= Place()=1*Place()+-2: true; false]",
     "latest_j [j <= i, pos(i) - pos(j) = 2 - Q_a(j)] true": ("[latest <= 1*Place()+-1*in∈a+0=1*Place()+-2: true; false]"),
     "latest_j [j <= i, Q_a(j) = Q_b(i)] true": (
-        "[latest <= AnyOf(AllOf(key in∈a, query in∈b), AllOf(not key in∈a, not query in∈b)): true; false]"
+        "[latest <= AnyOf(AllOf(key in∈a, query in∈b), AllOf(key Not(in∈a), query Not(in∈b))): true; false]"
     ),
     "latest_j [j < i, Q_a(j)] (Q_b(j) & Q_c(i))": (
         "And([latest < key in∈a: true; false], And([latest < key in∈a: in∈b; false], in∈c))"

@@ -122,11 +122,20 @@ class Attentions(Numbers):
             case "|":
                 return AnyOf(tuple(parts))
             case "->":
-                return AnyOf((NotOf(parts[0]), parts[1]))
+                return AnyOf((self._opposite(parts[0], phrase), parts[1]))
             case "<->":
-                return _both_or_none(parts[0], parts[1])
+                return self._both_or_none(parts[0], parts[1], phrase)
         condition, then, other = parts
-        return AnyOf((AllOf((condition, then)), AllOf((NotOf(condition), other))))
+        return AnyOf((AllOf((condition, then)), AllOf((self._opposite(condition, phrase), other))))
+
+    def _opposite(self, score: Score, phrase: Phrase) -> Score:
+        if isinstance(score, AtKey | AtQuery):
+            return type(score)(self.make(Not, phrase, of=score.bit))
+        return NotOf(score)
+
+    def _both_or_none(self, left: Score, right: Score, phrase: Phrase) -> Score:
+        neither = self._opposite(left, phrase), self._opposite(right, phrase)
+        return AnyOf((AllOf((left, right)), AllOf(neither)))
 
     def _equality(self, phrase: Phrase, context: Context) -> Score:
         sides = [self._side(part, context) for part in phrase.parts]
@@ -142,7 +151,7 @@ class Attentions(Numbers):
             elif key.kind == "label":
                 found = Equal(key, query)
             else:
-                found = _both_or_none(AtKey(key), AtQuery(query))
+                found = self._both_or_none(AtKey(key), AtQuery(query), phrase)
         return NotOf(found) if phrase.operator == "!=" else found
 
     def _side(self, phrase: Phrase, context: Context) -> tuple[frozenset[str], Node | Amount] | None:
@@ -180,7 +189,3 @@ class Attentions(Numbers):
 
 def _kind(value: Node | Amount) -> str:
     return "number" if isinstance(value, tuple) else value.kind
-
-
-def _both_or_none(left: Score, right: Score) -> Score:
-    return AnyOf((AllOf((left, right)), AllOf((NotOf(left), NotOf(right)))))

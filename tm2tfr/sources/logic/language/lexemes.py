@@ -80,7 +80,7 @@ def open_brackets(tokens: Sequence[Lexeme]) -> list[Lexeme]:
 def head(tokens: Sequence[Lexeme]) -> int:
     """Return how many tokens stand before and at the sign that makes `tokens` a definition, 0 if they are none.
 
-    ``name =``, ``name :=``, ``name(i) =``, ``name(s, t) =``.
+    ``name =``, ``name :=``, ``name(i) =``, ``name(s, t) =``; ``position =`` and ``count(x) =`` begin comparisons.
     """
     kinds = [token.type for token in tokens[:40]]
     if kinds[:1] != ["NAME"] and kinds[1:2] != ["ASSIGN"]:
@@ -94,8 +94,7 @@ def head(tokens: Sequence[Lexeme]) -> int:
         end += 1
     if kinds[end : end + 1] == ["ASSIGN"]:
         return end + 1
-    comparison = str(tokens[0]) in BUILT_IN and end > 1
-    return end + 1 if kinds[end : end + 1] == ["EQUAL"] and not comparison else 0
+    return end + 1 if kinds[end : end + 1] == ["EQUAL"] and str(tokens[0]) not in BUILT_IN else 0
 
 
 def statements(tokens: Sequence[Lexeme]) -> Iterator[list[Lexeme]]:

@@ -1,0 +1,137 @@
+"""Nodes as text: written with as few brackets as can be, and read back to equal nodes."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.sources.logic.language.random_programs import Maker
+from tests.sources.logic.language.test_reading import FORMULAS, PROGRAMS, shown
+from tests.strategies import tries
+from tm2tfr.sources.logic import nodes as n
+from tm2tfr.sources.logic.build import Build
+from tm2tfr.sources.logic.program import LogicProgram, WordExample
+from tm2tfr.sources.logic.read import formula, read
+from tm2tfr.sources.logic.write import text_of, texts_of, write
+
+
+@pytest.mark.parametrize("language", ["tl", "srasp"])
+def test_random_programs_read_back(language: str) -> None:
+    for seed in range(tries(2_000)):
+        maker = Maker(Random(seed), language)
+        node = maker.bit(4)
+        name = "" if language == "tl" and seed % 2 else "out"
+        program = LogicProgram(name="x", text="", language=language, definitions={name: node}, chosen=name)
+        text = write(program)
+        assert shown(read(text, file=f"x.{language}").program.root) == shown(node), text
+
+
+def test_random_formulas_read_back_in_the_signs_of_the_paper() -> None:
+    for seed in range(tries(1_000)):
+        node = Maker(Random(seed), "tl").bit(2)
+        for style in ("ascii", "paper"):
+            text = text_of(node, style)
+            if not any(f"s{number}" in text for number in range(100)):
+                assert shown(formula(text).root) == shown(node), text
+
+
+@pytest.mark.parametrize("text", [text for text, want in FORMULAS.items() if want])
+def test_formulas_read_back(text: str) -> None:
+    program = read(text, file="x.tl").program
+    again = read(write(program), file="x.tl").program
+    assert shown(again.root) == shown(program.root)
+    assert again.definitions.keys() == program.definitions.keys()
+    assert again.alphabet == program.alphabet
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+def test_programs_read_back(text: str) -> None:
+    program = read(f"x(i) = {text}", file="x.srasp").program
+    assert shown(read(write(program), file="x.srasp").program.root) == shown(program.root)
+
+
+WRITTEN = {
+    "(Q[a] & Q[b]) | !(Q[c] | prev Q[a])": (
+        "Q[a] & Q[b] | !(Q[c] | prev Q[a])",
+        "Q_a ∧ Q_b ∨ ¬(Q_c ∨ ⊖Q_a)",
+        r"Q_{a} \land Q_{b} \lor \lnot (Q_{c} \lor \ominus Q_{a})",
+    ),
+    "(Q[a] | Q[b]) since Q[b]": (
+        "Q[a] S Q[b]",
+        "(Q_a ∨ Q_b) since Q_b",
+        r"Q_{a} \mathbin{\mathbf{S}} Q_{b}",
+    ),
+    "once Q[a] until next Q[ab]": (
+        "once Q[a] until next Q[ab]",
+        "(⊤ since Q_a) until ⊕Q_ab",
+        r"\mathbf{once}\ Q_{a} \mathbin{\mathbf{until}} \oplus Q_{\texttt{ab}}",
+    ),
+    "2*count(Q[(]) - count_right(historically Q[a]) <= 3": (
+        "2*count(Q[(]) - count_right(historically Q[a]) <= 3",
+        "2*#←[Q[(]] - #→[¬(⊤ since ¬Q_a)] ≤ 3",
+        r"2 \cdot \overleftarrow{\#}[Q_{\texttt{(}}] - \overrightarrow{\#}[\mathbf{historically}\ Q_{a}] \leq 3",
+    ),
+    "odd(position) & mod(count(first), 5, 0) & power_of_2(count(last))": (
+        "odd(position) & mod(count(first), 5, 0) & power_of_2(count(last))",
+        "odd(position) ∧ mod(#←[¬⊖⊤], 5, 0) ∧ power_of_2(#←[¬⊕⊤])",
+        r"\mathrm{odd}(\mathit{position}) \land \mathrm{mod}(\overleftarrow{\#}[\mathit{first}], 5, 0) \land "
+        r"\mathrm{power\_of\_2}(\overleftarrow{\#}[\mathit{last}])",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "want"), WRITTEN.items())
+def test_the_three_ways_of_writing(text: str, want: tuple[str, str, str]) -> None:
+    node = formula(text).root
+    assert (text_of(node), text_of(node, "paper"), text_of(node, "latex")) == want
+
+
+def test_an_attention_in_three_ways() -> None:
+    text = "d(i) = count(Q_a(i)) - 1\nx(i) = latest_j [j <= i, d(j) = d(i) & !Q_b(j)] in(j) : '?'"
+    node = read(text, file="x.srasp").program.root
+    assert text_of(node) == "latest_j [j <= i, d(j) = d(i) & !Q[b](j)] in(j) : '?'"
+    assert text_of(node, "paper") == "▶_j [j ≤ i, d(j) = d(i) ∧ ¬Q_b(j)] in(j) : '?'"
+    assert text_of(node, "latex") == (
+        r"\blacktriangleright_j [j \leq i, d(j) = d(i) \land \lnot Q_{b}(j)] \mathit{in}(j) : \text{`?{}'}"
+    )
+
+
+def test_names_stand_for_parts_and_can_be_left_out() -> None:
+    program = read("x := Q[a] & Q[b]\nprev x", file="x.tl").program
+    assert text_of(program.root) == "prev x"
+    assert text_of(program.root, named=False) == "prev (Q[a] & Q[b])"
+    assert list(texts_of(program).values()) == ["in", "Q[a]", "Q[b]", "x", "prev x"]
+    assert text_of(program.definitions["x"]) == "Q[a] & Q[b]"
+
+
+def test_a_part_that_is_too_long_is_written_by_its_number() -> None:
+    build = Build()
+    node: n.Node = build(n.OneOf, of=build(n.Input), values=("a",))
+    for _ in range(2_000):
+        node = build(n.And, parts=(node, node))
+    quarter = "(s1998 & s1998) & (s1998 & s1998)"
+    assert text_of(node) == f"({quarter}) & ({quarter})"
+
+
+def test_a_program_is_written_with_its_headers_and_without_its_macros() -> None:
+    text = (
+        '# title: A title\n# alphabet: ["a", "bc"]\n# define: x\n# example: ["a", "bc"] -> FT\n# example: y(["bc"]) -> T\n'
+        "# example: a -> F\n\nboth(s, t) = s & t\nx(i) = both(Q[bc](i), in(i) = 'bc')\n"
+        "y(i) = prev (latest_j [j < i, x(j)] x(j))\n"
+    )
+    program = read(text, file="x.srasp").program
+    assert write(program) == (
+        '# title: A title\n# alphabet: ["a", "bc"]\n# define: x\n# example: ["a", "bc"] -> FT\n# example: y(["bc"]) -> T\n'
+        "# example: a -> F\n\nx(i) = Q[bc](i) & Q[bc](i)\n"
+        "_1(i) = latest_j [j < i, x(j)] x(j) : false\ny(i) = prev _1(i)\n"
+    )
+    again = read(write(program), file="x.srasp").program
+    assert (again.examples, again.title, again.chosen) == (program.examples, program.title, program.chosen)
+
+
+def test_an_example_that_looks_like_a_call_is_written_as_a_list() -> None:
+    text = '# alphabet: x()\n# example: ["x", "(", ")"] -> T\nx := Q[x]\ny := x'
+    program = read(text, file="x.tl").program
+    assert program.examples == (WordExample(of="", word=("x", "(", ")"), values=("T",)),)
+    assert read(write(program), file="x.tl").program.examples == program.examples

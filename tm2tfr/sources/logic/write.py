@@ -1,0 +1,117 @@
+"""Writes nodes and programs as text that reads back to equal nodes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from tm2tfr.sources.logic.language.lexemes import head, lexemes
+from tm2tfr.sources.logic.nodes import Choose, Input, Node, OneOf, Retrieve, Same, Text, needed, parents
+from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
+from tm2tfr.sources.logic.writing.printer import Printer
+from tm2tfr.sources.logic.writing.styles import STYLES, StyleName
+from tm2tfr.text.source import Source
+from tm2tfr.text.words import written
+
+REPEATED = 30
+"""A part without a name that is written more than once, with more characters than this, gets one in a program's text."""
+
+
+def text_of(node: Node, style: StyleName = "ascii", *, named: bool = True, language: Language | None = None) -> str:
+    """Return a node as text, on one line: always the same for the same node.
+
+    Args:
+        style: ``ascii``, ``paper`` (its signs) or ``latex`` (for maths).
+        named: whether parts that have a name are written by it; the node itself never is.
+        language: ``srasp`` writes positions, ``x(i)``; None: where the node is one that only programs have.
+
+    What is longer than 300 characters within another text, and what no expression can say, such as an attention at j, is
+    written by its number, ``s12``.
+    """
+    nodes = needed([node])
+    names = {each: each.name for each in nodes if each.name} if named else {}
+    positions = language == "srasp" if language else any(map(_of_programs, nodes))
+    return Printer(STYLES[style], positions, names).text(node)
+
+
+def texts_of(program: LogicProgram, style: StyleName = "ascii") -> dict[Node, str]:
+    """Return what each node of a program is called: its name, or its text, where parts with names are written by these."""
+    nodes = program.nodes
+    names = {each: each.name for each in nodes if each.name}
+    printer = Printer(STYLES[style], program.language == "srasp", names)
+    return {node: printer.style.word(node.name) if node.name else printer.text(node) for node in nodes}
+
+
+def write(program: LogicProgram) -> str:
+    """Return the text of a program from its nodes, with its headers: ``.tl`` or ``.srasp``, as its language is.
+
+    Macros are gone; what is repeated and has no name gets one that begins with an underscore.
+    """
+    names: dict[Node, str] = {}
+    for name, node in program.definitions.items():
+        if name and not isinstance(node, Input | Text):
+            names.setdefault(node, name)
+    _name_parts(program, names)
+    printer = Printer(STYLES["ascii"], program.language == "srasp", names, abbreviate=False)
+    behind = "(i)" if program.language == "srasp" else ""
+    lines = [
+        f"{names[node]}{behind} = {printer.text(node)}" for node in needed([*program.definitions.values()]) if node in names
+    ]
+    for name, node in program.definitions.items():
+        if name and names.get(node) != name:
+            lines.append(f"{name}{behind} = {names[node] + behind if node in names else printer.text(node)}")
+    if "" in program.definitions:
+        text = printer.text(program.definitions[""])
+        lines.append(f"({text})" if head(lexemes(Source(text, ""))) else text)
+    return "\n".join([*_headers(program, lines), *lines, ""])
+
+
+def _of_programs(node: Node) -> bool:
+    """Return whether only programs can have a node."""
+    if isinstance(node, OneOf):
+        return len(node.values) != 1 or not isinstance(node.of, Input)
+    return isinstance(node, Text | Choose | Same | Retrieve)
+
+
+def _name_parts(program: LogicProgram, names: dict[Node, str]) -> None:
+    """Name what is written more than once, and every attention, since it cannot stand at j."""
+    nodes = needed([*program.definitions.values()])
+    uses = Counter(part for node in nodes for part in dict.fromkeys(parents(node)))
+    taken = {*names.values(), *program.definitions}
+    printer = Printer(STYLES["ascii"], program.language == "srasp", names)
+    unnamed = program.definitions.get("")
+    for node in nodes:
+        attention = isinstance(node, Retrieve) and uses[node] > 0
+        repeated = uses[node] > 1 and len(printer.text(node)) > REPEATED
+        if node not in names and node is not unnamed and (attention or repeated):
+            number = next(n for n in range(1, len(nodes) + len(taken) + 2) if f"_{n}" not in taken)
+            names[node] = f"_{number}"
+            taken.add(names[node])
+            printer = Printer(STYLES["ascii"], program.language == "srasp", names)
+
+
+def _headers(program: LogicProgram, lines: list[str]) -> Iterable[str]:
+    found = [f"# title: {program.title}"] if program.title else []
+    if program.alphabet:
+        found.append(f"# alphabet: {_word(program.alphabet)}")
+    last = [name for name in program.definitions if not name.startswith("_")][-1:]
+    final = re.match(r"\w+", lines[-1]) if lines and "" not in program.definitions else None
+    if program.chosen and (last != [program.chosen] or (final and final[0] != program.chosen)):
+        found.append(f"# define: {program.chosen}")
+    found += [f"# example: {_example(example, program.definitions)}" for example in program.examples]
+    return [*found, *([""] if found else [])]
+
+
+def _example(example: WordExample, definitions: Mapping[str, Node]) -> str:
+    word = _word(example.word)
+    call = re.fullmatch(r"(\w+)\(.*\)", word)
+    if not example.of and call is not None and call[1] in definitions:
+        word = json.dumps(list(example.word), ensure_ascii=False)
+    return f"{f'{example.of}({word})' if example.of else word} -> {_word(example.values)}"
+
+
+def _word(tokens: tuple[str, ...]) -> str:
+    """Return tokens as headers have them: characters, or a JSON list."""
+    return json.dumps(list(tokens), ensure_ascii=False) if " " in tokens else written(tokens)

@@ -1,0 +1,256 @@
+"""From nodes to text with as few brackets as the grammar allows, bottom up, so that no depth is too much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tm2tfr.sources.logic.nodes import (
+    AllOf,
+    Always,
+    And,
+    AnyOf,
+    AtKey,
+    AtQuery,
+    Choose,
+    Comparison,
+    CountLeft,
+    CountRight,
+    Input,
+    Next,
+    Node,
+    Not,
+    NotOf,
+    OneOf,
+    Or,
+    Place,
+    Predicate,
+    Previous,
+    Retrieve,
+    Same,
+    Score,
+    Since,
+    Sum,
+    Text,
+    Until,
+    needed,
+)
+from tm2tfr.sources.logic.writing.styles import Style
+
+ATTENTION, CHOICE, BICONDITIONAL, OR, AND, TEMPORAL, PREFIX, COMPARISON, SUM, PRODUCT, NEGATIVE, PRIMARY = range(12)
+"""The levels of the grammar, from the loosest to the tightest; ``->`` and ``<->`` are not written."""
+LONGEST = 300
+"""A part with more characters than this is written as ``s`` and its number."""
+_SEEN = {Since: ("once", "historically", "since", "S"), Until: ("eventually", "always", "until", "U")}
+_PREDICATES = {"prime": "prime", "square": "square", "power of 2": "power_of_2"}
+
+
+@dataclass(frozen=True)
+class Worded:
+    """A text, and the level of its loosest operator."""
+
+    text: str
+    level: int = PRIMARY
+
+
+@dataclass
+class Printer:
+    """Writes nodes.
+
+    Args:
+        style: the way of writing.
+        positions: whether positions are written, as in programs.
+        names: nodes that are written by name where they are part of another.
+        abbreviate: whether parts that are too long, or stand where no text can, are written by number.
+    """
+
+    style: Style
+    positions: bool
+    names: Mapping[Node, str] = field(default_factory=dict)
+    abbreviate: bool = True
+    _known: dict[tuple[Node, str], Worded] = field(default_factory=dict)
+
+    def text(self, node: Node) -> str:
+        """Return a node as text; itself never by name."""
+        self._prepare([node])
+        return self._made(node, "i").text
+
+    def _prepare(self, nodes: Iterable[Node]) -> None:
+        """Write the parts of nodes, the smallest first."""
+        for node in needed([*nodes]):
+            if (node, "i") not in self._known:
+                for at in ("i", "j") if self.positions else ("i",):
+                    self._known[node, at] = self._part(node, at)
+
+    def _part(self, node: Node, at: str) -> Worded:
+        """Return a node as it is written where it is part of another."""
+        if node in self.names:
+            return Worded(self.style.word(self.names[node]) + self._at(at))
+        if self.abbreviate and isinstance(node, Retrieve) and at == "j":
+            return Worded(f"s{node.number}(j)")
+        made = self._made(node, at)
+        if self.abbreviate and len(made.text) > LONGEST:
+            return Worded(f"s{node.number}{self._at(at)}")
+        return made
+
+    def _at(self, at: str) -> str:
+        return f"({at})" if self.positions else ""
+
+    def _get(self, node: Node, at: str, level: int) -> str:
+        """Return a part for a place where the loosest operator may be of a level."""
+        piece = self._known[node, at]
+        return piece.text if piece.level >= level else f"({piece.text})"
+
+    def _made(self, node: Node, at: str) -> Worded:  # noqa: PLR0911, PLR0912
+        sign, at_text = self.style.sign, self._at(at)
+        match node:
+            case Input():
+                return Worded(f"{self._in()}{at_text}")
+            case Text():
+                return Worded(self.style.label(node.value))
+            case Always():
+                return Worded(sign("true" if node.value else "false"))
+            case Place():
+                return Worded(f"{self.style.word('pos')}{at_text}" if self.positions else sign("position"))
+            case OneOf():
+                return self._one_of(node, at)
+            case Same():
+                return self._between("=", node.left, node.right, at, COMPARISON, SUM)
+            case Not():
+                return self._negation(node, at)
+            case And():
+                return Worded(f" {sign('&')} ".join(self._get(part, at, AND + 1) for part in node.parts), AND)
+            case Or():
+                return Worded(f" {sign('|')} ".join(self._get(part, at, OR + 1) for part in node.parts), OR)
+            case Previous() | Next():
+                return self._prefix("prev" if isinstance(node, Previous) else "next", node.of, at)
+            case Since() | Until():
+                return self._nearest(node, at)
+            case Comparison():
+                relation = "=" if node.relation == "==" else node.relation
+                return self._between(relation, node.left, node.right, at, COMPARISON, SUM)
+            case Predicate():
+                return self._predicate(node, at)
+            case CountLeft() | CountRight():
+                function = "count" if isinstance(node, CountLeft) else "count_right"
+                return Worded(self.style.called(function, self._get(node.of, at, ATTENTION)))
+            case Sum():
+                return self._sum(node, at)
+            case Choose():
+                then, condition = self._get(node.then, at, BICONDITIONAL), self._get(node.condition, at, BICONDITIONAL)
+                other = self._get(node.other, at, CHOICE)
+                return Worded(f"{then} {sign('if')} {condition} {sign('else')} {other}", CHOICE)
+            case Retrieve():
+                return self._retrieve(node)
+        raise TypeError(f"{type(node).__name__} is not a node that can be written")
+
+    def _in(self) -> str:
+        return "in" if self.style.name != "latex" else r"\mathit{in}"
+
+    def _between(self, operator: str, left: Node, right: Node, at: str, level: int, inner: int) -> Worded:
+        return Worded(f"{self._get(left, at, inner)} {self.style.sign(operator)} {self._get(right, at, inner)}", level)
+
+    def _prefix(self, operator: str, of: Node, at: str) -> Worded:
+        written = self.style.sign(operator)
+        blank = " " if written[-1].isalpha() else ""
+        return Worded(f"{written}{blank}{self._get(of, at, PREFIX)}", PREFIX)
+
+    def _one_of(self, node: OneOf, at: str, equal: str = "=") -> Worded:
+        single = len(node.values) == 1
+        if isinstance(node.of, Input) and single and node.of not in self.names and equal == "=":
+            return Worded(self.style.letter(node.values[0]) + self._at(at))
+        of = self._get(node.of, at, SUM)
+        if single:
+            return Worded(f"{of} {self.style.sign(equal)} {self.style.label(node.values[0])}", COMPARISON)
+        labels = ", ".join(map(self.style.label, node.values))
+        sign = self.style.sign
+        return Worded(f"{of} {sign('in')} {sign('{')}{labels}{sign('}')}", COMPARISON)
+
+    def _negation(self, node: Not, at: str) -> Worded:
+        of = node.of
+        if of not in self.names:
+            if isinstance(of, Previous | Next) and of.of not in self.names and _is_true(of.of) and self.style.usual:
+                return Worded(self.style.sign("first" if isinstance(of, Previous) else "last") + self._at(at))
+            if isinstance(of, Since | Until) and self._nowhere(of):
+                return self._prefix(_SEEN[type(of)][1], of.right.of, at)  # type: ignore[attr-defined]
+            if isinstance(of, Same):
+                return self._between("!=", of.left, of.right, at, COMPARISON, SUM)
+            if isinstance(of, OneOf) and len(of.values) == 1 and not isinstance(of.of, Input):
+                return self._one_of(of, at, "!=")
+        return self._prefix("!", of, at)
+
+    def _nowhere(self, node: Since | Until) -> bool:
+        """Return whether ``!`` of a node is ``historically`` or ``always`` something."""
+        bare = node.left not in self.names and node.right not in self.names and self.style.usual
+        return bare and _is_true(node.left) and isinstance(node.right, Not)
+
+    def _nearest(self, node: Since | Until, at: str) -> Worded:
+        once, _, strict, usual = _SEEN[type(node)]
+        if node.left not in self.names and self.style.usual:
+            if _is_true(node.left):
+                return self._prefix(once, node.right, at)
+            if isinstance(node.left, Or) and len(node.left.parts) == 2 and node.left.parts[1] is node.right:
+                return self._between(usual, node.left.parts[0], node.right, at, TEMPORAL, PREFIX)
+        return self._between(strict, node.left, node.right, at, TEMPORAL, PREFIX)
+
+    def _predicate(self, node: Predicate, at: str) -> Worded:
+        of = self._get(node.of, at, ATTENTION)
+        if node.predicate != "mod":
+            return Worded(self.style.called(_PREDICATES[node.predicate], of))
+        if node.modulus == 2:
+            return Worded(self.style.called("odd" if node.remainder else "even", of))
+        return Worded(self.style.called("mod", of, str(node.modulus), str(node.remainder)))
+
+    def _sum(self, node: Sum, at: str) -> Worded:
+        if not node.terms:
+            return Worded(str(node.constant), PRIMARY if node.constant >= 0 else NEGATIVE)
+        times = self.style.sign("*")
+        parts = []
+        alone = len(node.terms) == 1 and not node.constant
+        for factor, term in node.terms:
+            size = "" if abs(factor) == 1 and not (alone and factor == 1) else f"{abs(factor)}{times}"
+            written = self._get(term, at, PRIMARY)
+            parts.append(("- " if factor < 0 else "+ ") + size + written)
+        if node.constant:
+            parts.append(f"{'-' if node.constant < 0 else '+'} {abs(node.constant)}")
+        text = " ".join(parts)
+        text = text.removeprefix("+ ") if text.startswith("+") else "-" + text.removeprefix("- ")
+        return Worded(text, PRODUCT if alone else SUM)
+
+    # ── attention ───────────────────────────────────────────────────────────────────────────────────────
+    def _retrieve(self, node: Retrieve) -> Worded:
+        sign = self.style.sign
+        word = sign(node.choice) if sign(node.choice) != node.choice else f"{node.choice}_j"
+        sight = sign("true") if node.sight == "any" else f"j {sign(node.sight)} i"
+        score = self._score(node.score).text
+        values, default = self._get(node.values, "j", BICONDITIONAL), self._get(node.default, "i", CHOICE)
+        return Worded(f"{word} [{sight}, {score}] {values} : {default}", ATTENTION)
+
+    def _score(self, score: Score) -> Worded:
+        sign = self.style.sign
+        match score:
+            case AtKey():
+                return self._known[score.bit, "j"]
+            case AtQuery():
+                return self._known[score.bit, "i"]
+            case AllOf() | AnyOf():
+                level, operator, empty = (AND, "&", "true") if isinstance(score, AllOf) else (OR, "|", "false")
+                parts = [self._inside(part, level + 1) for part in score.parts]
+                return Worded(f" {sign(operator)} ".join(parts), level) if parts else Worded(sign(empty))
+            case NotOf():
+                return self._not(score)
+        return Worded(f"{self._get(score.key, 'j', SUM)} = {self._get(score.query, 'i', SUM)}", COMPARISON)
+
+    def _not(self, score: NotOf) -> Worded:
+        if not isinstance(score.part, AtKey | AtQuery | AllOf | AnyOf | NotOf):
+            sides = self._get(score.part.key, "j", SUM), self._get(score.part.query, "i", SUM)
+            return Worded(f" {self.style.sign('!=')} ".join(sides), COMPARISON)
+        return Worded(f"{self.style.sign('!')}{self._inside(score.part, PREFIX)}", PREFIX)
+
+    def _inside(self, score: Score, level: int) -> str:
+        piece = self._score(score)
+        return piece.text if piece.level >= level else f"({piece.text})"
+
+
+def _is_true(node: Node) -> bool:
+    return isinstance(node, Always) and node.value
