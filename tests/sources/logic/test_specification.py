@@ -176,6 +176,8 @@ ATTENDS: dict[str, list[list[int]]] = {
     "all none": [[0, 1, 2, 3, 4, 5]] * 6,
     "back": [[0], [0], [1], [2], [3], [4]],
     "ahead": [[1], [2], [3], [4], [5], [5]],
+    "parity 0": [[0], [0], [2], [2], [4], [4]],
+    "parity 1": [[0], [1], [1], [3], [3], [5]],
     "lookup future number s5": [[0], [0], [0], [0], [2], [2]],
     "lookup none number s3": [[0], [1], [1], [1], [2], [2]],
     "lookup past negative s5": [[2], [1], [3], [3], [4], [5]],
@@ -249,7 +251,18 @@ def test_a_claim_of_labels_that_cannot_be_interpreted_is_not_covered(claim: str)
 @pytest.mark.parametrize(
     "claim",
     [
-        *("", "everywhere", "all", "all over", "back ", "ahead none", "lookup number s3", "lookup future square s3"),
+        *(
+            "",
+            "everywhere",
+            "all",
+            "all over",
+            "parity 2",
+            "parity",
+            "back ",
+            "ahead none",
+            "lookup number s3",
+            "lookup future square s3",
+        ),
         *(
             "lookup future number s1",
             "lookup none number s99",

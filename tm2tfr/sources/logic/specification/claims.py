@@ -23,6 +23,7 @@ A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
 
 - ``all MASK``: everything in sight; ``back``: i-1, from 0 to 0; ``ahead``: i+1, from the last position to itself;
 - ``lookup MASK X``: the position in sight that is nearest to X at i, where X is a number;
+- ``parity 1``: the latest odd position up to i, and ``parity 0``: the latest even one; i itself if there is none;
 - ``since s3``, ``until s3``: the latest position up to i, or the earliest one from i on, that is not inside the word or
   where not (left and not right) of that node;
 - ``latest MASK s3 CLUSTERS``, ``earliest MASK s3 CLUSTERS``, with `` shifted back`` or `` shifted ahead`` behind it: of a
@@ -134,11 +135,12 @@ class HeadClaim:
     """Where a head looks.
 
     Args:
-        kind: ``all``, ``back``, ``ahead``, ``lookup``, ``since``, ``until``, ``latest``, ``earliest`` or ``sign``.
+        kind: ``all``, ``back``, ``ahead``, ``parity``, ``lookup``, ``since``, ``until``, ``latest``, ``earliest`` or
+            ``sign``.
         mask: which positions are in sight.
         node: of the last five, the number of their node.
         number: of a lookup, what is looked up.
-        least: of a sign, from which difference on it is true.
+        least: of a sign, from which difference on it is true; of a parity, the remainder.
         clusters: of ``latest`` and ``earliest``.
         shift: by how much the position that a key stands for comes after it: -1, 0 or 1.
     """
@@ -185,10 +187,8 @@ _OF_ANOTHER: Mapping[str, Callable[[SubspaceClaim], SubspaceClaim]] = {
 def head_claim(text: str) -> HeadClaim | None:
     """Return what a claim of a head says; None if it is none."""
     kind, _, rest = text.partition(" ")
-    if text in ("back", "ahead"):
-        return HeadClaim(text, "future" if text == "back" else "none")
-    if kind == "all" and rest in MASKS:
-        return HeadClaim(kind, rest)
+    if text in _PLAIN:
+        return _PLAIN[text]
     if kind == "lookup":
         mask, _, what = rest.partition(" ")
         number = _of_node(what)
@@ -200,6 +200,15 @@ def head_claim(text: str) -> HeadClaim | None:
     if kind in ("since", "until") and (node := _number(rest)) is not None:
         return HeadClaim(kind, "past" if kind == "until" else "future", node)
     return _retrieval(text) if kind in ("latest", "earliest") else None
+
+
+_PLAIN: Mapping[str, HeadClaim] = {
+    "back": HeadClaim("back", "future"),
+    "ahead": HeadClaim("ahead", "none"),
+    "parity 0": HeadClaim("parity", "future", least=0),
+    "parity 1": HeadClaim("parity", "future", least=1),
+    **{f"all {mask}": HeadClaim("all", mask) for mask in MASKS},
+}
 
 
 def labelled(claim: SubspaceClaim) -> bool:

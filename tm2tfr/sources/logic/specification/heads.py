@@ -78,6 +78,8 @@ def looked(head: HeadClaim, values: WordValues, i: int) -> Sequence[int]:
             found = max(i - 1, 0)
         case "ahead":
             found = min(i + 1, last)
+        case "parity":
+            found = max((j for j in sight if j % 2 == head.least), default=i)
         case "since" | "until":
             found = _marked(head, values, i)
         case "sign":

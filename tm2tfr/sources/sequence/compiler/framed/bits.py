@@ -35,7 +35,10 @@ class Bit:
     @property
     def text(self) -> str:
         """What it says, as claims do: ``is s3 !s4 | s5``."""
-        return " ".join(["is", *" | ".join(map(" ".join, self.said)).split()]) if self.form else "is never"
+        if not self.form:
+            return "is never"
+        alternatives = " | ".join(map(" ".join, self.said))
+        return f"is {alternatives}" if alternatives else "is"
 
 
 NEVER = Bit({}, Time(), ())

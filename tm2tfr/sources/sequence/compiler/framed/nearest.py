@@ -71,6 +71,8 @@ class Attending:
     def nearest(self, asked: Sought) -> Finite:
         """Return what an attention brings."""
         node = asked.node
+        if asked.boolean and not asked.values.truth.form and not asked.default.truth.form:
+            return Finite({False: self.bits.inside})
         if any(isinstance(each, Conjunct) and not each.pairs for each in asked.conjuncts):
             return self._chosen(asked, [], Finite({}))
         if not asked.conjuncts and (node.choice, node.sight) in (("latest", "<"), ("earliest", ">")):
