@@ -19,25 +19,23 @@ def test_the_one_compiled_comes_first_then_all_others_by_their_numbers() -> None
     before = make(Previous, of=a)
     twice = make(Previous, of=before)
     found = output_names(program("f", p=before, q=before, f=make(And, parts=(twice, before)), last=a))
-    assert list(found.values()) == ["f", "s0", "s1", "p", "s3"]
+    assert list(found.values()) == ["f", "in", "Q[a]", "p", "prev prev Q[a]"]
     assert [node.number for node in found] == [4, 0, 1, 2, 3]
 
 
 def test_the_name_that_is_compiled_is_the_name_of_its_node() -> None:
     make = Build()
     a = make(OneOf, of=make(Input), values=("a",))
-    assert list(output_names(program("q", p=a, q=a)).values()) == ["q", "s0"]
-    assert list(output_names(program("", p=a, last=a)).values()) == ["p", "s0"]
-    assert list(output_names(program("", last=a)).values()) == ["s1", "s0"]
+    assert list(output_names(program("q", p=a, q=a)).values()) == ["q", "in"]
+    assert list(output_names(program("", p=a, last=a)).values()) == ["p", "in"]
+    assert list(output_names(program("", last=a)).values()) == ["Q[a]", "in"]
 
 
 def test_no_two_names_are_equal() -> None:
     make = Build()
     a = make(OneOf, of=make(Input), values=("a",))
-    once, twice = make(Not, of=a), make(Not, of=make(Not, of=a))
-    named = program("f", f=make(And, parts=(once, twice)), s0=twice)
-    assert list(output_names(named).values()) == ["f", "s0 #0", "s1", "s2", "s0"]
-    written = output_names(named, text=lambda node: "same")
-    assert list(written.values()) == ["f", "same", "same #1", "same #2", "s0"]
-    taken = output_names(program("f", **{"f": make(And, parts=(once, twice)), "same #1": a}), text=lambda node: "same")
-    assert list(taken.values()) == ["f", "same", "same #1", "same #2", "same #3"]
+    f = make(And, parts=(make(Not, of=a), make(Previous, of=a)))
+    named = program("f", **{"f": f, "!Q[a]": a, "in": f.parts[1]})
+    assert list(output_names(named).values()) == ["f", "in #0", "!Q[a]", "!Q[a] #2", "in"]
+    taken = program("f", **{"f": f, "!Q[a]": a, "!Q[a] #2": make(Input)})
+    assert list(output_names(taken).values()) == ["f", "!Q[a] #2", "!Q[a]", "!Q[a] #3", "prev Q[a]"]

@@ -27,7 +27,8 @@ def formula(chosen: str = "f") -> LogicProgram:
     a = make(OneOf, of=make(Input), values=("a",))
     before = make(Retrieve, choice="latest", sight="<", score=Everywhere(()), values=make(Input), default=make(Input))
     count = make(CountLeft, of=a)
-    definitions = {"before": before, "count": count, "f": make(And, parts=(a, make(Previous, of=a)))}
+    both = make(And, parts=(a, make(Previous, of=a)))
+    definitions = {"before": before, "count": count, "f": both}
     return LogicProgram(name="x", text="", language="tl", definitions=definitions, chosen=chosen, alphabet=("a", "b", "cc"))
 
 
@@ -51,7 +52,7 @@ def answering(*outputs: Output, vocabulary: tuple[str, ...] = ("BOS", "a", "b", 
 
 
 def test_rows_of_bits() -> None:
-    decoder = answering(Output("f", BITS), Output("s1", BITS), Output("s0", ("⊥", "a", "b", "cc")))
+    decoder = answering(Output("f", BITS), Output("Q[a]", BITS), Output("in", ("⊥", "a", "b", "cc")))
     truth = LogicTruth(formula(), "baab", decoder)
     assert truth.prompt == ("BOS", "b", "a", "a", "b")
     assert list(truth.rows(columns_of(decoder))) == [
@@ -65,7 +66,8 @@ def test_rows_of_bits() -> None:
     assert LogicTruth(formula(), "baa", decoder).result().outcome == "accept"
     assert (truth.noun, truth.reference, truth.name, truth.blank) == ("formula", "evaluator", "x", "")
     assert truth.ending(decoder) is None
-    assert replace(truth, program=replace(formula(), language="srasp")).noun == "program"
+    program = replace(formula(), language="srasp")
+    assert replace(truth, program=program, decoder=answering(Output("f", BITS))).noun == "program"
 
 
 def test_numbers_at_the_ends_are_anything() -> None:
@@ -98,7 +100,7 @@ def test_weights_of_something_else_are_not_compared() -> None:
     ):
         LogicTruth(formula(), "ab", answering(Output("f", BITS), Output("g", BITS)))
     with pytest.raises(CompileError, match=r"^x: no output of these weights is 'f', which is to be compared: compile it"):
-        LogicTruth(formula(), "ab", answering(Output("s1", BITS)))
+        LogicTruth(formula(), "ab", answering(Output("Q[a]", BITS)))
     with pytest.raises(InputError, match="token 2 of the word, 'd', is not in the alphabet"):
         LogicTruth(formula(), "ad", answering(Output("f", BITS)))
 

@@ -40,7 +40,8 @@ def texts_of(program: LogicProgram, style: StyleName = "ascii") -> dict[Node, st
     """Return what each node of a program is called: its name, or its text, where parts with names are written by these."""
     nodes = program.nodes
     names = {each: each.name for each in nodes if each.name}
-    printer = Printer(STYLES[style], program.language == "srasp", names)
+    positions = program.language == "srasp" or any(isinstance(node, Retrieve) for node in nodes)
+    printer = Printer(STYLES[style], positions, names)
     return {node: printer.style.word(node.name) if node.name else printer.text(node) for node in nodes}
 
 
