@@ -42,6 +42,25 @@ def softly(logits: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
+def right_answers(decoder: Decoder, logits: NDArray[Any], wanted: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where every output is as wanted: logits (answers, words, n), wanted (outputs, words, n) -> (words, n).
+
+    Args:
+        wanted: of an output with labels the number of its label, -1 if none is right; of a number that number; NaN where
+            anything is right. Under softmax logits count as `softly` says.
+    """
+    right = np.ones(logits.shape[1:], dtype=bool)
+    for due, (output, cut) in zip(wanted, sections(decoder.outputs), strict=True):
+        found, unsaid = softly(logits[cut]) if decoder.soft else logits[cut], np.isnan(due)
+        if output.labels is None:
+            right &= unsaid | (found[0] == due)
+            continue
+        places = np.where(unsaid, 0, np.maximum(due, 0)).astype(np.int64)
+        hot = np.take_along_axis(found, places[None], axis=0)[0] == 1
+        right &= unsaid | (hot & (np.count_nonzero(found, axis=0) == 1) & (due >= 0))
+    return right
+
+
 def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> OutputValue:
     if soft:
         rounded = [round(v) if abs(v) < _LARGEST_INTEGER else v for v in logits]

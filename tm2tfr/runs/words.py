@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
 from tm2tfr.contract import ManyLabels
-from tm2tfr.engines.reading import softly
+from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Trace
-from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 
 WordsProgress = Callable[[int], None]
@@ -161,17 +160,7 @@ def _first_wrong(
 ) -> int | None:
     """Return the number of the first input with a wrong output; None if there is none."""
     for block in engine.blocks(tokens):
-        right = np.ones(block.logits.shape[1], dtype=bool)
-        for n, (output, cut) in enumerate(sections(decoder.outputs)):
-            logits, due = block.logits[cut], wanted[n, block.sequences]
-            logits, unsaid = softly(logits) if decoder.soft else logits, np.isnan(due)
-            if output.labels is None:
-                right &= (unsaid | (logits[0] == due)).all(axis=-1)
-                continue
-            places = np.where(unsaid, 0, np.maximum(due, 0)).astype(np.int64)
-            hot = np.take_along_axis(logits, places[None], axis=0)[0] == 1
-            alone = np.count_nonzero(logits, axis=0) == 1
-            right &= (unsaid | (hot & alone & (due >= 0))).all(axis=-1)
+        right = right_answers(decoder, block.logits, wanted[:, block.sequences]).all(axis=-1)
         if not right.all():
             return int(block.sequences.start + np.flatnonzero(~right)[0])
     return None
