@@ -142,6 +142,7 @@ def measure_labels(
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.runs.run import truth_of
+    from tm2tfr.runs.words import labels_of
     from tm2tfr.softness.labels import soft_labels
     from tm2tfr.softness.temperature import one_temperature, parsed_word
     from tm2tfr.transformer.soft import already_soft
@@ -155,4 +156,6 @@ def measure_labels(
     truth = truth_of(found.right, given, decoder, None)
     covered = decoder.positions or len(given if truth is None else truth.prompt)
     value = None if word_or_number is None else one_temperature(decoder, word_or_number, covered)
-    return soft_labels(decoder, given, truth=truth, engine=engine_named("dense", dtype), temperature=value)
+    dense = engine_named("dense", dtype)
+    labels = None if truth is None else labels_of(found.right, decoder)
+    return soft_labels(decoder, given, truth=truth, engine=dense, temperature=value, labels=labels)

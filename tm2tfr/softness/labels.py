@@ -17,15 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.contract import Truth
+from tm2tfr.contract import ManyLabels, Truth
 from tm2tfr.engines.decode import Engine, prompted, run_whole
 from tm2tfr.engines.norm import Vector
 from tm2tfr.engines.reading import answered
 from tm2tfr.engines.watching import Observation
 from tm2tfr.softness.measure import gap_below
+from tm2tfr.softness.needed import Needed, growth, local_exponent, needed_exponent
 from tm2tfr.softness.run import right_run
 from tm2tfr.softness.warmest import HIGHEST, warmest
 from tm2tfr.transformer.attention import softmax
+from tm2tfr.transformer.local import needed
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -47,6 +49,8 @@ class Lead:
         sharing: the most positions that share the best score.
         holds: whether the gap is as claimed at every position, up to rounding, or the head is uniform; not if nothing is
             claimed of a head that is not.
+        margin: the claimed margin; None: none is claimed, see `Claim`.
+        needs: the local bound of this head on 1/τ in runs of so many positions, ln(margin) by the gap; None likewise.
     """
 
     layer: int
@@ -57,6 +61,8 @@ class Lead:
     gap: float
     sharing: int
     holds: bool
+    margin: float | None = None
+    needs: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +94,7 @@ class SoftLabels:
     Args:
         warmest: the largest temperature found at which all outputs are right; None: none of those tried.
         rows: by falling temperature.
+        growth: the temperatures needed on many words, by their length, if some head has a margin and the length is free.
     """
 
     program: str
@@ -97,6 +104,7 @@ class SoftLabels:
     heads: tuple[Lead, ...]
     warmest: float | None
     rows: tuple[AtTemperature, ...]
+    growth: tuple[Needed, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -118,7 +126,8 @@ class SoftLabels:
         plain = asdict(self)
         for head in plain["heads"]:
             head["gap"] = head["gap"] if math.isfinite(head["gap"]) else None
-        return plain | {"holds": self.holds}
+        exponents = {"exponent": needed_exponent(self.growth), "local_exponent": local_exponent(self.growth)}
+        return plain | {"holds": self.holds} | (exponents if self.growth else {})
 
 
 def soft_labels(
@@ -128,6 +137,7 @@ def soft_labels(
     truth: Truth | None,
     engine: Engine,
     temperature: float | None = None,
+    labels: ManyLabels | None = None,
 ) -> SoftLabels:
     """Run a labeller on `word` under softmax at many temperatures, and measure how far it is from average-hard attention.
 
@@ -135,6 +145,7 @@ def soft_labels(
         decoder: with average-hard attention and outputs.
         truth: against which the run with average-hard attention is checked first; None: no check.
         temperature: one more at which it is measured.
+        labels: what is right on many words; None: temperatures are not compared by length.
 
     Raises:
         EngineError: if the run with average-hard attention is itself wrong; if `engine` runs no whole sequence.
@@ -186,6 +197,7 @@ def soft_labels(
         heads=heads,
         warmest=found,
         rows=tuple(rows[key] for key in sorted(rows, reverse=True)),
+        growth=growth(decoder, labels) if labels is not None and _proved(heads) and decoder.positions is None else (),
     )
 
 
@@ -223,7 +235,14 @@ def _leads(decoder: Decoder, hard: _Seen) -> Iterator[Lead]:
                 gap=min(gaps),
                 sharing=max(int((each == each.max()).sum()) for each in scores),
                 holds=head.uniform or (due is not None and all(map(_reached, scores, gaps, due))),
+                margin=None if head.claim is None else head.claim.margin,
+                needs=None if head.claim is None or head.claim.margin is None else needed(head, len(scores)),
             )
+
+
+def _proved(heads: Sequence[Lead]) -> bool:
+    """Return whether some head has a local bound."""
+    return any(head.needs for head in heads)
 
 
 def _claimed(head: Head, positions: int) -> list[float] | None:

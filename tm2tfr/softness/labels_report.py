@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from math import inf
 
 from tm2tfr.errors import counted, visible
 from tm2tfr.softness.labels import AtTemperature, Lead, SoftLabels
+from tm2tfr.softness.needed import SAMPLED, Needed, local_exponent, needed_exponent
 from tm2tfr.softness.report import number, temperature_text
 from tm2tfr.text.columns import aligned
 
@@ -25,7 +26,7 @@ def labels_report(found: SoftLabels, format: str = "text") -> str:
         writer.writeheader()
         writer.writerows(rows)
         return text.getvalue()
-    return "\n".join([*_head(found), "", *_table(found)]) + "\n"
+    return "\n".join([*_head(found), "", *_table(found), *_growth(found.growth)]) + "\n"
 
 
 def _plain(row: AtTemperature) -> dict[str, object]:
@@ -58,7 +59,8 @@ def _lead(head: Lead) -> str:
     claimed = "no gap claimed" if head.claimed is None else f"gap at least {head.claimed:g}"
     smallest = "never a lower score" if head.gap == inf else f"smallest found {head.gap:.3g}"
     sharing = "one position has" if head.sharing == 1 else f"up to {head.sharing} positions share"
-    return f"{claimed}; {smallest}; {sharing} the best score{'' if head.holds else '; does NOT hold'}"
+    bound = "" if head.needs is None else f"; margin {head.margin:g}: 1/τ ≥ {head.needs:.4g}"
+    return f"{claimed}; {smallest}; {sharing} the best score{bound}{'' if head.holds else '; does NOT hold'}"
 
 
 def _table(found: SoftLabels) -> Iterable[str]:
@@ -68,6 +70,30 @@ def _table(found: SoftLabels) -> Iterable[str]:
         for row in found.rows
     ]
     yield from aligned([titles, *cells], {1, 2, 3, 4})
+
+
+def _growth(found: Sequence[Needed]) -> Iterable[str]:
+    if not found:
+        return
+    yield ""
+    yield "1/τ needed, the same for all heads, where every output is right at every position of all words of n tokens, or"
+    yield f"of {SAMPLED} random ones; beside it the local bound, the largest of all heads', and Theorem 26"
+    titles = ["n", "words", "1/τ needed", "local bound", "times", "Theorem 26", "times"]
+    yield from aligned([titles, *(_needed(at) for at in found)], set(range(7)))
+    needed, local = needed_exponent(found), local_exponent(found)
+    if needed is not None:
+        proved = "" if local is None else f", like N^{local:.2f} by the local bounds"
+        yield f"over these lengths 1/τ grows like N^{needed:.2f} as needed{proved}, where N counts all positions"
+
+
+def _needed(at: Needed) -> list[str]:
+    words = f"all {at.words:,}" if at.every else f"{at.words:,}"
+    found = "none found" if at.found is None else f"≤ {1 / at.found:.3g}" if at.unbounded else number(1 / at.found)
+    cells = [str(at.length), words, found]
+    for proved in (at.local, at.theorem):
+        times = at.times(proved)
+        cells += ["-" if proved is None else number(1 / proved), "-" if times is None else f"{times:.3g}"]
+    return cells
 
 
 def _said(row: AtTemperature) -> str:

@@ -55,10 +55,9 @@ class Needed:
         """Whether even the first temperature tried was right, so that the largest is not known."""
         return self.found == 2.0**HIGHEST
 
-    @property
-    def ratio(self) -> float | None:
-        """How many times colder the local bound is than needed; None: one of the two is not known."""
-        return None if self.found is None or self.local is None or self.unbounded else self.found / self.local
+    def times(self, proved: float | None) -> float | None:
+        """Return how many times colder than needed a temperature is that is proved; None: one of the two is not known."""
+        return None if self.found is None or proved is None or self.unbounded else self.found / proved
 
 
 def needed_at(decoder: Decoder, labels: ManyLabels, words: NDArray[np.int64], *, every: bool) -> Needed:
@@ -101,7 +100,7 @@ def growth(decoder: Decoder, labels: ManyLabels, lengths: Sequence[int] = LENGTH
     return tuple(found)
 
 
-def found_exponent(found: Sequence[Needed]) -> float | None:
+def needed_exponent(found: Sequence[Needed]) -> float | None:
     """Return the exponent of 1/τ as needed over the number of positions; None for fewer than two lengths."""
     return exponent([(at.positions, at.found) for at in found if at.found is not None and not at.unbounded])
 
