@@ -69,8 +69,8 @@ app = pages.Group(
         _shell("--install-completion", "Complete commands, options, machines and files in bash, zsh or fish."),
         _shell("--show-completion", "Print the completion script."),
     ],
-    help="A Turing machine, a Boolean circuit or a RASP program goes in, the weights of a transformer come out, and every "
-    "token that it answers is checked against a reference that knows nothing of transformers.",
+    help="A Turing machine, a Boolean circuit, a RASP program or a formula of temporal logic goes in, the weights of a "
+    "transformer come out, and every token that it answers is checked against a reference that knows nothing of transformers.",
 )
 
 
