@@ -77,7 +77,8 @@ def test_every_lemma_that_is_mentioned_is_stated() -> None:
     of_rasp = {
         path
         for path in paths
-        if (OF_RASP & {*path.relative_to(ROOT).parts} and FRAMED not in path.parts) or path.name.startswith(("rasp", "coming-from-tracr"))
+        if (OF_RASP & {*path.relative_to(ROOT).parts} and FRAMED not in path.parts)
+        or path.name.startswith(("rasp", "coming-from-tracr"))
     }
     found = mentioned(paths - of_rasp)
     assert len(found) > 6

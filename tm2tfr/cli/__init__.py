@@ -70,7 +70,8 @@ app = pages.Group(
         _shell("--show-completion", "Print the completion script."),
     ],
     help="A Turing machine, a Boolean circuit, a RASP program or a formula of temporal logic goes in, the weights of a "
-    "transformer come out, and every token that it answers is checked against a reference that knows nothing of transformers.",
+    "transformer come out, and every token that it answers is checked against a reference that knows nothing of "
+    "transformers.",
 )
 
 

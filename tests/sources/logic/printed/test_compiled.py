@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tm2tfr.sources.logic.lower import lowered
-from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
 
 from tests.sources.logic.printed.model import words
 from tm2tfr.engines import engine, generate
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.evaluate import evaluate
+from tm2tfr.sources.logic.lower import lowered
 from tm2tfr.sources.logic.nodes import (
     And,
     Comparison,
@@ -28,6 +27,7 @@ from tm2tfr.sources.logic.nodes import (
     Since,
     Sum,
 )
+from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder
 
