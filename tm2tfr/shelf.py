@@ -34,6 +34,8 @@ class Shelf:
 MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines")
 SPECS = Shelf("specs", "spec")
 PROGRAMS = Shelf("programs", "program", (".rasp",), "tm2tfr list programs")
+FORMULAS = Shelf("formulas", "formula", (".tl",), "tm2tfr list formulas")
+ATTENTION_PROGRAMS = Shelf("programs", "program", (".srasp",), "tm2tfr list formulas")
 
 
 @cache

@@ -1,0 +1,69 @@
+"""Where formulas and programs of temporal logic come from: a path, or those shipped with the package."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+from tm2tfr import shelf
+from tm2tfr.sources.logic.language.lexemes import lexemes, statements
+from tm2tfr.sources.logic.read import LoadedLogic, language_of, read
+from tm2tfr.text.source import Source
+
+SHELVES = (shelf.FORMULAS, shelf.ATTENTION_PROGRAMS)
+ENDINGS = tuple(kind.endings[0] for kind in SHELVES)
+STDIN = "<stdin>"
+_OURS = frozenset({"LETTER", "COUNT", "HASH", "ATTEND", "PSUM", "TEMPORAL"})
+_FOREIGN = frozenset({"INPUT", "OUTPUT"})
+"""What a list of gates begins with."""
+
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the shipped formulas and then those of the shipped programs, each sorted."""
+    return tuple(name for kind in SHELVES for name in shelf.shipped(kind))
+
+
+def is_logic(given: str | Path) -> bool:
+    """Return whether what a user gave is a formula or a program of logic: by its ending, or the name of a shipped one."""
+    if Path(given).suffix.lower() in ENDINGS:
+        return True
+    return isinstance(given, str) and any(shelf.on_shelf(kind, given) for kind in SHELVES)
+
+
+def load(where: str | Path) -> LoadedLogic:
+    """Load a formula or program from a path, or a shipped one by its name, with or without its ending; a file comes first.
+
+    Raises:
+        NotFoundError: if there is no such file and no such shipped one.
+        ReadError: if it cannot be read.
+        SpecError: with every error of the text.
+    """
+    path = Path(where)
+    for kind, ending in zip(SHELVES, ENDINGS, strict=True):
+        bare = path.name.removesuffix(ending) if str(where) == path.name else ""
+        if bare in shelf.shelf(kind) and not path.is_file():
+            return read(shelf.shipped_text(kind, bare), file=f"{bare}{ending}")
+    kind = SHELVES[path.suffix.lower() == ENDINGS[1]]
+    return read(shelf.contents(kind, str(where)), file=shelf.display(str(where)), name=path.stem)
+
+
+def looks_like(text: bytes) -> bool:
+    """Return whether a text whose file is not known is a formula or a program of logic, by what its definitions have."""
+    source = Source(text.decode(errors="replace"), STDIN)
+    if language_of(source.text) == "srasp":
+        return True
+    for tokens in islice(statements(lexemes(source)), 20):
+        if str(tokens[0]) in _FOREIGN or any(token.type == "COLON" for token in tokens[1:2]):
+            return False
+        if any(token.type in _OURS or str(token) in ("position", "Q") for token in tokens):
+            return True
+    return False
+
+
+def from_text(text: bytes) -> LoadedLogic:
+    """Return the formula or program that was read from standard input.
+
+    Raises:
+        SpecError: with every error of the text.
+    """
+    return read(text, file=STDIN, name="stdin")
