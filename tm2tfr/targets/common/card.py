@@ -9,7 +9,7 @@ from tm2tfr._version import __version__
 from tm2tfr.errors import counted
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import Evaluated, Right, words
-from tm2tfr.targets.common.labels import fed, frame_of, letters_of
+from tm2tfr.targets.common.labels import as_word, frame_of, letters_of
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -134,7 +134,9 @@ def example(truth: Right) -> str:
 def prompt(truth: Right) -> str:
     """Return that word as a labeller is fed it, see `tm2tfr.targets.common.labels.frame_of`."""
     word = example(truth)
-    return fed(truth.decoder, word) if isinstance(truth, Evaluated) else word
+    if not isinstance(truth, Evaluated) or (fed := truth.construction.fed) is None or not frame_of(truth.decoder):
+        return word
+    return as_word(fed(truth.program, word, truth.decoder))
 
 
 def argument(word: str) -> str:

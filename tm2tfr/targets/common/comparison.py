@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Any, Protocol, cast
 
@@ -38,6 +38,8 @@ class Evaluated:
 
     program: Any
     decoder: Decoder
+    runs: dict[str, Truth] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The reference's runs so far, of labellers alone: each of them is asked more than once."""
 
     @property
     def construction(self) -> Construction[Any]:
@@ -53,7 +55,12 @@ class Evaluated:
 
     def truth(self, word: str) -> Truth:
         """Return the reference's run on `word`. Raises InputError."""
-        return self.construction.truth(self.program, word, self.decoder, None)
+        if word in self.runs:
+            return self.runs[word]
+        found = self.construction.truth(self.program, word, self.decoder, None)
+        if self.decoder.labeller:
+            self.runs[word] = found
+        return found
 
     def pairs(self, word: str) -> list[tuple[str, str]]:
         """Return the token at each position and the right answer; the latter equals anything where it does not matter."""
