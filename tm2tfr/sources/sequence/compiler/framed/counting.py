@@ -65,7 +65,8 @@ class Counting:
 
     def _bit_scaled(self, bit: Bit) -> Timed:
         """Return a bit divided by i + 1: ReLU(1/(i+1) - 1 + b), since neither is more than 1."""
-        holds, time = f"over i+1: {bit.text}", Time(bit.time.depth, bit.time.slot + 1)
+        before = max(bit.time, Time(1, 0))  # no sooner than the means that it is added to
+        holds, time = f"over i+1: {bit.text}", Time(before.depth, before.slot + 1)
         if holds not in self._products:
             space = self.bits.stream.space(holds, holds=holds, time=time)
             self.bits.stream.unit(time, space, [INVERSE, bit.form], {space: 1}, bias=-1.0)
