@@ -18,7 +18,7 @@ from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, B
 from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import HeadPlan
-from tm2tfr.sources.sequence.compiler.framed.matching import Matched, NoSquareError, squared
+from tm2tfr.sources.sequence.compiler.framed.matching import Matched, NoSquareError, margin_of, squared
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.framed.scores import (
     Conjunct,
@@ -256,7 +256,7 @@ class _Framed:
         return Bit(added(bit.form for bit in truths), max(bit.time for bit in truths), ())
 
     def _exclude(self, one: Sequence[Bit], other: Sequence[Bit]) -> bool:
-        """Return whether two conjunctions cannot both be true: they say different things of one label, or deny each other."""
+        """Return whether two conjunctions cannot both be true: what they say of one label is not the same."""
         return any(
             self._values[a.said][0] == self._values[b.said][0] and not self._values[a.said][1] & self._values[b.said][1]
             for a in one
@@ -306,12 +306,13 @@ class _Framed:
             return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
         keys, queries = part.keys, part.queries  # type: ignore[union-attr]
         try:
-            key = squared(self._counting, keys, self._amount(keys))
+            margin = margin_of(self._amount(keys), self._amount(queries))
+            key = squared(self._counting, keys, self._amount(keys), margin)
         except NoSquareError as error:
             what = f"the key {called(keys)} {error}"
             remedy = "compare counts, positions, or differences of counts that are never more than the position"
             raise self._graph.refusal(node, what, remedy) from None
-        return Matched(keys, key, queries, self._counting.exact(self._amount(queries), None))
+        return Matched(keys, key, queries, self._counting.exact(self._amount(queries), margin, 2), margin)
 
     # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────
     def _looks_right(self, node: Operation) -> CompileError:

@@ -106,17 +106,17 @@ class Counting:
         )
         return self.heads.add(gaze, [scaled.time])
 
-    def number(self, count: Reckoned, margin: float | None) -> Timed:
+    def number(self, count: Reckoned, margin: float, degree: int = 0) -> Timed:
         """Return a count as a number."""
-        return self._looked_up(count, f"number {count.key}", "i", margin)
+        return self._looked_up(count, f"number {count.key}", "i", margin, degree)
 
-    def square(self, count: Reckoned) -> Timed:
+    def square(self, count: Reckoned, margin: float, degree: int) -> Timed:
         """Return the square of a count."""
-        return self._looked_up(count, f"square {count.key}", "i^2", None)
+        return self._looked_up(count, f"square {count.key}", "i^2", margin, degree)
 
-    def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float | None) -> Timed:
+    def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float, degree: int) -> Timed:
         head = self.lookup(count)
-        head.needs(margin)
+        head.needs(margin, degree)
         return Timed(self.named(head, holds, feature), Time(head.depth))
 
     def named(self, head: FramedHead, holds: str, feature: str) -> BitForm:
@@ -127,15 +127,15 @@ class Counting:
             head.looking.carries.append(({feature: 1}, {space: 1}))
         return {head.carried[holds]: 1}
 
-    def exact(self, amount: Counted, margin: float | None) -> Timed:
+    def exact(self, amount: Counted, margin: float, degree: int = 0) -> Timed:
         """Return an amount as a linear form.
 
         Args:
-            margin: that its counts need under softmax, see `FramedHead`.
+            margin, degree: what its counts need under softmax, see `FramedHead`.
         """
         parts: list[tuple[float, Timed]] = [(amount.constant, Timed({"1": 1}, Time()))]
         parts.append((amount.place, Timed({"i": 1}, Time())))
-        parts += [(factor, self.number(count, margin)) for count, factor in amount.every_count.items()]
+        parts += [(factor, self.number(count, margin, degree)) for count, factor in amount.every_count.items()]
         parts += [(factor, Timed(bit.form, bit.time)) for factor, bit in amount.every_bit.values()]
         kept = [(factor, part) for factor, part in parts if factor]
         form = added([part.form for _, part in kept], times=[factor for factor, _ in kept])

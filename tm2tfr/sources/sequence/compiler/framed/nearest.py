@@ -307,10 +307,10 @@ class Attending:
             head.carried[holds] = space
         return Bit({head.carried[holds]: 1}, Time(head.depth, 1), ((holds,),))
 
-    def moved_number(self, number: Timed, what: str, shift: str, since: Time) -> Timed:
-        """Return what a number is there."""
+    def moved_number(self, number: Timed, what: str, shift: str, since: Time, margin: float) -> Timed:
+        """Return what a number is there; `margin` times N² is what it needs under softmax."""
         head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
-        head.needs(None)
+        head.needs(margin, 2)
         return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
 
 
@@ -343,8 +343,8 @@ class _Stood:
     def form(self, bit: Bit) -> BitForm:
         return self.bit(bit).form
 
-    def number(self, number: Timed, what: str) -> Timed:
-        return number if self.shift is None else self.plan.moved_number(number, what, self.shift, self.since)
+    def number(self, number: Timed, what: str, margin: float) -> Timed:
+        return number if self.shift is None else self.plan.moved_number(number, what, self.shift, self.since, margin)
 
 
 def _pairs(conjunct: Conjunct, stood: _Stood) -> list[tuple[BitForm, BitForm, Time]]:
