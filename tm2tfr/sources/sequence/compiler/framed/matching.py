@@ -31,9 +31,9 @@ def margin_of(key: Counted, query: Counted) -> float:
 
     The numbers are off by δ, their squares by about N·δ, and so the scores by E = N·δ·K·(33 + 14 S + 3 F), where K·N
     bounds the numbers, S is by how much a key changes from a position to the next, and F the sum of the factors of the
-    query's counts. While E ≤ 1/(8N), a quarter of the gap, the nearest position that is selected is still ahead by half of
-    what it is ahead by otherwise, and all others have at most the weight 1/32 at the margin `MATCH`; so the number it brings
-    is off by less than 1/4, also where the two nearest numbers are on both sides of the query.
+    query's counts. While E ≤ 1/(8N), a quarter of the gap, the nearest position that is selected is still ahead by
+    half of what it is ahead by otherwise, and all others have at most the weight 1/32 at the margin `MATCH`; so the number
+    it brings is off by less than 1/4, also where the two nearest numbers are on both sides of the query.
     """
     size = 1 + key.factors + query.factors + abs(key.constant) + abs(query.constant)
     size += sum(abs(factor) for amount in (key, query) for factor, _ in amount.every_bit.values())
