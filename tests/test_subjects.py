@@ -114,6 +114,7 @@ def test_every_public_function_is_tried() -> None:
         "check_many": "circuits alone, see below",
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
         "draw_run": "RASP programs alone, in tests/sources/rasp/drawing",
+        "formula": "the text of a formula, in tests/cli/test_formulas.py",
         "load_weights": "a weight file",
         "shipped": "nothing",
         "table": "a trace",
@@ -602,7 +603,9 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
     decoder = tm2tfr.compile("chapter")
     wrong: list[dict[str, Any]] = [{}, {"source": "chapter"}, {"weights": MACHINE}]
     for parts in wrong:
-        with pytest.raises(CompileError, match="x: a subject has a Machine, a Circuit or a Program as its source, a Dec"):
+        with pytest.raises(
+            CompileError, match="x: a subject has a Machine, a Circuit, a Program or a LogicProgram as its s"
+        ):
             tm2tfr.Subject("x", **parts)
     with pytest.raises(CompileError, match="x: these weights are already compiled"):
         tm2tfr.Subject("x", weights=decoder, left_boundary="chapter")

@@ -3,7 +3,7 @@ from .api.attention import attention_of
 from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
 from .api.drawings import draw_requests, draw_run
-from .api.machines import convert, load, to_graph
+from .api.machines import convert, formula, load, to_graph
 from .api.pages import explore
 from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
 from .api.softness import measure_softness, soften
@@ -44,6 +44,7 @@ __all__ = [
     "explore",
     "export_gpt2",
     "export_to",
+    "formula",
     "listing",
     "load",
     "load_weights",

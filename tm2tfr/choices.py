@@ -56,7 +56,7 @@ RASP = "rasp"
 """The construction that compiles RASP programs, as the provenance of weights names it."""
 RaspMask = Literal["none", "future"]
 RASP_MASKS: tuple[RaspMask, ...] = get_args(RaspMask)
-"""What the heads of a RASP program's weights may see: every position, or none after their own."""
+"""What the heads of a RASP program's or a formula's weights may see: every position, or none after their own."""
 
 LOGIC = "logic"
 """The construction that compiles formulas and S-RASP programs, as the provenance of weights names it."""
@@ -66,6 +66,13 @@ LOGIC_COMPARE: tuple[LogicCompare, ...] = get_args(LogicCompare)
 LogicVariant = Literal["ours", "paper"]
 LOGIC_VARIANTS: tuple[LogicVariant, ...] = get_args(LogicVariant)
 """How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""
+
+ALPHABET, MASK, VARIANT = (
+    "an alphabet is given for a RASP program, or for a formula of temporal logic",
+    "a mask is chosen for the heads of the weights of a RASP program or of a formula",
+    "a variant says how a decoder finds the operands of a circuit's gates, or how a formula is compiled",
+)
+"""The words for those to whose programs an option does not apply that several constructions have."""
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
@@ -83,5 +90,7 @@ CIRCUIT_FORMATS: tuple[str, ...] = ("bench", "aag", "aig", "blif", "truth-table"
 """The formats that circuits are read from and written in, beside our own YAML."""
 HARDWARE: tuple[str, ...] = ("verilog",)
 """The formats that circuits are only written in."""
+LOGIC_FORMATS: tuple[str, ...] = ("ascii", "paper")
+"""The formats that formulas are written in, beside LaTeX and drawings: as they are typed, and in the signs of the paper."""
 TARGETS: tuple[str, ...] = ("gpt2", "bert", "lens", "torch", "onnx")
 """The programs that weights are exported to."""

@@ -281,12 +281,9 @@ class ManyLabels(Protocol):
     """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
 
     @property
-    def reference(self) -> str:
-        """What says what is right: ``interpreter``."""
-
+    def reference(self) -> str: ...  # what says what is right: ``interpreter``
     @property
-    def letters(self) -> int:
-        """The number of tokens in the alphabet."""
+    def letters(self) -> int: ...  # the number of tokens in the alphabet
 
     def written(self, word: Sequence[int]) -> str:
         """Return a word as people write it."""
@@ -310,9 +307,8 @@ class Examined:
         of: the name of what the example is of.
         word: its input, as people write it.
         expected, found: the author's values and those of the reference, as text; one text: that there are none.
-        runs: whether the weights are to be run on it.
-        why: why not.
-        kind, reference: what has the values, ``s-op``, and what says what is right.
+        runs, why: whether the weights are to be run on it, and why not.
+        kind, reference: what has the values, ``sop``, and what says what is right.
     """
 
     of: str
@@ -384,6 +380,7 @@ class Construction(Generic[_Program]):
         labels: (program, decoder) -> what the outputs have to be on many words at once; None: it labels no words. Raises
             CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
+        headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
     """
 
     name: str
@@ -413,6 +410,7 @@ class Construction(Generic[_Program]):
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
+    headings: Callable[[_Program], Mapping[str, str]] | None = None
 
     def noun_of(self, program: _Program) -> str:
         """Return what a program is called."""

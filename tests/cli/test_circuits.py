@@ -20,7 +20,8 @@ from tm2tfr.transformer.weights import matrices, replaced
     [
         (
             "trace chapter --variant paper",
-            "chapter is a machine, and a variant says how a decoder finds the operands of a circuit's gates: "
+            "chapter is a machine, and a variant says how a decoder finds the operands of a circuit's gates, "
+            "or how a formula is compiled: "
             "omit the variant option",
         ),
         (
@@ -106,7 +107,7 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         (
             "list full-addr",
-            "full-addr: there is no such file, and no machine, circuit or program of that name is shipped "
+            "full-addr: there is no such file, and no machine, circuit, program or formula of that name is shipped "
             "(did you mean 'full-adder'?): name a file, or what 'tm2tfr list' lists",
         ),
         (

@@ -54,6 +54,7 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         "The construction:",
         "Circuits:",
         "RASP programs:",
+        "Temporal logic:",
     ]
     shown = panels(app.commands["trace"], click.Context(app.commands["trace"]))["Options"]
     assert [param.opts[0] for param in shown] == ["--input", "--output", "--all", "--quiet", "--at", "-h"]

@@ -191,7 +191,10 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["no-such"], "no-such: there is no such file, and no machine, circuit or program of that name is shipped"),
+        (
+            ["no-such"],
+            "no-such: there is no such file, and no machine, circuit, program or formula of that name is shipped",
+        ),
         (["chapter", "--input", "2"], "'2'"),
         (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),
         (["chapter", "-o", "{}/none/run.html"], "there is no folder"),

@@ -27,14 +27,14 @@ def make_dataset(
 ) -> Dataset:
     """Write runs as training examples: of machines, compared with the simulator at every position, or of circuits.
 
-    Of a RASP program they are inputs with the interpreter's values of its s-ops as labels.
+    Of a RASP program, a formula or another program they are words with the reference's values as labels.
 
     The folder can be passed to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
     named in its manifest, whoever made it. The first run that differs from the simulator is `Dataset.failure`; its
     shard is not written.
 
     Args:
-        spec: a file, the name of a shipped spec, or a circuit or a RASP program: its name or its file.
+        spec: a file, the name of a shipped spec, or a circuit, a program or a formula: its name or its file.
         folder: a new or empty folder.
         workers: the number of processes, by default one per core; 1 is this process. A script that uses more must be
             importable (``if __name__ == "__main__":``).
@@ -79,7 +79,7 @@ def sweep(
     Raises:
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
         CompileError: if `left_boundary` does not apply to a machine; for it and `max_steps`, if the spec is of circuits;
-            if the spec is of a RASP program, see `tm2tfr.check`.
+            if the spec is of a program or a formula, see `tm2tfr.check`.
     """
     from tm2tfr.dataset.sweep import sweep as swept
 

@@ -1,4 +1,4 @@
-"""Machines and circuits: loaded, as graphs, and written in other programs' formats."""
+"""Programs of all kinds: loaded, as graphs, and written in other formats."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from tm2tfr.api.subject import Subject, outside
 from tm2tfr.errors import CompileError, ConversionError, SpecWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx as nx
 
     from tm2tfr.api.subject import Given
     from tm2tfr.contract import Construction
+    from tm2tfr.sources.logic.program import LogicProgram
 
 
 def load(subject: Given, *, format: str | None = None, **parameters: object) -> Any:
-    """Load a machine, a circuit or a RASP program from a path, from standard input (``-``), or a shipped one by its name.
+    """Load a machine, a circuit, a program or a formula: from a path, standard input (``-``), or a shipped one by name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
     looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
@@ -36,8 +39,8 @@ def load(subject: Given, *, format: str | None = None, **parameters: object) -> 
         parameters: those of a shipped circuit, such as ``bits=8``.
 
     Returns:
-        A `tm2tfr.sources.turing.spec.Machine`, a `tm2tfr.sources.circuit.netlist.Circuit`, or a
-        `tm2tfr.sources.rasp.program.Program`.
+        A `tm2tfr.sources.turing.spec.Machine`, a `tm2tfr.sources.circuit.netlist.Circuit`, a
+        `tm2tfr.sources.rasp.program.Program`, or a `tm2tfr.sources.logic.program.LogicProgram`.
 
     Raises:
         NotFoundError: if there is no such file, and no such machine or circuit is shipped.
@@ -61,8 +64,38 @@ def load(subject: Given, *, format: str | None = None, **parameters: object) -> 
     return found.right
 
 
+def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: str | None = None) -> LogicProgram:
+    """Return the formula of temporal logic that a text describes, for all functions that take a subject.
+
+    >>> import tm2tfr
+    >>> some = tm2tfr.formula("once (Q[a] & prev Q[b])", alphabet="abc")
+    >>> tm2tfr.check(some, "cba").result.outcome
+    'accept'
+
+    Anything that its author may not have meant is issued as a `SpecWarning`.
+
+    Args:
+        text: a formula, or definitions of which the last one is the formula, see the documentation of the language.
+        alphabet: the tokens of its words, as one text if each is a character. Default: those that it names.
+        define: the definition that is compiled. Default: the last one.
+
+    Raises:
+        SpecError: with every error of the text.
+        CompileError: if nothing is defined by that name, or the alphabet is none.
+    """
+    from tm2tfr.sources.logic.construction import CONSTRUCTION
+    from tm2tfr.sources.registry import of_formula
+
+    found = of_formula(text)
+    for warning in found.warnings:
+        warnings.warn(warning, SpecWarning, stacklevel=outside())
+    prepare = CONSTRUCTION.prepare
+    program: LogicProgram = found.program
+    return program if prepare is None else prepare(program, {"alphabet": alphabet, "define": define})
+
+
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
-    """Return the state graph of a machine, or the graph of a circuit.
+    """Return the state graph of a machine, the graph of a circuit or a program, or the syntax of a formula.
 
     Of a machine it has a node for each state, in its order, and an edge for each rule. A node has the attributes
     ``start``, ``accept``, ``reject`` and ``halting`` (bool). The edge of δ(q, a) = (r, b, m) goes from q to r, its key is
@@ -84,7 +117,7 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
 
 
 def convert(subject: Given, format: str) -> Any:
-    """Return a machine or a circuit in another program's format.
+    """Return a machine, a circuit or a formula in another format.
 
     >>> import tm2tfr
     >>> print(tm2tfr.convert("busy-beaver-2", "bbchallenge"))

@@ -92,12 +92,11 @@ def explore(
 
 
 def _labeller(found: Subject, word: str | None, machine: Given | None, compare: str | None, dtype: str | None) -> Explorer:
-    """Return the page of a labeller; that of a RASP program has its drawings as well."""
+    """Return the page of a labeller; that of a RASP program or a formula has its drawings as well."""
     from tm2tfr.api.runs import check, run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
     from tm2tfr.explorer.labeller import labeller_page
-    from tm2tfr.sources.rasp.program import Program
 
     if compare is not None:
         raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
@@ -111,19 +110,23 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
         what = f"{found.name}: the page shows every pair of positions, and {len(trace.input):,} positions are too many"
         raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
     seen = observe_all(found.decoder, trace.input, engine=engine_named("dense", dtype))
-    pictures = _drawings(found, given) if isinstance(found.program, Program) else ()
-    return labeller_page(trace, found.decoder, seen, pictures)
+    return labeller_page(trace, found.decoder, seen, _drawings(found, given))
 
 
 def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:
-    """Return the drawings of a RASP program, each under its heading; in place of one, the reason why there is none."""
+    """Return the drawings of a program or a formula, each under its heading; in place of one, why there is none."""
     from tm2tfr.api.drawings import draw_run
+    from tm2tfr.sources.logic.drawing.graphs import render as render_syntax
+    from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.drawing.graphs import render
+    from tm2tfr.sources.rasp.program import Program
 
-    made: dict[str, Callable[[], str]] = {
-        "The run, layer by layer": lambda: draw_run(found, word, attention=True),
-        "The flow of the computation": lambda: render(found.right, "svg").decode(),
-    }
+    made: dict[str, Callable[[], str]] = {}
+    if isinstance(found.program, Program):
+        made["The run, layer by layer"] = lambda: draw_run(found, word, attention=True)
+        made["The flow of the computation"] = lambda: render(found.right, "svg").decode()
+    elif isinstance(found.program, LogicProgram):
+        made[f"The syntax of the {found.noun}"] = lambda: render_syntax(found.right, "svg").decode()
     drawn = []
     for heading, draw in made.items():
         try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.api.subject import judge as judging
-from tm2tfr.choices import AUTO
+from tm2tfr.choices import AUTO, RASP
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 
@@ -47,6 +47,9 @@ def compile(
     mask: str | None = None,
     max_values: int | None = None,
     max_units: int | None = None,
+    define: str | None = None,
+    compare: str | None = None,
+    steep: bool | None = None,
 ) -> Decoder:
     """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
 
@@ -58,16 +61,22 @@ def compile(
         subject: see `Subject.of`.
         left_boundary: of a machine on a one-way tape, ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
         variant: of a circuit, ``lookup`` (the default), ``paper-hard`` or ``paper``; the last two are Appendix A of the
-            paper, repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them.
+            paper, repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them. Of a formula, ``ours`` (the
+            default) or ``paper``, with the previous position and ties as in Theorems 13 and 16.
         basis: of a circuit, rewrite it in these gates first: ``nor``, or ``paper`` for NOR, AND and XOR of two operands.
         epsilon: of a circuit in the variant ``paper``, that of its layer norms. Default: 0.
         sop: of a RASP program, the s-op that is compiled. Default: the one assigned last.
-        alphabet: of a RASP program, its tokens: ``abc``, or a list of them. Default: the program's own.
+        alphabet: of a program or a formula, its tokens: ``abc``, or a list of them. Default: its own.
         max_length: of a RASP program, the longest input. Default: the program's own, otherwise 10.
         unbounded: of a RASP program, whether it is compiled for inputs of any length, which not every program can be.
-        mask: of a RASP program, what heads see: ``none`` is every position, ``future`` none after their own. Default:
-            ``future`` if no selection can look ahead.
+        mask: of a program or a formula, what heads see: ``none`` is every position, ``future`` none after their own.
+            Default: ``future`` if nothing looks ahead.
         max_values, max_units: of a RASP program, the most values of an s-op, and the most entries of a table.
+        define: of a formula, or a B-RASP or S-RASP program, the definition that is compiled. Default: its own choice, or
+            the last one.
+        compare: of a formula, how counts are compared: by ``lookup`` (the default), or by the ``sign`` of their difference.
+        steep: of a formula that looks left only, whether queries grow with the position, so that softmax needs no
+            temperature.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
@@ -75,6 +84,7 @@ def compile(
     """
     options = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop, "alphabet": alphabet, "mask": mask}
     options |= {"unbounded": unbounded or None, "max_length": max_length, "max_values": max_values, "max_units": max_units}
+    options |= {"define": define, "compare": compare, "steep": steep or None}
     return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 
@@ -251,7 +261,8 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
     right = judging(found, machine).right
     construction = of_program(right)
     if construction is None or construction.prove is None:
-        what = f"{found.name}: there are no certificates of RASP programs, which no theorem covers for all inputs"
+        kind = "RASP programs" if construction is None or construction.name == RASP else f"{found.noun}s"
+        what = f"{found.name}: there are no certificates of {kind}, which no theorem covers for all inputs"
         raise CompileError(f"{what}: run every input up to a length with 'tm2tfr check --all-up-to N'")
     return construction.prove(found.decoder, right)
 

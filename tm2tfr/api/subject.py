@@ -1,6 +1,6 @@
 """What a function or a command is about: a program, a decoder, or the name of one; in the same forms everywhere.
 
-A program is what a construction compiles: a Turing machine, a Boolean circuit, or a RASP program.
+A program is what a construction compiles: a Turing machine, a Boolean circuit, a RASP program, or a formula.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from tm2tfr.contract import Construction
     from tm2tfr.sources.circuit.netlist import Circuit
+    from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.program import Program
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder
 
-    Given: TypeAlias = "Subject | Decoder | Machine | Circuit | Program | str | Path"
+    Given: TypeAlias = "Subject | Decoder | Machine | Circuit | Program | LogicProgram | str | Path"
 
 WEIGHTS = ".safetensors"
 """The extension of weight files."""
@@ -43,17 +44,17 @@ class Subject:
 
     Args:
         name: how it was given: the argument, or the name of the object.
-        source: the machine, the circuit or the RASP program, if it was given as one.
+        source: the machine, the circuit, the program or the formula, if it was given as one.
         weights: the decoder, if it was given as one.
         left_boundary: an option of the construction of Turing machines, see `tm2tfr.compile`.
         options: the other options of the construction that are given, by name; see `tm2tfr.compile`.
         warnings: what the author of a text may not have meant.
         text: whether it was read from a text.
-        examples: those of a circuit's or RASP program's text.
+        examples: those of a circuit's, program's or formula's text.
     """
 
     name: str
-    source: Machine | Circuit | Program | None = None
+    source: Machine | Circuit | Program | LogicProgram | None = None
     weights: Decoder | None = None
     left_boundary: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Subject:
         known = self.source is None or of_program(self.source) is not None
         if not known or not isinstance(self.weights, Decoder | None) or (self.source is None and self.weights is None):
             raise CompileError(
-                f"{self.name}: a subject has a Machine, a Circuit or a Program as its source, "
+                f"{self.name}: a subject has a Machine, a Circuit, a Program or a LogicProgram as its source, "
                 "a Decoder as its weights, or both"
             )
         asked = self.asked
@@ -97,9 +98,9 @@ class Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
 
         Args:
-            given: a subject, a `Decoder`, a `Machine`, a `Circuit`, a `Program`; the name of a shipped one; a path to one
-                in any format that is read, or to a weight file (.safetensors); bbchallenge text; ``-`` for text on standard
-                input.
+            given: a subject, a `Decoder`, a `Machine`, a `Circuit`, a `Program`, a `LogicProgram`; the name of a shipped
+                one; a path to one in any format that is read, or to a weight file (.safetensors); bbchallenge text; ``-``
+                for text on standard input.
             left_boundary, options: options of the construction, for what is still to be compiled.
 
         Raises:

@@ -102,9 +102,11 @@ def _files(beginning: str) -> list[str]:
 
 def _machines() -> Iterable[str]:
     from tm2tfr.sources.circuit.library.registry import GENERATORS
+    from tm2tfr.sources.logic.given.library import shipped as formulas
+    from tm2tfr.sources.rasp.given.library import shipped as programs
     from tm2tfr.sources.turing.library import shipped
 
-    return dict.fromkeys((*shipped(), *GENERATORS))
+    return dict.fromkeys((*shipped(), *GENERATORS, *programs(), *formulas()))
 
 
 def _specs() -> Iterable[str]:
@@ -127,7 +129,7 @@ class OneOf(click.Choice[str]):
 
 
 def _listed() -> Iterable[str]:
-    return ("machines", "circuits", *_machines())
+    return ("machines", "circuits", "programs", "formulas", *_machines())
 
 
 LISTED = Named(_listed)

@@ -1,18 +1,19 @@
-"""What a command is about, as it was asked for: a name, a file, an expression or a truth table, with what goes with it."""
+"""What a command is about, as it was asked for: a name, a file, or a text given as an option, with what goes with it."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
-from tm2tfr.choices import BASES, CIRCUIT_VARIANTS, LEFT_BOUNDARIES, RASP_MASKS
+from tm2tfr.choices import BASES, CIRCUIT_VARIANTS, LEFT_BOUNDARIES, LOGIC_COMPARE, LOGIC_VARIANTS, RASP_MASKS
 from tm2tfr.cli.options import (
     CIRCUITS,
     CONSTRUCTION,
+    FORMULAS,
     MACHINE_HELP,
     PROGRAMS,
     Declared,
@@ -41,6 +42,7 @@ class Asked:
     Args:
         argument: a name, a path, a text, or ``-``.
         expression, truth_table: a circuit, in place of that.
+        formula: a formula of temporal logic, likewise.
         parameters: those of a shipped circuit, as they were given.
         options: those of a construction, as they were given.
     """
@@ -48,13 +50,14 @@ class Asked:
     argument: str
     expression: str | None = None
     truth_table: str | None = None
+    formula: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def given(self) -> str:
         """What was given, for commands to paste and for complaints."""
-        return self.expression or self.truth_table or self.argument
+        return self.expression or self.truth_table or self.formula or self.argument
 
     def __str__(self) -> str:
         return self.given
@@ -68,9 +71,10 @@ _LEFT_BOUNDARY = choice(
 )
 _VARIANT = choice(
     "--variant",
-    of=CIRCUIT_VARIANTS,
-    panel=CIRCUITS,
-    help="How a gate finds its operands. Default: lookup; the other two are Appendix A's, repaired.",
+    of=tuple(dict.fromkeys((*CIRCUIT_VARIANTS, *LOGIC_VARIANTS))),
+    panel=CONSTRUCTION,
+    help="Circuits: how a gate finds its operands, by lookup (default), or by Appendix A, repaired: paper-hard, paper. "
+    "Formulas: ours (default), or paper: the previous position and ties as Theorems 13 and 16 have them.",
 )
 _BASIS = choice("--basis", of=BASES, panel=CIRCUITS, help="Rewrite it in these gates first: 'nor' alone, or the paper's.")
 _EXPRESSION = option(
@@ -79,13 +83,16 @@ _EXPRESSION = option(
 _TRUTH_TABLE = option(
     "--truth-table", "--table", metavar="BITS", panel=CIRCUITS, help="A circuit as its truth table, such as 0110."
 )
-_RASP = {
+_FORMULA = option(
+    "--formula", "-f", metavar="TEXT", panel=FORMULAS, help="A formula of temporal logic, such as 'once Q[a] & !Q[b]'."
+)
+_WORDS = {
     "sop": option("--sop", metavar="NAME", panel=PROGRAMS, help="The s-op to compile. Default: the one assigned last."),
     "alphabet": option(
         "--alphabet",
         metavar="TOKENS",
         panel=PROGRAMS,
-        help="Its tokens: abc, or a JSON list such as '[\"a\", 3]'. Default: the program's own.",
+        help="Its tokens, also of a formula: abc, or a JSON list such as '[\"a\", 3]'. Default: its own.",
     ),
     "max_length": count(
         "--max-length", least=1, panel=PROGRAMS, help="The longest input. Default: the program's own, otherwise 10."
@@ -94,7 +101,7 @@ _RASP = {
         "--mask",
         of=RASP_MASKS,
         panel=PROGRAMS,
-        help="What heads see. Default: future (nothing after their position) if no selection can look ahead.",
+        help="What heads see, also of a formula. Default: future (nothing after their position) if nothing looks ahead.",
     ),
     "max_values": count(
         "--max-values", least=1, panel=PROGRAMS, help="The most values of an s-op. Default: 4,096.", hidden=True
@@ -103,16 +110,34 @@ _RASP = {
         "--max-units", least=1, panel=PROGRAMS, help="The most entries of a table. Default: 65,536.", hidden=True
     ),
     "unbounded": flag("--unbounded", default=None, panel=PROGRAMS, help="For inputs of any length: counts are looked up."),
+    "define": option(
+        "--define", metavar="NAME", panel=FORMULAS, help="The definition to compile. Default: its own choice, or the last."
+    ),
+    "compare": choice(
+        "--compare",
+        of=LOGIC_COMPARE,
+        panel=FORMULAS,
+        help="How counts are compared: by lookup (default), or by the sign of their difference, with bounded features.",
+    ),
+    "steep": flag(
+        "--steep",
+        default=None,
+        panel=FORMULAS,
+        help="Past operators only: queries that grow with the position, so that softmax needs no temperature.",
+    ),
 }
-"""The options of the construction of RASP programs."""
+"""The options of the constructions of RASP programs, and of formulas and programs of temporal logic."""
 
 
-def subject(default: str | None = "chapter", *, help: str = "", compiled: bool = True) -> Declared:
+def subject(
+    default: str | None = "chapter", *, help: str = "", compiled: bool = True, without: Sequence[str] = ()
+) -> Declared:
     """Declare what a command is about; the command gets it as one `Asked`, called ``asked``.
 
     Args:
         default: what it is about when nothing is given; None: something has to be.
         compiled: with the options of the constructions.
+        without: but for these of programs and formulas, which the command declares itself.
     """
 
     def declared(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,22 +147,25 @@ def subject(default: str | None = "chapter", *, help: str = "", compiled: bool =
             machine: str | None,
             expression: str | None,
             truth_table: str | None,
+            formula: str | None,
             left_boundary: str | None = None,
             variant: str | None = None,
             basis: str | None = None,
             **others: Any,
         ) -> Any:
             found = {name: value for name in PARAMETERS if (value := others.pop(name)) is not None}
-            _check_one(machine, expression, truth_table)
-            if machine is None and expression is None and truth_table is None and default is None:
+            texts = {"--expression": expression, "--truth-table": truth_table, "--formula": formula}
+            _check_one(machine, texts)
+            if machine is None and not any(text is not None for text in texts.values()) and default is None:
                 context = click.get_current_context()
                 raise click.MissingParameter(ctx=context, param=context.command.params[0])
             chosen = {"left_boundary": left_boundary, "variant": variant, "basis": basis}
-            chosen |= {name: others.pop(name) for name in _RASP if name in others}
+            chosen |= {name: others.pop(name) for name in _WORDS if name in others and name not in without}
             asked = Asked(
                 argument=machine or default or "",
                 expression=expression,
                 truth_table=truth_table,
+                formula=formula,
                 parameters=found,
                 options={name: value for name, value in chosen.items() if value is not None},
             )
@@ -145,7 +173,9 @@ def subject(default: str | None = "chapter", *, help: str = "", compiled: bool =
 
         every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
         every += [_EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
-        every += [_LEFT_BOUNDARY, _VARIANT, _BASIS, *_RASP.values()] if compiled else [_BASIS]
+        options = [option for name, option in _WORDS.items() if name not in without]
+        every += [_LEFT_BOUNDARY, _VARIANT, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
+        every.append(_FORMULA)
         for each in reversed(every):
             gathered = each(gathered)
         return gathered
@@ -158,9 +188,8 @@ def _parameter(name: str) -> Declared:
     return option(f"--{name}", metavar=metavar, panel=CIRCUITS, help=help, hidden=name not in SHOWN)
 
 
-def _check_one(machine: str | None, expression: str | None, truth_table: str | None) -> None:
+def _check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:
     """Raise UsageError if more than one thing is given."""
-    given = [("a name", machine), ("--expression", expression), ("--truth-table", truth_table)]
-    named = [name for name, value in given if value is not None]
+    named = [name for name, value in {"a name": machine, **texts}.items() if value is not None]
     if len(named) > 1:
         raise UsageError(f"tm2tfr: {named[0]} and {named[1]} cannot be combined: give one thing to work on")

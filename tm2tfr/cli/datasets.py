@@ -12,7 +12,9 @@ from tm2tfr.cli.arguments import SPEC
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
 
-SPEC_HELP = "A spec in YAML (machines, circuits or a RASP program, inputs, …), or a shipped one, a circuit or a program."
+SPEC_HELP = (
+    "A spec in YAML (machines, circuits, a program or a formula, inputs, …), or a shipped one, a circuit or a program."
+)
 workers = options.count("--workers", least=1, panel=options.RUN, help="Use N processes. Default: one per core.")
 scheduler = options.option(
     "--scheduler", metavar="tcp://HOST:PORT", panel=options.RUN, help="Use this Dask cluster instead of this machine."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from tm2tfr.choices import LEFT_BOUNDARIES
+from tm2tfr.choices import LEFT_BOUNDARIES, LOGIC_COMPARE
 from tm2tfr.cli import colour, options, wording
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
@@ -16,12 +17,15 @@ from tm2tfr.cli.subject import subject
 
 
 @command(summary="Watch the transformer compute, in the browser", example="tm2tfr explore palindromes --input abba --open")
-@subject_asked()
+@subject_asked(without=["compare"])
 @options.word
 @options.file("--output", "-o", default="run.html", help="The .html file to write. Default: run.html.")
 @options.flag("--open", "show", help="Open it in the browser.")
 @options.choice(
-    "--compare", of=LEFT_BOUNDARIES, help="Show a second run next to the first, with this left boundary: 'chapter'."
+    "--compare",
+    of=(*LEFT_BOUNDARIES, *LOGIC_COMPARE),
+    help="Show a second run next to the first, with this left boundary: 'chapter'. Of a formula: how it compares counts, "
+    "lookup or sign.",
 )
 @options.max_steps()
 @options.dtype
@@ -38,6 +42,8 @@ def explore(
     from tm2tfr.places import check_file
 
     check_file(output, reading=[asked.argument], what="pages", endings=[".html", ".htm"])
+    if compare in LOGIC_COMPARE:
+        asked, compare = replace(asked, options={**asked.options, "compare": compare}), None
     found = subject(asked)
     from tm2tfr.api.pages import explore
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, READABLE, WRITABLE
+from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, LOGIC_FORMATS, PICTURES, READABLE, WRITABLE
 from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
@@ -24,7 +24,8 @@ _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part o
 
 
 @command(
-    summary="Draw a state graph, a circuit, a RASP program, or a run", example="tm2tfr graph palindromes -o palindromes.svg"
+    summary="Draw a state graph, a circuit, a program, a formula, or a run",
+    example="tm2tfr graph palindromes -o palindromes.svg",
 )
 @subject_asked()
 @output
@@ -54,7 +55,7 @@ def graph(
     attention: bool,
     draws: bool,
 ) -> None:
-    """Draw a state graph, a circuit, or the flow of a RASP program.
+    """Draw a state graph, a circuit, the flow of a RASP program, or the syntax of a formula.
 
     Without a file, DOT is printed; a file may be .dot, .mmd, .svg, .png or .pdf.
     """
@@ -120,14 +121,14 @@ def _draw_run(
 
 
 @command(
-    summary="Write a machine or a circuit in another program's format",
+    summary="Write a machine, a circuit or a formula in another format",
     example="tm2tfr convert palindromes -o palindromes.jff",
 )
 @subject_asked(None, compiled=False)
 @output
 @choice(
     "--to",
-    of=(*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
+    of=(*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS),
     help="Default: from the extension of the output file, otherwise yaml.",
 )
 @choice(
@@ -140,7 +141,7 @@ def _draw_run(
 )
 @_cone
 def convert(asked: Asked, output: Path | None, to: str | None, format: str | None, cone: str | None) -> None:
-    """Write a machine or a circuit in another program's format, or say why that format cannot express it."""
+    """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.registry import check_target
 
@@ -179,20 +180,24 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
     "what",
     type=LISTED,
     required=False,
-    help="'machines', 'circuits' or 'programs'; or what to describe, a name or a file. Default: list everything.",
+    help="'machines', 'circuits', 'programs' or 'formulas'; or what to describe, a name or a file. Default: everything.",
 )
 @choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object for each.")
 def list_(what: str | None, format: str) -> None:
     """List what is shipped, or describe one: what it is made of, its examples, and commands to try."""
     from tm2tfr.cli import catalogue, circuits
+    from tm2tfr.cli.logic import about as formulas
     from tm2tfr.cli.rasp import about as programs
 
     as_json = format == "json"
-    if what in ("machines", "circuits", "programs", None):
+    if what in ("machines", "circuits", "programs", "formulas", None):
         headed = what is None and not as_json
         lines = list(catalogue.listed(as_json=as_json)) if what in ("machines", None) else []
         lines += circuits.listed(as_json=as_json, heading=headed) if what in ("circuits", None) else []
-        lines += programs.listed(as_json=as_json, heading=headed) if what in ("programs", None) else []
+        if what in ("programs", None):
+            lines += programs.listed(as_json=as_json, heading=headed)
+            lines += formulas.listed("srasp", as_json=as_json, heading=headed)
+        lines += formulas.listed("tl", as_json=as_json, heading=headed) if what in ("formulas", None) else []
     else:
         lines = list(_described(what, as_json=as_json))
     for line in lines:

@@ -19,11 +19,11 @@ ALL = "all"
 MAX_STEPS, EVERY = 10_000, 60.0
 """The defaults of a run: those of `tm2tfr.runs.options`, which ``--help`` does not import."""
 RUN, LONG_RUNS, CONSTRUCTION, CIRCUITS = "Running", "Long runs", "The construction", "Circuits"
-PROGRAMS = "RASP programs"
+PROGRAMS, FORMULAS = "RASP programs", "Temporal logic"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (
-    "A machine, a circuit or a RASP program: a file, a .safetensors file of weights, the name of a shipped one (see "
+    "A machine, a circuit, a program or a formula: a file, a .safetensors file of weights, the name of a shipped one (see "
     "'tm2tfr list'), bbchallenge text such as 1RB1LB_1LA1RZ, or '-' for standard input"
 )
 

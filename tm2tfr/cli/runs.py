@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    summary="Compile a machine, a circuit or a RASP program to weights",
+    summary="Compile a machine, circuit, program or formula to weights",
     example="tm2tfr compile chapter -o chapter.safetensors",
 )
 @subject_asked()
@@ -54,7 +54,7 @@ def compile(
     temperature: str | None,
     length: int | None,
 ) -> None:
-    """Compile a machine, a circuit or a RASP program: print a summary, write the weights, or explain them."""
+    """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
     from tm2tfr.places import check_file
 
     check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
@@ -192,7 +192,7 @@ def check(
     attention: str | None,
     temperature: str | None,
 ) -> None:
-    """Compare the decoder with what is right at every position: simulator, evaluator of the circuit, or interpreter."""
+    """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
     check_places(asked.argument, run)
     found = subject(asked, seeded=count is not None)
     from tm2tfr.cli.report import Report

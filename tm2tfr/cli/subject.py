@@ -58,12 +58,14 @@ def _given(asked: Asked, *, seeded: bool) -> Any:
     parameters = dict(asked.parameters)
     if seeded and "seed" not in registry.parameters_of(asked.argument):
         parameters.pop("seed", None)
-    if parameters and (asked.expression or asked.truth_table):
+    if parameters and (asked.expression or asked.truth_table or asked.formula):
         raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
     if asked.expression is not None:
         return registry.of_expression(asked.expression)
     if asked.truth_table is not None:
         return registry.of_truth_table(asked.truth_table)
+    if asked.formula is not None:
+        return registry.of_formula(asked.formula)
     return registry.built(asked.argument, parameters) if parameters else asked.argument
 
 

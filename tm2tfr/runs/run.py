@@ -41,7 +41,19 @@ def carried_out(
         trace = _by(engine, decoder, word, program, replace(options, max_steps=limit), fed)
         if trace.T is not None or trace.divergence is not None:
             break  # otherwise the next engine, if there is one, goes further
-    return trace
+    return _headed(trace, program)
+
+
+def _headed(trace: Trace, program: Any) -> Trace:
+    """Return the trace with the headings that a program gives its columns in LaTeX."""
+    construction = of_program(program) if trace.labels and program is not None else None
+    if construction is None or construction.headings is None:
+        return trace
+    tex = construction.headings(program)
+    columns = (
+        replace(each, tex=tex.get(each.holds, each.tex)) if each.kind == "output" else each for each in trace.columns
+    )
+    return replace(trace, columns=tuple(columns))
 
 
 def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunOptions, fed: Sequence[str] | None) -> Trace:

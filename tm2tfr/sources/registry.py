@@ -9,18 +9,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.choices import CIRCUIT, RASP, TURING
+from tm2tfr.choices import CIRCUIT, LOGIC, RASP, TURING
 from tm2tfr.contract import Construction
 from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
 from tm2tfr.files import is_safetensors
 
 if TYPE_CHECKING:
+    from tm2tfr.sources.logic.read import LoadedLogic
     from tm2tfr.sources.rasp.read import LoadedRasp
 
 _MODULES = {
     TURING: "tm2tfr.sources.turing.construction",
     CIRCUIT: "tm2tfr.sources.circuit.construction",
     RASP: "tm2tfr.sources.rasp.construction",
+    LOGIC: "tm2tfr.sources.logic.construction",
 }
 """The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
 
@@ -70,10 +72,11 @@ class LoadedProgram:
 
 
 def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
-    """Return the program that a name, a path or a text stands for: a machine, or a circuit.
+    """Return the program that a name, a path or a text stands for: a machine, a circuit, a RASP program, or a formula.
 
-    A file or a shipped machine comes before a shipped circuit of the same name. A file is a circuit by its ending, or by
-    its content where machines have the same ending, or none.
+    A file comes before anything shipped of the same name, a shipped machine before a circuit, a circuit before a RASP
+    program, and that before a formula. A file is a program or a formula by its ending; a circuit by its ending, or by its
+    content where machines have the same ending, or none.
 
     Raises:
         NotFoundError, ReadError, ConversionError, SpecError: if it cannot be loaded.
@@ -87,6 +90,8 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         return _of_standard_input(format)
     if format is None and _is_rasp(given):
         return _rasp(given)
+    if format is None and _is_logic(given):
+        return _logic(given)
     if _is_circuit_text(name, format):
         from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
@@ -113,13 +118,33 @@ def _rasp(given: str | Path) -> LoadedProgram:
     return _of_rasp(load(given))
 
 
+def _is_logic(given: str | Path) -> bool:
+    """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, and of nothing else shipped."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.logic.given.library import is_logic  # noqa: PLC0415
+    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
+
+    return is_logic(given) and str(given) not in shipped() and str(given) not in GENERATORS
+
+
+def _logic(given: str | Path) -> LoadedProgram:
+    from tm2tfr.sources.logic.given.library import load  # noqa: PLC0415
+
+    return _of_logic(load(given))
+
+
+def _of_logic(found: LoadedLogic) -> LoadedProgram:
+    return LoadedProgram(found.program, tuple(map(str, found.warnings)), found.program.examples)
+
+
 def _of_rasp(found: LoadedRasp) -> LoadedProgram:
     return LoadedProgram(found.program, tuple(map(str, found.warnings)), found.program.examples)
 
 
 def _of_standard_input(format: str | None) -> LoadedProgram:
-    """Return the program on standard input: a circuit or a RASP program by its content, otherwise a machine."""
+    """Return the program on standard input: a circuit, a RASP program or a formula by its content, otherwise a machine."""
     from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
+    from tm2tfr.sources.logic.given import library as formulas  # noqa: PLC0415
     from tm2tfr.sources.rasp.given.library import from_text, looks_like  # noqa: PLC0415
     from tm2tfr.sources.turing.formats.registry import read  # noqa: PLC0415
 
@@ -128,6 +153,8 @@ def _of_standard_input(format: str | None) -> LoadedProgram:
         raise ReadError("<stdin>: this is a weight file, and standard input is for the text of a machine: name the file")
     if format is None and looks_like(data):
         return _of_rasp(from_text(data))
+    if format is None and formulas.looks_like(data):
+        return _of_logic(formulas.from_text(data))
     told = formats.recognised(data)
     if told is not None and told.name not in _DOUBTFUL and format in (None, told.name):
         return _circuit(formats.read(data, file="<stdin>", format=told.name))
@@ -143,11 +170,12 @@ def _is_word(name: str) -> bool:
 def _unknown(name: str) -> NotFoundError:
     """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
     from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.logic.given.library import shipped as formulas  # noqa: PLC0415
     from tm2tfr.sources.rasp.given.library import shipped as programs  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
-    what = f"{name}: there is no such file, and no machine, circuit or program of that name is shipped"
-    close = did_you_mean(name, dict.fromkeys((*shipped(), *GENERATORS, *programs())))
+    what = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
+    close = did_you_mean(name, dict.fromkeys((*shipped(), *GENERATORS, *programs(), *formulas())))
     return NotFoundError(f"{what}{close}: name a file, or what 'tm2tfr list' lists")
 
 
@@ -205,6 +233,17 @@ def of_expression(text: str) -> LoadedProgram:
     from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
     return _circuit(formats.from_expression(text))
+
+
+def of_formula(text: str) -> LoadedProgram:
+    """Return the formula of temporal logic that is given as text, such as ``once Q[a]``; it is named by its text.
+
+    Raises:
+        SpecError: with every error of the text.
+    """
+    from tm2tfr.sources.logic.read import read  # noqa: PLC0415
+
+    return _of_logic(read(text, file="<formula>", name=text, language="tl"))
 
 
 def of_truth_table(text: str) -> LoadedProgram:

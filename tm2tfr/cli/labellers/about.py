@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tm2tfr.choices import RASP
+from tm2tfr.choices import LOGIC, RASP
 
 if TYPE_CHECKING:
     from tm2tfr.contract import Construction
     from tm2tfr.transformer.weights import Decoder
 
-_MODULES = {RASP: "tm2tfr.cli.rasp.about"}
+_MODULES = {RASP: "tm2tfr.cli.rasp.about", LOGIC: "tm2tfr.cli.logic.about"}
 
 
 class Telling(Protocol):
@@ -20,9 +20,6 @@ class Telling(Protocol):
 
     def heading(self, program: Any, decoder: Decoder) -> str:
         """Return the lines above a summary."""
-
-    def listed(self, *, as_json: bool, heading: bool) -> list[str]:
-        """Return one line per shipped program."""
 
     def described(self, argument: str, program: Any, *, as_json: bool) -> Iterator[str]:
         """Yield the lines that describe a program, given as `argument`; as JSON, one object."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
+from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, VARIANT
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import CompileError, did_you_mean
@@ -82,7 +82,7 @@ CONSTRUCTION = Construction(
     noun="circuit",
     type=Circuit,
     options={
-        "variant": "a variant says how a decoder finds the operands of a circuit's gates",
+        "variant": VARIANT,
         "basis": "a basis is that of a circuit's gates",
         "epsilon": "an epsilon is that of the layer norms of a circuit's decoder",
     },

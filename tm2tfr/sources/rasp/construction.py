@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import DRAWN
+from tm2tfr.choices import ALPHABET, DRAWN, MASK
 from tm2tfr.choices import RASP as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import ConversionError, OutputError
@@ -67,9 +67,9 @@ CONSTRUCTION = Construction(
     type=Program,
     options={
         "sop": "an s-op is one of a RASP program",
-        "alphabet": "an alphabet is given for a RASP program",
+        "alphabet": ALPHABET,
         "max_length": "the longest input is that of a RASP program's weights",
-        "mask": "a mask is chosen for the heads of a RASP program's weights",
+        "mask": MASK,
         "max_values": "the most values are those of an s-op of a RASP program",
         "max_units": "the most units are those of a table of a RASP program's weights",
         "unbounded": "inputs of any length are asked of a RASP program's weights",

@@ -116,6 +116,8 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
 
 
 def _file(program: LogicProgram) -> str:
+    if program.name == program.text:
+        return "<formula>"
     ending = f".{program.language}"
     return program.name if program.name.endswith(ending) else f"{program.name}{ending}"
 

@@ -65,8 +65,7 @@ class Counting:
 
     def _bit_scaled(self, bit: Bit) -> Timed:
         """Return a bit divided by i + 1: ReLU(1/(i+1) - 1 + b), since neither is more than 1."""
-        before = max(bit.time, Time(1, 0))  # no sooner than the means that it is added to
-        holds, time = f"over i+1: {bit.text}", Time(before.depth, before.slot + 1)
+        holds, time = f"over i+1: {bit.text}", Time(bit.time.depth, bit.time.slot + 1)
         if holds not in self._products:
             space = self.bits.stream.space(holds, holds=holds, time=time)
             self.bits.stream.unit(time, space, [INVERSE, bit.form], {space: 1}, bias=-1.0)
@@ -106,17 +105,17 @@ class Counting:
         )
         return self.heads.add(gaze, [scaled.time])
 
-    def number(self, count: Reckoned, margin: float, degree: int = 0) -> Timed:
+    def number(self, count: Reckoned, margin: float | None) -> Timed:
         """Return a count as a number."""
-        return self._looked_up(count, f"number {count.key}", "i", margin, degree)
+        return self._looked_up(count, f"number {count.key}", "i", margin)
 
-    def square(self, count: Reckoned, margin: float, degree: int) -> Timed:
+    def square(self, count: Reckoned) -> Timed:
         """Return the square of a count."""
-        return self._looked_up(count, f"square {count.key}", "i^2", margin, degree)
+        return self._looked_up(count, f"square {count.key}", "i^2", None)
 
-    def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float, degree: int) -> Timed:
+    def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float | None) -> Timed:
         head = self.lookup(count)
-        head.needs(margin, degree)
+        head.needs(margin)
         return Timed(self.named(head, holds, feature), Time(head.depth))
 
     def named(self, head: FramedHead, holds: str, feature: str) -> BitForm:
@@ -127,15 +126,15 @@ class Counting:
             head.looking.carries.append(({feature: 1}, {space: 1}))
         return {head.carried[holds]: 1}
 
-    def exact(self, amount: Counted, margin: float, degree: int = 0) -> Timed:
+    def exact(self, amount: Counted, margin: float | None) -> Timed:
         """Return an amount as a linear form.
 
         Args:
-            margin, degree: what its counts need under softmax, see `FramedHead`.
+            margin: that its counts need under softmax, see `FramedHead`.
         """
         parts: list[tuple[float, Timed]] = [(amount.constant, Timed({"1": 1}, Time()))]
         parts.append((amount.place, Timed({"i": 1}, Time())))
-        parts += [(factor, self.number(count, margin, degree)) for count, factor in amount.every_count.items()]
+        parts += [(factor, self.number(count, margin)) for count, factor in amount.every_count.items()]
         parts += [(factor, Timed(bit.form, bit.time)) for factor, bit in amount.every_bit.values()]
         kept = [(factor, part) for factor, part in parts if factor]
         form = added([part.form for _, part in kept], times=[factor for factor, _ in kept])

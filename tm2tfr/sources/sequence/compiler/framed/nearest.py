@@ -162,7 +162,7 @@ class Attending:
             remedy = "omit --steep, which is for since and the position before alone"
             raise self.refused(node, "has queries that depend on the position in another way", remedy)
         shift = {"<": "back", ">": "ahead"}.get(node.sight)
-        stood = _Stood(self, shift, max(self._times(asked)))
+        stood = _Stood(self, shift)
         tie, time = self._tie(node)
         scores: list[tuple[BitForm, BitForm]] = [(tie, {"i": 1})]
         times = [time]
@@ -182,13 +182,6 @@ class Attending:
         if len(ways) * len(brought.bits) > MOST_WAYS:
             ways = [[self.bits.either(ways, f"found {node.key}", f"found {node.key}")]]
         return self._chosen(asked, ways, brought)
-
-    def _times(self, asked: Sought) -> list[Time]:
-        """Return when what is read at keys is there."""
-        found = [bit.time for bit in self._keys(asked)]
-        for each in asked.conjuncts:
-            found += [each.key.number.time, each.key.square.time] if isinstance(each, Matched) else []
-        return found or [Time()]
 
     def _keys(self, asked: Sought) -> list[Bit]:
         """Return the bits that are read at keys."""
@@ -295,9 +288,9 @@ class Attending:
         return Finite({True: truth, False: self.bits.negated(truth, literal(key, False))})
 
     # ── strict sight ────────────────────────────────────────────────────────────────────────────────────────
-    def moved(self, bit: Bit, shift: str, since: Time) -> Bit:
-        """Return what a bit is at the position before (``back``), or behind (``ahead``), by a head after `since`."""
-        head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
+    def moved(self, bit: Bit, shift: str) -> Bit:
+        """Return what a bit is at the position before (``back``), or behind (``ahead``)."""
+        head = self.heads.add(neighbour(ahead=shift == "ahead"), [bit.time])
         holds = f"rounded at {shift}: {bit.text}"
         if holds not in head.carried:
             head.needs(7.0)
@@ -307,10 +300,10 @@ class Attending:
             head.carried[holds] = space
         return Bit({head.carried[holds]: 1}, Time(head.depth, 1), ((holds,),))
 
-    def moved_number(self, number: Timed, what: str, shift: str, since: Time, margin: float) -> Timed:
-        """Return what a number is there; `margin` times N² is what it needs under softmax."""
-        head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
-        head.needs(margin, 2)
+    def moved_number(self, number: Timed, what: str, shift: str) -> Timed:
+        """Return what a number is there."""
+        head = self.heads.add(neighbour(ahead=shift == "ahead"), [number.time])
+        head.needs(None)
         return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
 
 
@@ -331,20 +324,19 @@ def _over(node: Nearest) -> Over:
 
 @dataclass(frozen=True)
 class _Stood:
-    """What keys have: their own, or that of the position that they stand for, all by one head after `since`."""
+    """What keys have: their own, or that of the position that they stand for."""
 
     plan: Attending
     shift: str | None
-    since: Time
 
     def bit(self, bit: Bit) -> Bit:
-        return bit if self.shift is None else self.plan.moved(bit, self.shift, self.since)
+        return bit if self.shift is None else self.plan.moved(bit, self.shift)
 
     def form(self, bit: Bit) -> BitForm:
         return self.bit(bit).form
 
-    def number(self, number: Timed, what: str, margin: float) -> Timed:
-        return number if self.shift is None else self.plan.moved_number(number, what, self.shift, self.since, margin)
+    def number(self, number: Timed, what: str) -> Timed:
+        return number if self.shift is None else self.plan.moved_number(number, what, self.shift)
 
 
 def _pairs(conjunct: Conjunct, stood: _Stood) -> list[tuple[BitForm, BitForm, Time]]:

@@ -1,0 +1,102 @@
+"""Formulas and programs of temporal logic: what they and their weights are made of, in words; the list of shipped ones."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr.cli.colour import styled
+from tm2tfr.cli.labellers.shape import inputs_of, shape
+from tm2tfr.errors import counted, listing, visible
+from tm2tfr.text.markdown import quoted
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.logic.program import Language, LogicProgram
+    from tm2tfr.transformer.weights import Decoder
+
+_MOST_NAMED = 8
+"""The most outputs that a heading names."""
+
+
+def heading(program: LogicProgram, decoder: Decoder) -> str:
+    """Return the lines above a summary: what a formula is made of, what its weights have, and what they answer."""
+    from tm2tfr.sources.logic.truth import ENDS
+    from tm2tfr.transformer.provenance import notes
+
+    masks = {head.mask for layer in decoder.layers for head in layer.heads}
+    kind = "an encoder" if decoder.looks_ahead else "a decoder"
+    seen = f", masks {', '.join(sorted(masks))}" if masks else ""
+    tokens = [token for token in decoder.vocabulary if token not in ENDS]
+    ends = " and ".join(end for end in ENDS if end in decoder.vocabulary)
+    names = [output.name for output in decoder.outputs]
+    more = f", and {counted(len(names) - _MOST_NAMED, 'other')}" if len(names) > _MOST_NAMED else ""
+    lines = [
+        str(program).strip("<>"),
+        _made_of(program),
+        f"here: {kind}{seen}, {shape(decoder)}",
+        f"words: of {inputs_of(decoder)}, from {listing(tokens)}, with {ends}",
+        f"outputs: {counted(len(names), 'node')}: {', '.join(names[:_MOST_NAMED])}{more}",
+        *(f"note: {note}" for note in notes(decoder.provenance)),
+    ]
+    return "\n".join(map(visible, lines)) + "\n"
+
+
+def _made_of(program: LogicProgram) -> str:
+    """Return ``5 nodes; attention: 2 since, 1 #←``."""
+    from tm2tfr.sources.logic.drawing.operators import look, operator
+
+    nodes = program.nodes
+    looking = Counter(operator(node).partition(" ")[0] for node in nodes if look(node))
+    attention = ", ".join(f"{count} {sign}" for sign, count in looking.items())
+    return f"{program.noun}: {counted(len(nodes), 'node')}; attention: {attention or 'none'}"
+
+
+def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
+    """Return one line per shipped formula, or program."""
+    from tm2tfr.shelf import shipped
+    from tm2tfr.sources.logic.given.library import ENDINGS, SHELVES, load
+
+    kind = SHELVES[ENDINGS.index(f".{language}")]
+    programs = {name: load(f"{name}.{language}").program for name in shipped(kind)}
+    if as_json:
+        return [json.dumps(_facts(each), ensure_ascii=False) for each in programs.values()]
+    width = max(map(len, programs), default=0)
+    lines = [f"{name:<{width}}  {each.noun}  {visible(each.title)}" for name, each in programs.items()]
+    return ["", *lines] if heading else lines
+
+
+def _facts(program: LogicProgram) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": program.name, "kind": program.noun, "language": program.language}
+    return facts | {"title": program.title, "define": program.chosen, "alphabet": list(program.alphabet)}
+
+
+def described(argument: str, program: LogicProgram, *, as_json: bool) -> Iterator[str]:
+    """Yield the lines that describe a formula or a program, given as `argument`; as JSON, one object."""
+    from tm2tfr.sources.logic.given.inputs import own_word
+    from tm2tfr.text.words import joined, written
+
+    names = [name for name in program.definitions if name]
+    if as_json:
+        yield json.dumps({**_facts(program), "definitions": names}, ensure_ascii=False)
+        return
+    yield visible(str(program).strip("<>"))
+    if program.title:
+        yield visible(program.title)
+    yield ""
+    if names:
+        yield visible(f"defines:  {', '.join(names)}")
+    yield visible(_made_of(program))
+    if program.examples:
+        yield ""
+        yield styled("Examples", "bold")
+    for example in program.examples:
+        last = "" if len(example.values) == len(example.word) else "… "
+        name = example.of or program.chosen or program.noun
+        yield visible(f"  {name}({written(example.word)}) = {last}{joined(example.values)}")
+    yield ""
+    yield styled("Try", "bold")
+    word, tokens = (own_word(program), []) if program.alphabet else ("ab", ["--alphabet", "ab"])
+    for words in (["trace", argument, "--input", word], ["check", argument], ["compile", argument]):
+        yield "  " + " ".join(["tm2tfr", *map(quoted, (*words, *tokens))])

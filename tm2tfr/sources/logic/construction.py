@@ -1,0 +1,84 @@
+"""The construction for temporal logic with counting, B-RASP and S-RASP (Yang et al. 2025), as everything else knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tm2tfr.choices import ALPHABET, DRAWN, MASK, VARIANT
+from tm2tfr.choices import LOGIC as NAME
+from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.sources.logic.given.inputs import own_word, word_of
+from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.transformer.weights import Decoder
+
+
+def _compile(program: LogicProgram, options: Mapping[str, Any]) -> Decoder:
+    from tm2tfr.sources.logic.compiler import LogicOptions, compile_program
+
+    return compile_program(program, LogicOptions.of(options))
+
+
+def _prepare(program: LogicProgram, options: Mapping[str, Any]) -> LogicProgram:
+    """Return the program with the definition and the alphabet that are asked for."""
+    from tm2tfr.sources.logic.compiler import LogicOptions, prepared
+
+    return prepared(program, LogicOptions.of(options))
+
+
+def _truth(program: LogicProgram, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
+    from tm2tfr.sources.logic.truth import LogicTruth
+
+    return LogicTruth(program, word, decoder)
+
+
+def _read(text: str, file: str) -> LogicProgram:
+    from tm2tfr.sources.logic.read import read
+
+    return read(text, file=file, name=file).program
+
+
+def _given(program: LogicProgram, word: str) -> str:
+    word_of(program, word)
+    return word
+
+
+def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
+    from tm2tfr.sources.logic.truth import LogicTruth
+
+    return LogicTruth(program, word, decoder).prompt
+
+
+_GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing.graphs", "tm2tfr.sources.logic.conversion"
+CONSTRUCTION = Construction(
+    name=NAME,
+    noun="formula",
+    type=LogicProgram,
+    options={
+        "define": "a definition is one of a formula, or of a B-RASP or S-RASP program",
+        "alphabet": ALPHABET,
+        "mask": MASK,
+        "compare": "numbers are compared by lookup or by sign in formulas of temporal logic",
+        "variant": VARIANT,
+        "steep": "steep queries are those of the weights of a formula",
+    },
+    compile=_compile,
+    truth=_truth,
+    read=_read,
+    own_input=own_word,
+    given=_given,
+    targets=("ascii", "paper", "latex", "dot", "mermaid"),
+    convert=later(_CONVERSION, "convert"),
+    format_for=later(_CONVERSION, "format_for"),
+    drawn=DRAWN,
+    dot=later(_GRAPHS, "to_dot"),
+    draw=later(_GRAPHS, "save"),
+    graph=later(_GRAPHS, "to_networkx"),
+    prepare=_prepare,
+    restore=_prepare,
+    called=lambda program: program.noun,
+    fed=_fed,
+    labels=later("tm2tfr.sources.logic.labelling", "LogicLabels"),
+    examined=later("tm2tfr.sources.logic.labelling", "examined"),
+    headings=later(_CONVERSION, "headings"),
+)

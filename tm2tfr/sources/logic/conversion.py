@@ -1,0 +1,89 @@
+"""A formula or a program in other formats: as it is typed, in the signs of the paper, in LaTeX, and as a drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tm2tfr.errors import ConversionError, OutputError, did_you_mean
+from tm2tfr.sources.logic.drawing.graphs import to_dot, to_mermaid
+from tm2tfr.sources.logic.outputs import output_names
+from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.write import text_of, texts_of, write
+from tm2tfr.sources.logic.writing.styles import STYLES
+
+TARGETS: tuple[str, ...] = ("ascii", "paper", "latex", "dot", "mermaid")
+"""Everything that a formula is written in."""
+_ENDINGS = {
+    ".tl": "ascii",
+    ".srasp": "ascii",
+    ".txt": "paper",
+    ".tex": "latex",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".mmd": "mermaid",
+}
+
+
+@dataclass(frozen=True)
+class WrittenLogic:
+    """A formula or a program in a format: its text, and what the reader should know about the translation."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def convert(program: LogicProgram, format: str) -> WrittenLogic:
+    """Return a formula or a program in a format.
+
+    Raises:
+        ConversionError: if there is no such format.
+        OutputError: if there is too much to draw.
+    """
+    if format not in TARGETS:
+        what = f"{program.name} is a {program.noun}, which is not written as {format!r}{did_you_mean(format, TARGETS)}"
+        raise ConversionError(f"{what}: use one of {', '.join(TARGETS)}")
+    if format in ("dot", "mermaid"):
+        return WrittenLogic((to_dot if format == "dot" else to_mermaid)(program))
+    if format == "ascii":
+        return WrittenLogic(write(program))
+    return WrittenLogic(_in_latex(program) if format == "latex" else _in_signs(program))
+
+
+def format_for(output: Path) -> str:
+    """Return the format of files with the extension of `output`.
+
+    Raises:
+        OutputError: if there is none.
+    """
+    found = _ENDINGS.get(output.suffix.lower())
+    if found is None:
+        what = f"{output}: formulas and programs are not written in files with the extension {output.suffix!r}"
+        raise OutputError(f"{what}: use --to {', '.join(TARGETS)}")
+    return found
+
+
+def headings(program: LogicProgram) -> dict[str, str]:
+    """Return the name of each output -> its heading in LaTeX."""
+    texts = texts_of(program, "latex")
+    return {name: f"${texts[node]}$" for node, name in output_names(program).items()}
+
+
+def _in_signs(program: LogicProgram) -> str:
+    """Return the definitions, each on a line, in the signs of the paper."""
+    lines = []
+    for name, node in program.definitions.items():
+        text = text_of(node, "paper", language=program.language)
+        lines.append(f"{name} = {text}" if name else text)
+    return "\n".join([*lines, ""])
+
+
+def _in_latex(program: LogicProgram) -> str:
+    """Return the definitions as equations that are aligned."""
+    word = STYLES["latex"].word
+    lines = []
+    for name, node in program.definitions.items():
+        text = text_of(node, "latex", language=program.language)
+        lines.append(f"{word(name)} &= {text}" if name else f"& {text}")
+    body = " \\\\\n  ".join(lines)
+    return f"\\begin{{align*}}\n  {body}\n\\end{{align*}}\n"

@@ -1,0 +1,1 @@
+"""Formulas and programs of temporal logic as pictures."""

@@ -1,0 +1,138 @@
+"""The syntax of a formula or a program as a graph: Graphviz DOT, Mermaid, SVG, PNG, PDF, and for networkx.
+
+From top to bottom: what is compiled, then what it is made of; equal subformulas are one node. Operators that attention
+computes are filled, those that look at later positions in another colour, and the arrows into them are blue from what is
+compared at the key, orange from what is compared at the query, green from the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import graphviz
+
+from tm2tfr.errors import OutputError, counted, visible
+from tm2tfr.sources.logic.drawing.operators import PartRole, look, operator, parts, score_text, shown_nodes
+from tm2tfr.sources.logic.nodes import Node, Retrieve
+from tm2tfr.sources.logic.outputs import output_names
+from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+MOST_NODES_DRAWN = 300
+_COLOURS: dict[PartRole, str] = {"key": "#4c6ef5", "query": "#d9480f", "value": "#2b8a3e", "": "#7a7f87"}
+_FILLS = {"": "white", "left": "#e5ebfd", "right": "#fdebe0", "both": "#f6e3f5"}
+
+
+def to_dot(program: LogicProgram) -> str:
+    """Return the graph in Graphviz's language, without ``dot``.
+
+    Raises:
+        OutputError: if there are more than `MOST_NODES_DRAWN` nodes, as for all drawings.
+    """
+    return str(_digraph(program).source)
+
+
+def to_mermaid(program: LogicProgram) -> str:
+    """Return the graph as a Mermaid flowchart, which GitHub and many editors draw themselves."""
+    lines = ["flowchart TB"]
+    for node, text in _labelled(program):
+        opening, closing = ("[[", "]]") if node is program.root else ("[", "]") if look(node) else ("(", ")")
+        lines.append(f'  s{node.number}{opening}"{"<br>".join(map(mermaid_label, text))}"{closing}')
+    for start, end, role, label in _arrows(program):
+        said = " ".join(filter(None, (role, label)))
+        lines.append(f"  s{start.number} -->{f'|{mermaid_label(said)}|' if said else ''} s{end.number}")
+    return "\n".join([*lines, ""])
+
+
+def render(program: LogicProgram, format: RenderFormat) -> bytes:
+    """Return the drawing as the bytes of an SVG, PNG or PDF file.
+
+    Raises:
+        OutputError: if `format` is none of these, ``dot`` is missing or fails, or there is too much to draw.
+    """
+    return rendered(_digraph(program), format, program.name)
+
+
+def save(program: LogicProgram, path: str | Path) -> None:
+    """Write the drawing to `path` in the format of its extension; the file appears whole or not at all.
+
+    Raises:
+        OutputError: if the extension is that of no drawing, the drawing cannot be made, or the file cannot be written.
+    """
+    write_drawing(
+        path,
+        dot=lambda: to_dot(program),
+        mermaid=lambda: to_mermaid(program),
+        picture=lambda format: render(program, format),
+    )
+
+
+def to_networkx(program: LogicProgram) -> nx.MultiDiGraph[str]:
+    """Return the graph: a node for each subformula or step by its name, and an edge to each that it is made of.
+
+    A node has the attributes ``operator``, ``kind`` (bit, label or number) and ``looks`` (``left``, ``right``, ``both``;
+    empty where no attention is needed). The key of an edge is ``key``, ``query``, ``value``, or
+    empty, followed by the place of the part, from 0.
+    """
+    import networkx as nx  # noqa: PLC0415
+
+    names = output_names(program)
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=program.name)
+    drawn = shown_nodes(program)
+    for node in drawn:
+        graph.add_node(names[node], operator=operator(node), kind=node.kind, looks=look(node))
+    for node in drawn:
+        for place, part in enumerate(parts(node)):
+            graph.add_edge(names[node], names[part.node], key=f"{part.role} {place}".strip(), label=part.label)
+    return graph
+
+
+# ── what all the drawings share ─────────────────────────────────────────────────────────────────────────────
+def _labelled(program: LogicProgram) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    """Yield each node that is drawn, what is compiled first, with the lines of its label."""
+    drawn, names = shown_nodes(program), output_names(program)
+    if len(drawn) > MOST_NODES_DRAWN:
+        what = f"drawing {visible(program.name)}: it has {counted(len(drawn), 'node')}, and at most {MOST_NODES_DRAWN}"
+        raise OutputError(f"{what} can be drawn legibly: draw an earlier definition with --define")
+    given = {node: name for name, node in reversed(list(program.definitions.items())) if name}
+    for node in reversed(drawn):
+        lines = [operator(node)]
+        if isinstance(node, Retrieve):
+            lines.append(score_text(node.score, lambda each: names.get(each, f"s{each.number}")))
+        yield node, tuple(filter(None, (given.get(node, ""), *lines)))
+
+
+def _arrows(program: LogicProgram) -> Iterator[tuple[Node, Node, PartRole, str]]:
+    """Yield each arrow: from a node to one that it is made of, the role of that, and which part it is."""
+    for node in reversed(shown_nodes(program)):
+        for part in parts(node):
+            yield node, part.node, part.role, part.label
+
+
+def _digraph(program: LogicProgram) -> Any:
+    """Return the `graphviz.Digraph`, which is untyped."""
+    drawing = graphviz.Digraph(
+        dot_label(visible(program.name)),
+        graph_attr={**FONT, "rankdir": "TB", "nodesep": "0.25", "ranksep": "0.35"},
+        node_attr={
+            **FONT,
+            "style": "filled,rounded",
+            "shape": "box",
+            "fontsize": "11",
+            "height": "0.3",
+            "margin": "0.1,0.04",
+        },
+        edge_attr={**FONT, "fontsize": "9", "arrowsize": "0.6"},
+    )
+    for node, lines in _labelled(program):
+        about = {"fillcolor": _FILLS[look(node)], "peripheries": "2" if node is program.root else "1"}
+        drawing.node(f"s{node.number}", dot_label(*lines), **about)
+    for start, end, role, label in _arrows(program):
+        said = {"label": dot_label(label)} if label else {}
+        drawing.edge(f"s{start.number}", f"s{end.number}", color=_COLOURS[role], **said)
+    return drawing
