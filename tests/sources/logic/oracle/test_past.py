@@ -38,7 +38,7 @@ def test_500_past_formulas_are_true_where_mona_says() -> None:
 
 def test_the_printed_definitions_say_the_same_of_all_beginnings() -> None:
     """On the longest words, at every position: there, a past formula is what it is at the end of the word so far."""
-    for alphabet, truth, text in RECORDED[: tries(500)]:
+    for alphabet, truth, text in RECORDED[: tries(300)]:
         program = formula(text, alphabet=alphabet)
         everything = list(words(alphabet))
         bits = dict(zip(everything, f"{int(truth, 16):0{len(everything)}b}", strict=True))
