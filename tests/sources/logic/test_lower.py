@@ -7,6 +7,7 @@ import pytest
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, random_programs
 from tests.strategies import tries
 from tm2tfr.sources.logic.evaluate import evaluate
+from tm2tfr.sources.logic.given.library import load, shipped
 from tm2tfr.sources.logic.lower import lowered
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.sequence.evaluate import evaluate_graph
@@ -37,3 +38,9 @@ def differences(program: LogicProgram, longest: int) -> list[str]:
 def test_random_formulas_are_lowered_rightly(kinds: Kinds, number: int, longest: int) -> None:
     for program in random_programs(tries(number), kinds):
         assert differences(program, longest) == []
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_formulas_and_programs_are_lowered_rightly(name: str) -> None:
+    program = load(name).program
+    assert differences(program, {2: 6, 3: 4, 4: 3}.get(len(program.alphabet), 2)) == []

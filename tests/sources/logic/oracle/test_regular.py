@@ -6,6 +6,8 @@ import pytest
 from automata.fa.nfa import NFA
 
 from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
+from tm2tfr.sources.logic.given.library import load
+from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.text.words import all_words
 
@@ -38,12 +40,30 @@ FUTURE = {
 """What is true at the beginning of the words of a language."""
 
 
+SHIPPED = {
+    "ab-star": "ab(ab)*",
+    "a-star-b-star": "a*b*",
+    "contains-abb": "(a|b)*abb(a|b)*",
+    "first-is-a": "a(a|b)*",
+    "no-aa": "(b|ab)*(b|a|ab)",
+}
+"""The shipped star-free formulas over a and b."""
+
 CASES = [(*pair, -1) for pair in PAST.items()] + [(*pair, 0) for pair in FUTURE.items()]
 
 
 @pytest.mark.parametrize(("text", "regex", "at"), CASES)
 def test_a_formula_is_true_of_the_words_of_a_regular_expression(text: str, regex: str, at: int) -> None:
-    program, language = formula(text, alphabet="ab"), NFA.from_regex(regex, input_symbols={"a", "b"})
+    assert_same(formula(text, alphabet="ab"), regex, at)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_formula_is_true_of_the_words_of_a_regular_expression(name: str) -> None:
+    assert_same(load(name).program, SHIPPED[name], -1)
+
+
+def assert_same(program: LogicProgram, regex: str, at: int) -> None:
+    language = NFA.from_regex(regex, input_symbols={"a", "b"})
     for n in range(1, 9):
         truth = ManyWords([program.root], "ab").run(words_of(2, n)).rows[program.root][:, at]
         assert truth.tolist() == [language.accepts_input("".join(word)) for word in all_words("ab", n)]
