@@ -9,6 +9,7 @@ import pytest
 from tests.sources.logic.compiling import weights
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, random_programs
 from tests.strategies import tries
+from tm2tfr.contract import written
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.watching import observe_all
 from tm2tfr.sources.logic.build import Build
@@ -17,18 +18,29 @@ from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.nodes import Always, Input, Node, Not, OneOf, Previous, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.specification import LogicSpecification
+from tm2tfr.transformer.weights import Decoder
+
+
+def written_by(decoder: Decoder) -> dict[tuple[int, str], list[bool]]:
+    """Whether there is anything in each coordinate of the stream, (width,), after each part of each layer."""
+    parts = [(-1, "embedding")]
+    parts += [(layer, part) for layer in range(len(decoder.layers)) for part in ("attention", "feed_forward")]
+    spaces = [subspace for subspace in decoder.layout.subspaces for _ in range(subspace.width)]
+    return {(layer, part): [written(subspace, layer, part) for subspace in spaces] for layer, part in parts}
 
 
 def streamed(program: LogicProgram, longest: int, options: LogicOptions | None = None) -> int:
     """Compare the streams of all words of up to so many tokens; return the number of numbers compared."""
     decoder, compared = weights(program, options or LogicOptions()), 0
+    there = written_by(decoder)
     for length in range(1, longest + 1):
         for word in product(program.alphabet, repeat=length):
             specification = LogicSpecification.of(word, evaluate(program, word), decoder)
             assert specification.covers(decoder.layout), program
             for i, seen in enumerate(observe_all(decoder, specification.tokens, engine=Exact())):
+                whole = specification.stream(decoder.layout, i, len(decoder.layers), "feed_forward")
                 for layer, part, residual in seen.stages:
-                    due = specification.stream(decoder.layout, i, layer, part)
+                    due = [x if there else 0 for x, there in zip(whole, there[layer, part], strict=True)]
                     assert list(residual) == due, (program, word, i, layer, part)
                     compared += len(due)
                 for (layer, k), (_, attended) in seen.heads.items():
@@ -45,9 +57,9 @@ def test_random_formulas_over_all_operators_on_all_words_to_length_5(part: int) 
 
 
 VARIANTS = {
-    "small": (LogicOptions(), EVERYTHING, 5),
-    "large": (LogicOptions(), Kinds(size=30), 2),
-    "sign": (LogicOptions(compare="sign"), EVERYTHING, 4),
+    "small": (LogicOptions(), EVERYTHING, 8),
+    "large": (LogicOptions(), Kinds(size=30), 3),
+    "sign": (LogicOptions(compare="sign"), EVERYTHING, 8),
     "paper": (LogicOptions(variant="paper"), PAST_LTL, 8),
     "steep": (LogicOptions(steep=True), PAST_LTL, 8),
     "whole words": (LogicOptions(mask="none"), PAST_LTL, 8),
