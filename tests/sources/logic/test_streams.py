@@ -15,6 +15,7 @@ from tm2tfr.engines.watching import observe_all
 from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.evaluate import evaluate
+from tm2tfr.sources.logic.given.library import load, shipped
 from tm2tfr.sources.logic.nodes import Always, Input, Node, Not, OneOf, Previous, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.specification import LogicSpecification
@@ -85,3 +86,10 @@ def test_what_is_never_true_needs_no_head() -> None:
         program = formula(make(Not, of=root))
         assert weights(program).heads == 0
         assert streamed(program, 3) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_formulas_and_programs_on_all_short_words(name: str) -> None:
+    program = load(name).program
+    assert streamed(program, {2: 5, 3: 3, 4: 3}.get(len(program.alphabet), 2)) > 10_000
