@@ -58,7 +58,7 @@ def read(text: str | bytes, *, file: str, name: str = "", language: Language | N
     elif not broken and chosen not in shown:
         what = f"the header names {chosen!r}, and nothing is defined as that{did_you_mean(chosen, shown)}"
         log.add(_line(log, said, "define"), what, "name a definition")
-    if not broken:
+    if not broken and chosen in shown:
         _unused(stated, worker.used, chosen, log)
     examples = tuple(_meant(each, shown, said.alphabet) for each in said.examples)
     alphabet = said.alphabet or _letters(worker.build.nodes, examples)

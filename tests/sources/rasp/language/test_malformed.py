@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.rasp.language.malformed import cases, complaints
+from tests.sources.malformed import cases
+from tests.sources.rasp.language.malformed import CASES as FILE
+from tests.sources.rasp.language.malformed import complaints
 
-CASES = [*cases()]
+CASES = [*cases(FILE)]
 
 
 @pytest.mark.parametrize(("text", "messages"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])

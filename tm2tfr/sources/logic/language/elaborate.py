@@ -10,7 +10,8 @@ from collections.abc import Callable
 from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.logic.language.attention import Attentions
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN
-from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context, Macro, Meaningless, called, place
+from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context, Macro, Meaningless, called
+from tm2tfr.sources.logic.language.names import ENDS
 from tm2tfr.sources.logic.language.numbers import COUNTS, PREDICATES
 from tm2tfr.sources.logic.language.parse import Stated
 from tm2tfr.sources.logic.language.tree import Phrase
@@ -32,12 +33,9 @@ from tm2tfr.sources.logic.nodes import (
     Text,
     Until,
 )
-from tm2tfr.text.parts import Lexeme
 
 NOTHING = "⊥"
 """What a label is at a position without one."""
-ENDS: dict[str, type[Previous] | type[Next]] = {"first": Previous, "last": Next}
-"""Names of the ends of a word -> the operator that is false of everything there."""
 _UNNAMED = (Always, Input, Text, Place)
 
 
@@ -49,11 +47,12 @@ class LogicElaborator(Attentions):
     def run(self, stated: tuple[Stated, ...]) -> None:
         """Take in definitions, in the order of the text."""
         self.definitions = {}
-        self.first: dict[str, Lexeme] = {}
+        self.all = {str(each.name): each.name for each in reversed(stated) if each.name is not None}
         for each in stated:
             name = str(each.name) if each.name is not None else ""
             if not self._may_be_defined(each, name) or each.body is None:
-                self.meanings.setdefault(name, None)
+                if name:
+                    self.meanings.setdefault(name, None)
                 continue
             try:
                 self._define(each, name, each.body)
@@ -93,7 +92,7 @@ class LogicElaborator(Attentions):
             self.log.add(each.parameters[0].span, "a definition is about the position i", f"write {name}(i) = …")
             raise Meaningless
         if parameters and parameters != ("i",):
-            self._known_names(body, set(parameters), name)
+            self.check_names(body, set(parameters))
             self.meanings[name] = Macro(parameters, body)
             return
         if parameters and self.language == "tl":
@@ -106,21 +105,6 @@ class LogicElaborator(Attentions):
             object.__setattr__(node, "name", name)  # while its program is being made
         self.meanings[name] = self.definitions[name] = node
 
-    def _known_names(self, phrase: Phrase, parameters: set[str], own: str) -> None:
-        """Complain of the unknown names in a macro, also if nobody calls it."""
-        waiting, known = [phrase], {*self.meanings, *parameters, *BUILT_IN}
-        refused = False
-        while waiting:
-            part = waiting.pop()
-            waiting += part.parts
-            if part.operator in ("name", "call") and part.text not in known:
-                refused = True
-                itself = "what stands before it" if part.text == own else "a name that is defined before this line"
-                what = f"{part.text!r} is not defined{did_you_mean(part.text, known)}"
-                self.log.add(part.span, what, f"use {itself}")
-        if refused:
-            raise Meaningless
-
     # ── expressions ─────────────────────────────────────────────────────────────────────────────────────
     def value(self, phrase: Phrase, context: Context) -> Node | Amount:
         """Return what an expression is: the node of a bit or label, or a number."""
@@ -130,34 +114,12 @@ class LogicElaborator(Attentions):
 
     def _letter(self, phrase: Phrase, context: Context) -> Node:
         if not phrase.text:
-            raise self.refuse(phrase, "Q names no token", 'write for example Q[a], or Q[" "] for a blank')
-        self._placed(phrase, context, "Q[a]")
+            raise self.refuse(phrase, "this letter names no token", "write for example Q[a]")
+        self.check_place(phrase, context, "Q[a]")
         return self._one_of(self.build(Input), (phrase.text,), phrase, phrase)
 
-    def _placed(self, phrase: Phrase, context: Context, shown: str) -> None:
-        """Complain unless an operand has its position where it has to."""
-        if self.language == "tl":
-            if phrase.parts:
-                what = "formulas are written without positions"
-                raise self.refuse(phrase, what, f"write {shown}; positions are for programs (.srasp)")
-            return
-        if not phrase.parts:
-            raise self.refuse(phrase, "this has no position", f"write {shown}(i)")
-        if len(phrase.parts) > 1:
-            raise self.refuse(phrase, "this has one position", f"write {shown}(i)")
-        at = place(phrase.parts[0], context)
-        if at == context.at:
-            return
-        if not at:
-            raise self.refuse(phrase.parts[0], "a position is i or j", f"write {shown}(i)")
-        if at == "j":
-            what = "j is a position only inside an attention or a sum, behind its sight"
-            raise self.refuse(phrase.parts[0], what, "write i here, or add brackets around what is attended to")
-        what = "here only j is a position"
-        raise self.refuse(phrase.parts[0], what, "write j, or define it before, with a name")
-
     def _token(self, phrase: Phrase, context: Context) -> Node:
-        self._placed(phrase, context, "in")
+        self.check_place(phrase, context, "in")
         return self.make(Input, phrase)
 
     def _label(self, phrase: Phrase, context: Context) -> Node:
@@ -185,12 +147,8 @@ class LogicElaborator(Attentions):
         if name in ENDS and self.language == "tl":
             return self._end(phrase)
         if name in BUILT_IN:
-            shown = "a position" if name in ("i", "j") else f"written with brackets: {name}(…)"
-            shown = "written pos(i) in programs" if name == "position" else shown
-            shown = f"written {name}(i) in programs" if name in ENDS else shown
-            shown = "written 'position' in formulas" if name == "pos" and self.language == "tl" else shown
-            raise self.refuse(phrase, f"{name!r} is {shown}, and stands here alone", "write a formula or a number here")
-        found = self._found(phrase)
+            raise self.no_operand(phrase)
+        found = self.found(phrase)
         if isinstance(found, Macro):
             raise self.refuse(phrase, f"{name!r} takes {len(found.parameters)} in brackets", f"write {_call(name, found)}")
         if self.language == "srasp":
@@ -200,19 +158,6 @@ class LogicElaborator(Attentions):
     def _end(self, phrase: Phrase) -> Node:
         """``first``, ``last``: there is no position before, or behind, this one."""
         return self.make(Not, phrase, of=self.make(ENDS[phrase.text], phrase, of=self.always(value=True)))
-
-    def _found(self, phrase: Phrase) -> Node | Macro:
-        name = phrase.text
-        if name not in self.meanings:
-            known = [*filter(None, self.meanings), *(BUILT_IN - {"i", "j"})]
-            remedy = "use a name that is defined before this line"
-            remedy = "write Q[a] for: the token here is a" if name == "Q" else remedy
-            raise self.refuse(phrase, f"{name!r} is not defined{did_you_mean(name, known)}", remedy)
-        self.used.add(name)
-        found = self.meanings[name]
-        if found is None:
-            raise Meaningless
-        return found
 
     def _as_value(self, node: Node) -> Node | Amount:
         return (Branch(Affine({node: 1})),) if node.kind == "number" else node
@@ -224,16 +169,16 @@ class LogicElaborator(Attentions):
         if name in PREDICATES:
             return self.predicated(phrase, context)
         if name == "pos":
-            self._placed(phrase, context, "position" if self.language == "tl" else "pos")
+            self.check_place(phrase, context, "position" if self.language == "tl" else "pos")
             return self._as_value(self.make(Place, phrase))
         if name in ENDS:
-            self._placed(phrase, context, name)
+            self.check_place(phrase, context, name)
             return self._end(phrase)
         if name in BUILT_IN:
             raise self.refuse(phrase, f"{name!r} has no brackets", f"write {name}")
-        found = self._found(phrase)
+        found = self.found(phrase)
         if isinstance(found, Node):
-            self._placed(phrase, context, name)
+            self.check_place(phrase, context, name)
             return self._as_value(found)
         if len(found.parameters) != len(phrase.parts):
             what = f"{name!r} takes {len(found.parameters)} in brackets, and {len(phrase.parts)} are given"

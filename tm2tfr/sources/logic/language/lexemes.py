@@ -28,6 +28,13 @@ BUILT_IN = frozenset({
     "pos", "first", "last", "i", "j",
 })  # fmt: skip
 """The names that mean something already."""
+ELSEWHERE = {
+    "previous": "prev", "Y": "prev", "yesterday": "prev", "X": "next", "O": "once", "H": "historically", "F": "eventually",
+    "G": "always", "sum": "psum_j", "AND": "&", "OR": "|", "NOT": "!", "xor": "!=", "iff": "<->", "implies": "->",
+}  # fmt: skip
+"""What other languages call an operator -> what it is here."""
+FUNCTIONS = ("count", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod")
+"""What is written with brackets."""
 OPERAND_ENDS = frozenset({
     "NAME", "LETTER", "STRING", "INT", "TRUE", "FALSE", "CLOSE", "CLOSE_SQUARE", "CLOSE_BRACE",
 })  # fmt: skip

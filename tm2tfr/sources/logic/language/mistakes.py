@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.logic.language.lexemes import CLOSING, INFIX, KEYWORDS, OPENING, OPERAND_ENDS, open_brackets
+from tm2tfr.sources.logic.language.lexemes import (
+    CLOSING,
+    ELSEWHERE,
+    FUNCTIONS,
+    INFIX,
+    KEYWORDS,
+    OPENING,
+    OPERAND_ENDS,
+    open_brackets,
+)
 from tm2tfr.text.parts import Lexeme
 from tm2tfr.text.syntax import Complaint
 
@@ -18,11 +27,7 @@ _CHARACTERS = {
     "∃": ("there are no quantifiers", "write 'once' or 'eventually'"),
     "∉": ("'∉' is not an operator", "write !(… in {…})"),
 }
-_MEANT = {
-    "previous": "prev", "Y": "prev", "yesterday": "prev", "X": "next", "O": "once", "H": "historically", "F": "eventually",
-    "G": "always", "not": "!", "sum": "psum_j", "AND": "&", "OR": "|", "NOT": "!", "xor": "!=", "iff": "<->",
-    "implies": "->",
-}  # fmt: skip
+_PAIRS = {"=>": "->", "=<": "<=", "===": "==", "<>": "!=", "=!": "!=", "><": "!=", "=>=": ">="}
 _BINARY = frozenset({
     "IFF", "IMPLIES", "OR", "AND", "TEMPORAL", "RELATION", "EQUAL", "PLUS", "MINUS", "STAR", "ASK", "COLON",
     "IF", "ELSE", "IN", "COMMA",
@@ -60,10 +65,11 @@ def _at_the_end(tokens: list[Lexeme], begins: int) -> Complaint:
     opened = open_brackets(tokens[begins:])
     if opened and last.type in OPERAND_ENDS:
         return opened[-1].span, f"this {str(opened[-1])!r} is never closed", f"add a {OPENING[opened[-1].type]!r}"
-    if any(token.type == "IF" for token in tokens[begins:]) and last.type in OPERAND_ENDS:
-        return last.span, "'if' has no 'else'", "write: a if condition else b"
-    if any(token.type == "ASK" for token in tokens[begins:]) and last.type in OPERAND_ENDS:
-        return last.span, "'?' has no ':'", "write: condition ? a : b"
+    choice = next((token for token in tokens[begins:] if token.type in ("IF", "ASK")), None)
+    if choice is not None and last.type in OPERAND_ENDS:
+        if choice.type == "IF":
+            return choice.span, "this 'if' has no 'else'", "write: a if condition else b"
+        return choice.span, "this '?' has no ':'", "write: condition ? a : b"
     if last.type in CLOSING:
         return last.span, "nothing stands behind the brackets", "write what is attended to or summed: … ] value(j)"
     return last.span, f"an operand is missing behind {str(last)!r}", "write a formula or a number behind it"
@@ -73,7 +79,7 @@ def _definition(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) 
     token = tokens[at]
     if token.type == "ASSIGN":
         return token.span, "':=' stands behind a name, at the beginning of a definition", "write '==' to compare"
-    if token.type == "EQUAL" and at == begins + 1 and tokens[begins].type in KEYWORDS.values():
+    if token.type == "EQUAL" and begins == 0 and at == 1 and tokens[begins].type in KEYWORDS.values():
         return no_name(tokens[begins])
     return None
 
@@ -99,8 +105,8 @@ def _word(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> Com
         return token.span, "an attention inside an expression needs brackets", f"write ({token} … )"
     before = tokens[at - 1] if at > begins else None
     for word in (token, before):
-        if word is not None and word.type == "NAME" and str(word) in _MEANT and "NAME" not in expected:
-            return word.span, f"{str(word)!r} is not an operator", f"write {_MEANT[str(word)]!r}"
+        if word is not None and word.type == "NAME" and str(word) in ELSEWHERE and "NAME" not in expected:
+            return word.span, f"{str(word)!r} is not an operator", f"write {ELSEWHERE[str(word)]!r}"
     if before is not None and before.type == "ATTEND":
         return before.span, "an attention begins with square brackets", f"write {before} [j <= i, score] value : default"
     if before is not None and before.type == "PSUM":
@@ -114,9 +120,14 @@ def _letter(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> C
     token = tokens[at]
     before = tokens[at - 1] if at > begins else None
     if before is not None and str(before) == "Q" and token.type == "OPEN_SQUARE":
-        empty = [each.type for each in tokens[at + 1 : at + 2]] == ["CLOSE_SQUARE"]
-        if empty:
-            return token.source.stretch(before.start, token.end + 1), "Q[] names no token", "write for example Q[a]"
+        line = token.source.lines[token.source.mark(token.start).line]
+        inside, closed, _ = line[token.source.mark(token.end).column :].partition("]")
+        if closed and "Q[" not in inside:
+            whole = token.source.stretch(before.start, token.end + len(inside) + 1)
+            if not inside.strip():
+                return whole, "Q[] names no token", 'write for example Q[a], or Q[" "] for a blank'
+            quoted = f'write Q["{inside.strip()}"]' if inside[0] not in "\"'" else 'write for example Q["a b"]'
+            return whole, "a token with blanks, brackets or operators in it needs quotes", quoted
         return token.source.stretch(before.start, token.end), "this 'Q[' is never closed", "write for example Q[a]"
     return None
 
@@ -136,9 +147,9 @@ def _operator(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) ->
     before = tokens[at - 1] if at > begins else None
     if token.type not in _BINARY or "NAME" not in expected:
         return None
-    if token.type == "EQUAL" and before is not None and before.type in ("RELATION", "NOT", "EQUAL"):
-        both = token.source.stretch(before.start, token.end)
-        return both, f"'{before}{token}' is not an operator", "write <= < >= > = !="
+    pair = f"{before}{token}" if before is not None and before.end == token.start else ""
+    if pair in _PAIRS:
+        return token.source.stretch(token.start - 1, token.end), f"{pair!r} is not an operator", f"write {_PAIRS[pair]!r}"
     if before is not None and before.type in _BINARY | {"NOT", "PREFIX"}:
         what = f"{str(token)!r} cannot follow {str(before)!r}"
         return token.span, what, "remove one of the two, or write an operand between"
@@ -156,6 +167,8 @@ def _operand(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> 
     if before.type == "INT" and "NAME" not in expected and token.type in ("NAME", "COUNT", "HASH"):
         both = token.source.stretch(before.start, token.end)
         return both, "a number and what it multiplies need a sign between them", f"write {before} * {token}"
+    if before.type == "NAME" and str(before) in FUNCTIONS:
+        return before.span, f"{str(before)!r} has no brackets", f"write {before}(…)"
     what = f"an operator is missing between {str(before)!r} and {str(token)!r}"
     return token.span, what, "write for example '&' or '|' between them"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context
+from tm2tfr.sources.logic.language.names import Names
 from tm2tfr.sources.logic.language.tree import Phrase
-from tm2tfr.sources.logic.language.worker import Worker
 from tm2tfr.sources.logic.nodes import And, Comparison, CountLeft, CountRight, Node, Not, Or, Place, Predicate, Sum
 
 PREDICATES: dict[str, dict[str, Any]] = {
@@ -22,7 +22,7 @@ COUNTS: dict[str, Any] = {"count": CountLeft, "count_left": CountLeft, "count_ri
 MOST_CASES = 64
 
 
-class Numbers(Worker):
+class Numbers(Names):
     """What an elaborator does with numbers."""
 
     def cases(self, phrase: Phrase, context: Context) -> Amount:

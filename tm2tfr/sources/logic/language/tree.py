@@ -113,10 +113,10 @@ class PhraseBuilder(Transformer[Lexeme, Any]):
 
     def letter(self, children: list[Any]) -> Phrase:
         text = str(children[0])
-        inside = text[2:-1] if text.startswith("Q[") else text[2:]
+        inside = text[2:-1].strip() if text.startswith("Q[") else text[2:]
         quoted = len(inside) > 1 and inside[0] in "\"'"
         at = [self.name(children[2:3])] if len(children) > 1 else []
-        return phrase("letter", children, at, unquoted(inside) if quoted else inside.strip())
+        return phrase("letter", children, at, unquoted(inside) if quoted else inside)
 
     def token(self, children: list[Any]) -> Phrase:
         return phrase("token", children, [self.name(children[2:3])])

@@ -10,6 +10,7 @@ from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.language.meanings import Amount, Context, Macro, Meaningless, place
 from tm2tfr.sources.logic.language.tree import Phrase
 from tm2tfr.sources.logic.nodes import Always, Node, Sight
+from tm2tfr.text.parts import Lexeme
 from tm2tfr.text.source import Log
 
 _Made = TypeVar("_Made", bound=Node)
@@ -27,6 +28,11 @@ class Worker(ABC):
         log: takes the complaints.
         language: ``tl`` or ``srasp``.
         alphabet: the tokens that the header names, empty if none does.
+
+    Attributes:
+        meanings: the names that are defined so far; None: their definitions are broken.
+        used: those that something uses.
+        first, all: the names that are defined up to here, and in the whole text, where they are.
     """
 
     def __init__(self, log: Log, language: str, alphabet: tuple[str, ...]) -> None:
@@ -36,6 +42,8 @@ class Worker(ABC):
         self.build = Build()
         self.meanings: dict[str, Node | Macro | None] = {}
         self.used: set[str] = set()
+        self.first: dict[str, Lexeme] = {}
+        self.all: dict[str, Lexeme] = {}
 
     @abstractmethod
     def value(self, phrase: Phrase, context: Context) -> Node | Amount:

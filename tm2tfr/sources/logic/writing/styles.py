@@ -48,9 +48,9 @@ class Style:
             return f"Q_{{{tex.maths(token)}}}"
         if self.name == "paper" and re.fullmatch(r"\w+|[^\s\w\"'()\[\]{},;]", token):
             return f"Q_{token}"
-        plain = token == token.strip() and not re.search(r"[\]\"'\\#]", token) and token.isprintable()
+        plain = re.fullmatch(r"[^\s\"']|[^\s\"'\[\](){}&|!,;]+", token) and token.isprintable()
         quoted = re.sub(r'(["\\])', r"\\\1", token)
-        return f"Q[{token}]" if plain or token == "]" else f'Q["{quoted}"]'
+        return f"Q[{token}]" if plain else f'Q["{quoted}"]'
 
     def called(self, function: str, *arguments: str) -> str:
         """Return a function with arguments in brackets."""
