@@ -37,6 +37,7 @@ class Claim:
         margin: what the head carries is rounded to the right value under softmax if it is fed exact values and the best
             score is ahead by at least ln(margin), with the other scores as far behind as in this head; None: that is not
             proved for this head alone, and Theorem 26 has to be used.
+        degree: in a run of N positions that is ln(margin·N^degree): of numbers that are not rounded, but compared.
 
     Raises:
         ShapeError: for a gap that is not a positive number, or a margin that is not above 1; for a lookup, a gap over
@@ -48,6 +49,7 @@ class Claim:
     lookup: bool = False
     over: Over = "position"
     margin: float | None = None
+    degree: int = 0
 
     def __post_init__(self) -> None:
         if self.over not in OVER:
@@ -61,6 +63,8 @@ class Claim:
             raise ShapeError(f"a {what} has a gap: claim it, or claim no {what}")
         if self.gap is not None and not 0 < self.gap < math.inf:
             raise ShapeError(f"a claimed gap must be a positive number, not {self.gap:g}: claim none for uniform attention")
+        if self.degree not in range(10) or (self.degree and self.margin is None):
+            raise ShapeError(f"a claimed degree is that of a margin, not {self.degree!r}: use 0 to 9, and claim a margin")
         if self.margin is not None and not 1 < self.margin < math.inf:
             raise ShapeError(f"a claimed margin must be above 1, not {self.margin:g}: claim none where there is no proof")
 

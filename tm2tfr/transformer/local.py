@@ -39,7 +39,7 @@ def bounded(decoder: Decoder) -> bool:
 
 def any_length(decoder: Decoder) -> bool:
     """Return whether the local bounds hold for runs of any length: no gap depends on the position or the length."""
-    return all(head.claim is not None and head.claim.constant for _, head in _attending(decoder))
+    return all(h.claim is not None and h.claim.constant and not h.claim.degree for _, h in _attending(decoder))
 
 
 def needed(head: Head, n: int) -> float:
@@ -55,7 +55,8 @@ def needed(head: Head, n: int) -> float:
     if margin is None or gap is None:
         what = f"head {head.name!r} has no local bound under softmax, since what it carries is not rounded"
         raise CompileError(f"{what}: use the temperature theorem-26, or a number")
-    return math.log(margin) / gap
+    degree = 0 if claim is None else claim.degree
+    return (math.log(margin) + degree * math.log(n)) / gap
 
 
 def local_temperature(decoder: Decoder, n: int) -> float:

@@ -76,6 +76,7 @@ def _claim_document(claim: Claim) -> dict[str, Any]:
         **plain,
         **over.get(claim.over, {"over": claim.over}),
         **({} if claim.margin is None else {"margin": claim.margin}),
+        **({"degree": claim.degree} if claim.degree else {}),
     }
 
 
@@ -192,7 +193,9 @@ def _claim(item: JsonValue) -> Claim | None:
     if "constant" in item.keys and item["constant"].truth():
         over = "constant"
     margin = item["margin"].real() if "margin" in item.keys else None
-    return Claim(attends=item["attends"].text(), gap=gap, lookup=item["lookup"].truth(), over=over, margin=margin)
+    degree = item["degree"].whole() if "degree" in item.keys else 0
+    attends, lookup = item["attends"].text(), item["lookup"].truth()
+    return Claim(attends=attends, gap=gap, lookup=lookup, over=over, margin=margin, degree=degree)
 
 
 def _feed_forward(item: JsonValue, prefix: str, store: Store) -> FeedForward:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tm2tfr.sources.sequence.compiler.framed.bits import Bit
+from tm2tfr.sources.sequence.compiler.framed.bits import Bit, Said
 from tm2tfr.sources.sequence.graph import Reckoned
 
 
@@ -21,7 +21,7 @@ class Counted:
     constant: int = 0
     place: int = 0
     counts: Mapping[Reckoned, int] | None = None
-    bits: Mapping[tuple[tuple[str, ...], ...], tuple[int, Bit]] | None = None
+    bits: Mapping[Said, tuple[int, Bit]] | None = None
 
     @property
     def every_count(self) -> Mapping[Reckoned, int]:
@@ -29,7 +29,7 @@ class Counted:
         return self.counts or {}
 
     @property
-    def every_bit(self) -> Mapping[tuple[tuple[str, ...], ...], tuple[int, Bit]]:
+    def every_bit(self) -> Mapping[Said, tuple[int, Bit]]:
         """The bits, none of which has the factor 0."""
         return self.bits or {}
 
@@ -57,7 +57,7 @@ class Counted:
 
 def total(parts: Iterable[tuple[int, Counted]], constant: int = 0) -> Counted:
     """Return the sum of amounts, each with a factor."""
-    place, counts, bits = 0, dict[Reckoned, int](), dict[tuple[tuple[str, ...], ...], tuple[int, Bit]]()
+    place, counts, bits = 0, dict[Reckoned, int](), dict[Said, tuple[int, Bit]]()
     for factor, part in parts:
         constant, place = constant + factor * part.constant, place + factor * part.place
         for count, own in part.every_count.items():

@@ -18,6 +18,10 @@ BOS, EOS = "BOS", "EOS"
 """The tokens before and behind a word."""
 
 
+Said = tuple[tuple[str, ...], ...]
+"""Alternatives, each a tuple of literals such as ``s3`` and ``!s4``."""
+
+
 @dataclass(frozen=True)
 class Bit:
     """A linear form that is 0 or 1, and 0 outside the word.
@@ -25,12 +29,12 @@ class Bit:
     Args:
         form: it; empty: never 1.
         time: from when on.
-        said: what it says, as claims do: alternatives, each a tuple of literals such as ``s3`` and ``!s4``.
+        said: what it says, as claims do; two bits that say the same are the same.
     """
 
     form: BitForm
     time: Time
-    said: tuple[tuple[str, ...], ...]
+    said: Said
 
     @property
     def text(self) -> str:
@@ -70,7 +74,7 @@ class BitPlan:
         stream.embedded(TOKEN)
         self.ends: BitForm = {at(TOKEN, end): 1 for end in ends}
         self.inside = Bit(added([{"1": 1}, self.ends], times=[1, -1]), Time(), ((),))
-        self._known: dict[frozenset[tuple[tuple[str, ...], ...]], Bit] = {}
+        self._known: dict[frozenset[Said], Bit] = {}
 
     def negated(self, bit: Bit, *said: str) -> Bit:
         """Return the bit that is 1 where `bit` is 0 inside the word, and says one of the literals `said`."""
@@ -172,7 +176,7 @@ def literal(key: str, value: Item) -> str:
     return f'{key}="{escaped}"'
 
 
-def _distributed(parts: Sequence[tuple[tuple[str, ...], ...]]) -> tuple[tuple[str, ...], ...]:
+def _distributed(parts: Sequence[Said]) -> Said:
     """Return the conjunction of some disjunctions of conjunctions, as one of them."""
     found: list[tuple[str, ...]] = [()]
     for part in parts:

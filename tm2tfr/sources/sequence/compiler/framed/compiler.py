@@ -7,18 +7,20 @@ the weights. Every operation is there in the earliest layer that it can be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.compiler.codes import BitForm, added
 from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, total
-from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
+from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, Said, after, literal
 from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import HeadPlan
-from tm2tfr.sources.sequence.compiler.framed.matching import Matched, NoSquareError, squared
+from tm2tfr.sources.sequence.compiler.framed.matching import Equality, Matched, margin_of, squared
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
+from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
 from tm2tfr.sources.sequence.compiler.framed.scores import (
     Conjunct,
     conjuncts_of,
@@ -50,6 +52,8 @@ from tm2tfr.transformer.weights import Decoder
 NOTHING = "⊥"
 """The label that is answered at BOS and EOS."""
 FALSE, TRUE = "F", "T"
+MOST_ALTERNATIVES = 16
+"""A conjunction is distributed over a disjunction of at most so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +123,9 @@ class _Framed:
         )
         self._finite: dict[Operation, Finite] = {}
         self._amounts: dict[Operation, Counted] = {}
+        self._ways: dict[Operation, list[list[Bit]]] = {}
+        self._values: dict[Said, tuple[str, frozenset[Item]]] = {}
+        """What a bit says of a label: its key, and the values of which one is the case."""
 
     # ── operations ──────────────────────────────────────────────────────────────────────────────────────────
     def add(self, node: Operation) -> None:
@@ -197,6 +204,7 @@ class _Framed:
                 form = added(bit.form for bit in chosen)
                 time = max((bit.time for bit in chosen), default=NEVER.time)
                 self._finite[node] = self._two(node, Bit(form, time, ((literal(node.key, True),),)))
+                self._of_label(node, codes[0], wanted)
             case "==":
                 same = [[bit, codes[1].bits[value]] for value, bit in codes[0].bits.items() if value in codes[1].bits]
                 truth = self._bits.either(same, f"is {node.key}", literal(node.key, True))
@@ -206,15 +214,28 @@ class _Framed:
             case _:
                 raise self._graph.refusal(node, f"{called(node)} is a function that no formula has", "compile it as RASP")
 
+    def _of_label(self, node: Apply, code: Finite, wanted: set[Item]) -> None:
+        """Note which values of a label a truth value says that it has."""
+        (label,), every = node.arguments, frozenset(code.bits)
+        self._values[((literal(node.key, True),),)] = label.key, every & wanted
+        self._values[((literal(node.key, False),),)] = label.key, every - wanted
+
     def _renamed(self, node: Operation, value: Item, bit: Bit) -> Bit:
         """Return a bit as one of a node that is in the program; a node of the graph alone says what it is made of."""
         return replace(bit, said=((literal(node.key, value),),)) if _in_the_program(node) else bit
 
     def _joined(self, node: Apply) -> Finite:
-        """Return a conjunction or a disjunction: of all that its parts are conjunctions or disjunctions of."""
+        """Return a conjunction or a disjunction: of all that its parts are conjunctions or disjunctions of.
+
+        A disjunction of alternatives that exclude each other is their sum, and a conjunction of such a one and others is
+        the sum of theirs, where that is there sooner.
+        """
         conjunction = node.operator == "and"
         parts = self._parts(node, conjunction)
-        found = self._bits.both(parts)
+        summed = None if conjunction else self._sum_of_alternatives(node)
+        if summed is not None:
+            return self._two(node, replace(summed, said=((literal(node.key, True),),)))
+        found = (self._distributed(node) if conjunction else None) or self._bits.both(parts)
         if not found.form:
             return Finite({not conjunction: self._bits.inside})
         if found.form == self._bits.inside.form:
@@ -225,6 +246,35 @@ class _Framed:
         else:
             said, other = found, self._bits.negated(found, *(_denied(word) for words in found.said for word in words))
         return Finite({conjunction: said, not conjunction: other})
+
+    def _sum_of_alternatives(self, node: Apply) -> Bit | None:
+        """Return a disjunction in the program as the sum of its parts; None if two of them may be true together."""
+        ways = [self._parts(argument, True) for argument in node.arguments]
+        if not _in_the_program(node) or not all(self._exclude(*pair) for pair in combinations(ways, 2)):
+            return None
+        self._ways[node] = ways
+        truths = [self._finite[argument].truth for argument in node.arguments]
+        return Bit(added(bit.form for bit in truths), max(bit.time for bit in truths), ())
+
+    def _exclude(self, one: Sequence[Bit], other: Sequence[Bit]) -> bool:
+        """Return whether two conjunctions cannot both be true: what they say of one label is not the same."""
+        return any(
+            self._values[a.said][0] == self._values[b.said][0] and not self._values[a.said][1] & self._values[b.said][1]
+            for a in one
+            for b in other
+            if a.said in self._values and b.said in self._values
+        )
+
+    def _distributed(self, node: Apply) -> Bit | None:
+        """Return a conjunction with a sum of alternatives in it as a sum of conjunctions, if that is there sooner."""
+        sums = [argument for argument in node.arguments if argument in self._ways]
+        if len(sums) != 1 or len(self._ways[sums[0]]) > MOST_ALTERNATIVES:
+            return None
+        others = [b for argument in node.arguments if argument is not sums[0] for b in self._parts(argument, True)]
+        ways = [[*others, *way] for way in self._ways[sums[0]]]
+        if max(map(after, ways)) >= after([*others, self._finite[sums[0]].truth]):
+            return None
+        return self._bits.several(ways)
 
     def _parts(self, node: Operation, conjunction: bool) -> list[Bit]:
         """Return the bits whose conjunction it is that `node` is true (of a conjunction), or that it is false."""
@@ -256,13 +306,26 @@ class _Framed:
             refused = self._graph.refusal(node, f"{called(node)} compares too many values together", remedy)
             return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
         keys, queries = part.keys, part.queries  # type: ignore[union-attr]
-        try:
-            key = squared(self._counting, keys, self._amount(keys))
-        except NoSquareError as error:
-            what = f"the key {called(keys)} {error}"
-            remedy = "compare counts, positions, or differences of counts that are never more than the position"
-            raise self._graph.refusal(node, what, remedy) from None
-        return Matched(keys, key, queries, self._counting.exact(self._amount(queries), None))
+        return self._equality(keys, queries)
+
+    def _equality(self, keys: Operation, queries: Operation) -> Matched:
+        """Return the conjunct that says that two numbers are equal."""
+        key, query = self._amount(keys), self._amount(queries)
+        margin = margin_of(key, query)
+        found = squared(self._counting, keys, key, margin)
+        if found is not None:
+            return Equality(keys, found, queries, self._counting.exact(query, margin, 2), margin)
+        if (chosen := per(self._counting, [key, query])) is not None:
+            number, negative = chosen
+            divided = [
+                division(self._counting, node, amount, number, negative=negative, margin=margin)
+                for node, amount in ((keys, key), (queries, query))
+            ]
+            if divided[0] is not None and divided[1] is not None:
+                return QuotientEquality(number, divided[0], divided[1], margin)
+        what = f"the key {called(keys)} is a sum whose square no head brings"
+        remedy = f"compare counts alone, or sums of counts to the left with factors of up to {MOST_PER} in all"
+        raise self._graph.refusal(keys, what, remedy)
 
     # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────
     def _looks_right(self, node: Operation) -> CompileError:

@@ -65,7 +65,8 @@ class Counting:
 
     def _bit_scaled(self, bit: Bit) -> Timed:
         """Return a bit divided by i + 1: ReLU(1/(i+1) - 1 + b), since neither is more than 1."""
-        holds, time = f"over i+1: {bit.text}", Time(bit.time.depth, bit.time.slot + 1)
+        before = max(bit.time, Time(1, 0))  # no sooner than the means that it is added to
+        holds, time = f"over i+1: {bit.text}", Time(before.depth, before.slot + 1)
         if holds not in self._products:
             space = self.bits.stream.space(holds, holds=holds, time=time)
             self.bits.stream.unit(time, space, [INVERSE, bit.form], {space: 1}, bias=-1.0)
@@ -73,6 +74,10 @@ class Counting:
         return self._products[holds]
 
     _products: dict[str, Timed] = field(default_factory=dict)
+    parts: dict[tuple[str, int], Timed] = field(default_factory=dict)
+    """max(0, y) and max(0, -y) of numbers y."""
+    steps: dict[str, dict[str, BitForm]] = field(default_factory=dict)
+    """What a remainder reaches."""
 
     # ── the numbers themselves ──────────────────────────────────────────────────────────────────────────────
     def lookup(self, count: Reckoned) -> FramedHead:
@@ -94,28 +99,32 @@ class Counting:
                 self._lookups[count] = self.heads.add(gaze, [mean.time, inverse.time])
         return self._lookups[count]
 
-    def at_number(self, scaled: Timed, what: str) -> FramedHead:
-        """Return the head that attends to the position whose number, divided by i + 1, is `scaled`; 0 if it is negative."""
+    def at_number(self, scaled: Timed, what: str, gap: float = 1.0) -> FramedHead:
+        """Return the head that attends to the position nearest to a number, `scaled` times i + 1; 0 if it is negative.
+
+        Args:
+            gap: by how much, times i + 1, it is ahead of the next nearest one.
+        """
         gaze = Aim(
             attends=f"lookup future {what}",
             scores=_lookup_scores(scaled.form, INVERSE),
             mask="future",
-            gap=1.0,
+            gap=gap,
             source="Theorem 20, second step, repaired",
         )
         return self.heads.add(gaze, [scaled.time])
 
-    def number(self, count: Reckoned, margin: float | None) -> Timed:
+    def number(self, count: Reckoned, margin: float, degree: int = 0) -> Timed:
         """Return a count as a number."""
-        return self._looked_up(count, f"number {count.key}", "i", margin)
+        return self._looked_up(count, f"number {count.key}", "i", margin, degree)
 
-    def square(self, count: Reckoned) -> Timed:
+    def square(self, count: Reckoned, margin: float, degree: int) -> Timed:
         """Return the square of a count."""
-        return self._looked_up(count, f"square {count.key}", "i^2", None)
+        return self._looked_up(count, f"square {count.key}", "i^2", margin, degree)
 
-    def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float | None) -> Timed:
+    def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float, degree: int) -> Timed:
         head = self.lookup(count)
-        head.needs(margin)
+        head.needs(margin, degree)
         return Timed(self.named(head, holds, feature), Time(head.depth))
 
     def named(self, head: FramedHead, holds: str, feature: str) -> BitForm:
@@ -126,15 +135,15 @@ class Counting:
             head.looking.carries.append(({feature: 1}, {space: 1}))
         return {head.carried[holds]: 1}
 
-    def exact(self, amount: Counted, margin: float | None) -> Timed:
+    def exact(self, amount: Counted, margin: float, degree: int = 0) -> Timed:
         """Return an amount as a linear form.
 
         Args:
-            margin: that its counts need under softmax, see `FramedHead`.
+            margin, degree: what its counts need under softmax, see `FramedHead`.
         """
         parts: list[tuple[float, Timed]] = [(amount.constant, Timed({"1": 1}, Time()))]
         parts.append((amount.place, Timed({"i": 1}, Time())))
-        parts += [(factor, self.number(count, margin)) for count, factor in amount.every_count.items()]
+        parts += [(factor, self.number(count, margin, degree)) for count, factor in amount.every_count.items()]
         parts += [(factor, Timed(bit.form, bit.time)) for factor, bit in amount.every_bit.values()]
         kept = [(factor, part) for factor, part in parts if factor]
         form = added([part.form for _, part in kept], times=[factor for factor, _ in kept])

@@ -38,19 +38,19 @@ class FramedHead:
     """A head on its way.
 
     Attributes:
-        margin: e^{γ/τ} from which on under softmax what is read off what it carries is right; None: not known.
+        margin, degree: margin·N^degree is the e^{γ/τ} from which on what is read off it is right under softmax.
     """
 
     gaze: Aim
     depth: int
     looking: Looking
-    margin: float | None = 1.0
-    """1: nothing is read off it yet."""
+    margin: float = 1.0
+    degree: int = 0
     carried: dict[str, str] = field(default_factory=dict)
 
-    def needs(self, margin: float | None) -> None:
-        """Note that what is read off it is right under softmax from this margin on."""
-        self.margin = None if margin is None or self.margin is None else max(self.margin, margin)
+    def needs(self, margin: float, degree: int = 0) -> None:
+        """Note that what is read off it is right under softmax from this margin on, times N to the power of `degree`."""
+        self.margin, self.degree = max(self.margin, margin), max(self.degree, degree)
 
 
 class HeadPlan:
@@ -96,8 +96,9 @@ class HeadPlan:
             if gaze.gap is None:
                 head.looking.claim = Claim(attends=gaze.attends, gap=None)
                 continue
-            margin = head.margin if head.margin is not None and head.margin > 1 else None
-            head.looking.claim = Claim(attends=gaze.attends, gap=gaze.gap, over=gaze.over, margin=margin)
+            margin = head.margin if head.margin > 1 else None
+            claim = Claim(attends=gaze.attends, gap=gaze.gap, over=gaze.over, margin=margin, degree=head.degree)
+            head.looking.claim = claim
 
 
 def uniform(mask: Mask) -> Aim:

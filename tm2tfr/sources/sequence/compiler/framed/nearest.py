@@ -19,7 +19,7 @@ from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import Aim, FramedHead, HeadPlan, neighbour
-from tm2tfr.sources.sequence.compiler.framed.matching import Matched
+from tm2tfr.sources.sequence.compiler.framed.matching import Matched, equal_there
 from tm2tfr.sources.sequence.compiler.framed.scores import Conjunct
 from tm2tfr.sources.sequence.graph import Item, Nearest, text_of
 from tm2tfr.transformer.claims import Over
@@ -162,15 +162,15 @@ class Attending:
             remedy = "omit --steep, which is for since and the position before alone"
             raise self.refused(node, "has queries that depend on the position in another way", remedy)
         shift = {"<": "back", ">": "ahead"}.get(node.sight)
-        stood = _Stood(self, shift)
+        stood = _Stood(self, shift, max(self._times(asked)))
         tie, time = self._tie(node)
         scores: list[tuple[BitForm, BitForm]] = [(tie, {"i": 1})]
         times = [time]
         for conjunct in asked.conjuncts:
-            pairs = conjunct.scores(stood.number) if isinstance(conjunct, Matched) else _pairs(conjunct, stood)
+            pairs = _pairs(conjunct, stood) if isinstance(conjunct, Conjunct) else conjunct.scores(stood)
             scores += [(query, key) for query, key, _ in pairs]
             times += [when for _, _, when in pairs]
-        groups = list(map(str, range(len(asked.conjuncts))))
+        groups = [str(n) if isinstance(each, Conjunct) else each.group(n) for n, each in enumerate(asked.conjuncts)]
         if _ends_may_win(asked):
             scores.append(({"1": 1}, stood.bit(self.bits.inside).form))
             groups.append("-")
@@ -183,10 +183,17 @@ class Attending:
             ways = [[self.bits.either(ways, f"found {node.key}", f"found {node.key}")]]
         return self._chosen(asked, ways, brought)
 
+    def _times(self, asked: Sought) -> list[Time]:
+        """Return when what is read at keys is there."""
+        found = [bit.time for bit in self._keys(asked)]
+        for each in asked.conjuncts:
+            found += [] if isinstance(each, Conjunct) else each.times
+        return found or [Time()]
+
     def _keys(self, asked: Sought) -> list[Bit]:
         """Return the bits that are read at keys."""
         found = [key for each in asked.conjuncts if isinstance(each, Conjunct) for _, key in each.pairs]
-        where = [self.bits.inside] if all(isinstance(each, Matched) for each in asked.conjuncts) else []
+        where = [self.bits.inside] if _only_numbers(asked) else []
         return [*found, *asked.values.bits.values(), *where]
 
     def _gaze(self, node: Nearest, scores: Sequence[tuple[BitForm, BitForm]], groups: str, shift: str | None) -> Aim:
@@ -213,12 +220,12 @@ class Attending:
         """Return the conjunctions of which one is true where the position attended to is selected."""
         choices: list[list[list[Bit]]] = []
         for place, conjunct in enumerate(asked.conjuncts):
-            if isinstance(conjunct, Matched):
+            if not isinstance(conjunct, Conjunct):
                 of = f"{asked.node.key} {place}"
-                choices.append([[conjunct.equal(head, of, self.bits, self.heads, stood.number)]])
+                choices.append([[equal_there(conjunct, head, of, self.bits, self.heads, stood)]])
             else:
                 choices.append([[query, self._whether(head, key, stood.form)] for query, key in conjunct.pairs])
-        if all(isinstance(each, Matched) for each in asked.conjuncts):
+        if _only_numbers(asked):
             choices.append([[self._whether(head, self.bits.inside, stood.form)]])
         return [[bit for bits in chosen for bit in bits] for chosen in product(*choices)]
 
@@ -288,9 +295,9 @@ class Attending:
         return Finite({True: truth, False: self.bits.negated(truth, literal(key, False))})
 
     # ── strict sight ────────────────────────────────────────────────────────────────────────────────────────
-    def moved(self, bit: Bit, shift: str) -> Bit:
-        """Return what a bit is at the position before (``back``), or behind (``ahead``)."""
-        head = self.heads.add(neighbour(ahead=shift == "ahead"), [bit.time])
+    def moved(self, bit: Bit, shift: str, since: Time) -> Bit:
+        """Return what a bit is at the position before (``back``), or behind (``ahead``), by a head after `since`."""
+        head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
         holds = f"rounded at {shift}: {bit.text}"
         if holds not in head.carried:
             head.needs(7.0)
@@ -300,10 +307,10 @@ class Attending:
             head.carried[holds] = space
         return Bit({head.carried[holds]: 1}, Time(head.depth, 1), ((holds,),))
 
-    def moved_number(self, number: Timed, what: str, shift: str) -> Timed:
-        """Return what a number is there."""
-        head = self.heads.add(neighbour(ahead=shift == "ahead"), [number.time])
-        head.needs(None)
+    def moved_number(self, number: Timed, what: str, shift: str, since: Time, margin: float) -> Timed:
+        """Return what a number is there; `margin` times N² is what it needs under softmax."""
+        head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
+        head.needs(margin, 2)
         return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
 
 
@@ -312,9 +319,13 @@ def _ends_may_win(asked: Sought) -> bool:
 
     They do have numbers; BOS is attended to as the latest position only where no other one has the same.
     """
-    numbers = all(isinstance(each, Matched) for each in asked.conjuncts)
     backwards = asked.node.choice == "latest" and asked.node.sight in ("<=", "<")
-    return numbers and not (asked.conjuncts and backwards)
+    return _only_numbers(asked) and not (asked.conjuncts and backwards)
+
+
+def _only_numbers(asked: Sought) -> bool:
+    """Return whether no conjunct compares bits at the key."""
+    return not any(isinstance(each, Conjunct) for each in asked.conjuncts)
 
 
 def _over(node: Nearest) -> Over:
@@ -324,19 +335,27 @@ def _over(node: Nearest) -> Over:
 
 @dataclass(frozen=True)
 class _Stood:
-    """What keys have: their own, or that of the position that they stand for."""
+    """What keys have: their own, or that of the position that they stand for, all by one head after `since`."""
 
     plan: Attending
     shift: str | None
+    since: Time
 
     def bit(self, bit: Bit) -> Bit:
-        return bit if self.shift is None else self.plan.moved(bit, self.shift)
+        return bit if self.shift is None else self.plan.moved(bit, self.shift, self.since)
 
     def form(self, bit: Bit) -> BitForm:
         return self.bit(bit).form
 
-    def number(self, number: Timed, what: str) -> Timed:
-        return number if self.shift is None else self.plan.moved_number(number, what, self.shift)
+    def number(self, number: Timed, what: str, margin: float) -> Timed:
+        return number if self.shift is None else self.plan.moved_number(number, what, self.shift, self.since, margin)
+
+    def labels(self, forms: dict[str, BitForm], time: Time, what: str, margin: float) -> tuple[dict[str, BitForm], Time]:
+        if self.shift is None:
+            return forms, time
+        head = self.plan.heads.add(neighbour(ahead=self.shift == "ahead"), [self.since])
+        head.needs(margin, 2)
+        return self.plan.heads.carry_labels(head, what, forms), Time(head.depth)
 
 
 def _pairs(conjunct: Conjunct, stood: _Stood) -> list[tuple[BitForm, BitForm, Time]]:
