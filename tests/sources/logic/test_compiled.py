@@ -58,7 +58,7 @@ def test_shipped_ones_in_exact_arithmetic(name: str) -> None:
             found = zip(*(answered(decoder, each.logits) for each in passed), strict=True)
             assert dict(zip(truth.values, found, strict=True)) == truth.values, word
             cells += len(truth.prompt) * len(truth.values)
-    assert cells > 500
+    assert cells > 200
 
 
 @pytest.mark.slow
