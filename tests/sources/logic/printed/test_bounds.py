@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
-from tests.sources.logic.printed.model import FeedForward, Rows, softmax, softmax_at
+from tests.sources.logic.printed.model import FeedForward, Rows, lhardmax, positions, rhardmax, softmax, softmax_at
 
 
 def sides(c: int, i: int, gamma: float) -> tuple[float, float]:
@@ -32,6 +32,20 @@ def test_misprint_7_repaired_the_larger_side_bounds_the_difference_and_lemma_7_s
             for c in range(1, i + 1):
                 left, right = sides(c, i, gamma)
                 assert abs(left - right) <= max(left, right) <= 1.5 * math.exp(-gamma)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 3.0])
+def test_lemma_8_is_right_as_printed(gamma: float) -> None:
+    for n in range(1, 6):
+        j = positions(n)
+        for drawn in product((0.0, 1.0, 2.0), repeat=n):
+            s = np.array(drawn)
+            for hard, scores in (
+                (rhardmax, gamma * n**2 * (s - 1 / j)),
+                (rhardmax, 2 * gamma * n * (s + j / (2 * n))),
+                (lhardmax, 2 * gamma * n * (s - j / (2 * n))),
+            ):
+                assert np.abs(softmax(scores) - hard(s)).sum() <= 4 * math.exp(-gamma)
 
 
 def layer(x: Rows, w: dict[str, Rows]) -> Rows:
