@@ -86,3 +86,16 @@ def test_the_sign_head_needs_a_little_more_than_a_margin_of_3(margin: float, eno
             worst = max(worst, elsewhere(scores.max() - scores))
     assert (worst <= 0.25) == enough
     assert worst < 0.2501
+
+
+@pytest.mark.parametrize("per", [2, 4, 16])
+def test_lemma_j_the_nearest_position_is_the_quotient(per: int) -> None:
+    for i in range(1, 8):
+        for y in range(per * i + per):
+            score = -((np.arange(i + 1) - (y - (per - 1) / 2) / per) ** 2) / (i + 1)
+            assert int(np.argmax(score)) == y // per
+            assert np.diff(np.sort(score))[-1] >= 1 / (per * (i + 1)) - 1e-12
+    for own, asked in product(range(6 * per), repeat=2):
+        p, q = own // per, asked // per
+        score = 2 * p * q - p * p - q * q + (own % per == asked % per)
+        assert (score == 1) if own == asked else (score <= 0)
