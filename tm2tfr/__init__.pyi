@@ -3,6 +3,7 @@ from .api.attention import attention_of
 from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
 from .api.drawings import draw_requests, draw_run
+from .api.figure_1 import figure_1
 from .api.machines import convert, formula, load, to_graph
 from .api.pages import explore
 from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
@@ -44,6 +45,7 @@ __all__ = [
     "explore",
     "export_gpt2",
     "export_to",
+    "figure_1",
     "formula",
     "listing",
     "load",

@@ -76,6 +76,8 @@ ALPHABET, MASK, VARIANT = (
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
+FIGURES: tuple[str, ...] = ("text", "markdown", "latex", "json")
+"""The formats of Figure 1."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
 READABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "doty", "morphett", "jflap")

@@ -15,11 +15,12 @@ import click
 from tm2tfr._version import __version__
 from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
 from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.logic import figures
 from tm2tfr.cli.options import Option
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
     "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.list_, machines.machines),
-    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_export),
+    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
     "Export": (runs.compile, exports.export, machines.convert, datasets.dataset),
 }
 """The commands by panel, as ``--help`` lists them."""

@@ -39,15 +39,28 @@ def plot(run: SoftRun, path: str | Path) -> None:
     Raises:
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
     """
+
+    def draw(figure: Any) -> None:
+        (read, latest), (layers, growth) = figure.subplots(2, 2)
+        title = f"{visible(run.machine)} on {run.input!r}, softmax at temperature {run.softness.temperature:.4g}"
+        figure.suptitle(title.replace("$", r"\$"))
+        _weights(run, read, 3)
+        _weights(run, latest, 4)
+        _layers(run, layers)
+        _growth(run, growth)
+
+    drawn(path, draw, size=(12, 8.5))
+
+
+def drawn(path: str | Path, draw: Callable[[Any], None], *, size: tuple[float, float]) -> None:
+    """Write what `draw` draws into a matplotlib figure of that size, in inches, to a .png, .svg or .pdf file.
+
+    Raises:
+        OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
+    """
     path = checked(Path(path))
-    figure: Any = _figures(path).Figure(figsize=(12, 8.5), layout="constrained")
-    (read, latest), (layers, growth) = figure.subplots(2, 2)
-    title = f"{visible(run.machine)} on {run.input!r}, softmax at temperature {run.softness.temperature:.4g}"
-    figure.suptitle(title.replace("$", r"\$"))
-    _weights(run, read, 3)
-    _weights(run, latest, 4)
-    _layers(run, layers)
-    _growth(run, growth)
+    figure: Any = _figures(path).Figure(figsize=size, layout="constrained")
+    draw(figure)
     metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None} if path.suffix == ".pdf" else None
     write_whole(path, lambda file: figure.savefig(file, format=path.suffix[1:], metadata=metadata))
 

@@ -35,6 +35,7 @@ _SIGNS = {
     "ł": r"\l{}",
     "Ł": r"\L{}",
     "ı": r"\i{}",
+    "²": r"$^{2}$",
     "□": r"\framebox[1.4ex]{\rule{0pt}{0.8ex}}",
 }
 _MATHS = {
@@ -43,7 +44,7 @@ _MATHS = {
     **{"▷": "triangleright", "◁": "triangleleft", "△": "triangle", "▽": "bigtriangledown", "◇": "diamond"},
     **{"★": "star", "•": "bullet", "◦": "circ", "○": "bigcirc", "∗": "ast", "·": "cdot", "×": "times"},
     **{"±": "pm", "−": "mathord{-}", "¬": "neg", "≠": "neq", "≤": "leq", "≥": "geq", "∞": "infty", "∈": "in"},
-    **{"⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊗": "otimes", "∧": "wedge", "∨": "vee"},
+    **{"⟨": "langle", "⟩": "rangle", "⊕": "oplus", "⊖": "ominus", "⊗": "otimes", "∧": "wedge", "∨": "vee"},
     **{"♠": "spadesuit", "♣": "clubsuit", "♥": "heartsuit", "♦": "diamondsuit", "♯": "sharp", "♭": "flat"},
     **{"§": "S", "¶": "P", "†": "dagger", "‡": "ddagger", "£": "pounds", "÷": "div"},
 }
