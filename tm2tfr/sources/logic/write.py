@@ -65,7 +65,8 @@ def write(program: LogicProgram) -> str:
             lines.append(f"{name}{behind} = {names[node] + behind if node in names else printer.text(node)}")
     if "" in program.definitions:
         text = printer.text(program.definitions[""])
-        lines.append(f"({text})" if head(lexemes(Source(text, ""))) else text)
+        joins = text.startswith("-") or head(lexemes(Source(text, "")))  # it would go on with the line before, or define
+        lines.append(f"({text})" if joins else text)
     return "\n".join([*_headers(program, lines), *lines, ""])
 
 

@@ -45,6 +45,12 @@ def test_formulas_read_back(text: str) -> None:
     assert again.alphabet == program.alphabet
 
 
+def test_a_formula_that_begins_with_a_minus_does_not_go_on_with_the_line_before() -> None:
+    program = read("x := Q[a]\n(-3 * position + x < x - 1)", file="x.tl").program
+    assert write(program).endswith("x = Q[a]\n(-3*position + x < x - 1)\n")
+    assert shown(read(write(program), file="x.tl").program.root) == shown(program.root)
+
+
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_programs_read_back(text: str) -> None:
     program = read(f"x(i) = {text}", file="x.srasp").program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tm2tfr.sources.logic.language.meanings import Affine, Amount, Context, Macro, called, positions
-from tm2tfr.sources.logic.language.numbers import Numbers
+from tm2tfr.sources.logic.language.numbers import COUNTS, Numbers
 from tm2tfr.sources.logic.language.tree import Phrase
 from tm2tfr.sources.logic.nodes import (
     AllOf,
@@ -25,6 +25,8 @@ from tm2tfr.sources.logic.nodes import (
     Score,
 )
 
+_ELSEWHERE = {*COUNTS, "prev", "next", "once", "historically", "eventually", "always", "since", "until", "S", "U"}
+"""What a position has from others."""
 _QUERY, _KEY = frozenset("i"), frozenset("j")
 
 
@@ -42,6 +44,7 @@ class Attentions(Numbers):
             raise self.refuse(phrase, what, "define it before, with a name, and use the name")
         sight_at, score_at, value_at, *default_at = phrase.parts
         sight = self.sight(sight_at, context)
+        self._placed_at_one(score_at, context)
         score = self.score(score_at, context)
         query = Context("i", context.local)
         about = self.about(value_at, context)
@@ -50,6 +53,8 @@ class Attentions(Numbers):
             values = self._carried(value_at, Context("j", context.local))
             default = self._default(phrase, default_at, values, query)
             return self.make(Retrieve, phrase, values=values, default=default, **fields)
+
+        self._placed_at_one(value_at, context)
 
         def carry(part: Phrase, where: Context) -> Node:
             carried = self._carried(part, Context("j", where.local))
@@ -66,6 +71,26 @@ class Attentions(Numbers):
             return seen
         unseen = self.make(And, phrase, parts=(self.make(Not, phrase, of=found), default))
         return self.make(Or, phrase, parts=(seen, unseen))
+
+    def _placed_at_one(self, phrase: Phrase, context: Context) -> None:
+        """Complain of what looks from a position at others, and does not say whether from i or from j."""
+        if phrase.operator == "name" and phrase.text in context.local:
+            self._placed_at_one(*context.local[phrase.text])
+            return
+        operator = phrase.text if phrase.operator == "call" else phrase.operator
+        if operator in _ELSEWHERE:
+            about = self.about(phrase, context)
+            if not about:
+                what = f"{operator!r} is of a constant here, and does not say whether it is at i or at j"
+                raise self.refuse(phrase, what, "define it before, with a name, and use the name at i or at j")
+            if len(about) > 1:
+                what = f"{operator!r} is of something about both i and j"
+                raise self.refuse(phrase, what, "keep what is about i outside of it")
+        elif phrase.operator == "call" and isinstance(macro := self.meanings.get(phrase.text), Macro):
+            self._placed_at_one(macro.body, called(macro, phrase, context))
+        else:
+            for part in phrase.parts:
+                self._placed_at_one(part, context)
 
     def _carried(self, phrase: Phrase, context: Context) -> Node:
         found = self.value(phrase, context)
