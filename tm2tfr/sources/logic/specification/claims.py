@@ -13,6 +13,8 @@ A subspace may be claimed to hold (X)
 - ``label s3``: the one-hot vector of a label, nothing outside the word;
 - ``number s3``, ``square s3``, ``positive s3``, ``negative s3``, ``positive square s3``, ``negative square s3``: of a
   number x its value, x², max(0, x), max(0, -x), and the squares of these;
+- ``quotient 2 + s3``, ``quotient square 2 + s3``: max(0, x) // 2 of a number x, and its square; with ``-`` max(0, -x) // 2;
+  ``reaches 4 + s3``: for each label k whether the remainder of max(0, x) by 4 is k or more;
 - ``at least 1 s3``: of a `Comparison`, 1 iff left - right is 1 or more, inside the word or not;
 - ``found s3``: of a `Retrieve`, 1 iff inside the word and a position in sight is selected; ``equal s3 0 at H``: 1 iff the
   number that its conjunct 0 has of the key, at the position attended to, is the one that it has of the query;
@@ -86,6 +88,21 @@ class NodeClaim:
 
 
 @dataclass(frozen=True)
+class DividedClaim:
+    """What the positive part of a number, or of its negative, is divided by, and what of it is held.
+
+    Args:
+        what: ``quotient``, ``quotient square`` or ``reaches``.
+        sign: 1 or -1.
+    """
+
+    what: str
+    per: int
+    sign: int
+    node: int
+
+
+@dataclass(frozen=True)
 class StepClaim:
     """Whether the numbers of a comparison differ by `least` or more."""
 
@@ -124,7 +141,9 @@ class MeanClaim:
     of: SubspaceClaim
 
 
-SubspaceClaim = GivenClaim | BitClaim | NodeClaim | StepClaim | EqualityClaim | InsideClaim | ShareClaim | MeanClaim
+SubspaceClaim = (
+    GivenClaim | BitClaim | NodeClaim | DividedClaim | StepClaim | EqualityClaim | InsideClaim | ShareClaim | MeanClaim
+)
 
 Clusters = tuple[tuple[int, ...], ...]
 """Groups of the conjuncts of a score, by their numbers; an empty one is satisfied by the positions of the word."""
@@ -143,15 +162,18 @@ class HeadClaim:
         least: of a sign, from which difference on it is true; of a parity, the remainder.
         clusters: of ``latest`` and ``earliest``.
         shift: by how much the position that a key stands for comes after it: -1, 0 or 1.
+        divided: conjuncts whose numbers are compared by quotient and remainder, each with what they are divided by, and
+            whether that is done with max(0, -x) as well.
     """
 
     kind: str
     mask: str
     node: int = -1
-    number: NodeClaim | None = None
+    number: NodeClaim | DividedClaim | None = None
     least: int = 0
     clusters: Clusters = ()
     shift: int = 0
+    divided: tuple[tuple[int, int, bool], ...] = ()
 
 
 @lru_cache(maxsize=65_536)
@@ -173,7 +195,7 @@ def subspace_claim(text: str) -> SubspaceClaim | None:
         where, _, what = text.removeprefix("at ").partition(": ")
         head, carried = head_claim(where), subspace_claim(what)
         return None if head is None or carried is None else MeanClaim(head, carried)
-    return _equality(text) if text.startswith("equal ") else _of_node(text)
+    return _equality(text) if text.startswith("equal ") else _divided(text) or _of_node(text)
 
 
 _OF_ANOTHER: Mapping[str, Callable[[SubspaceClaim], SubspaceClaim]] = {
@@ -191,8 +213,8 @@ def head_claim(text: str) -> HeadClaim | None:
         return _PLAIN[text]
     if kind == "lookup":
         mask, _, what = rest.partition(" ")
-        number = _of_node(what)
-        known = mask in MASKS and number is not None and number.what in ("number", "positive", "negative")
+        number = _divided(what) or _of_node(what)
+        known = mask in MASKS and number is not None and number.what in ("number", "positive", "negative", "quotient")
         return HeadClaim(kind, mask, number=number) if known else None
     if kind == "sign":
         step = re.fullmatch(rf"{_WHOLE} {_NODE}", rest)
@@ -215,14 +237,15 @@ def labelled(claim: SubspaceClaim) -> bool:
     """Return whether what a subspace holds is a vector with labels, instead of a number."""
     while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
         claim = claim.of
-    return claim == GivenClaim("token") or (isinstance(claim, NodeClaim) and claim.what == "label")
+    return claim == GivenClaim("token") or getattr(claim, "what", None) in ("label", "reaches")
 
 
 _NODE, _WHOLE = r"s(0|[1-9]\d{0,8})", r"(-?\d{1,9})"
 _MODULO = re.compile(r"i mod [1-9]\d{0,8} = (0|[1-9]\d{0,8})")
 _OF_NODE = re.compile(rf"({'|'.join(OF_NODES)}) {_NODE}")
 _LITERAL = re.compile(rf'(!?){_NODE}(=("(?:[^"\\]|\\.)*"))?')
-_GROUP = r"(?:\d{1,6}(?:,\d{1,6})*|-)"
+_DIVIDED = re.compile(rf"(quotient|quotient square|reaches) ([1-9]\d{{0,8}}) ([+-]) {_NODE}")
+_GROUP = r"(?:\d{1,6}(?:,\d{1,6})*|\d{1,6}/[1-9]\d{0,8}-?|-)"
 _RETRIEVAL = re.compile(
     rf"(latest|earliest) (future|past|none) {_NODE} ({_GROUP}(?:\|{_GROUP})*)( shifted (?:back|ahead))?"
 )
@@ -236,6 +259,13 @@ def _number(text: str) -> int | None:
 def _of_node(text: str) -> NodeClaim | None:
     found = _OF_NODE.fullmatch(text)
     return None if found is None else NodeClaim(found[1], int(found[2]))
+
+
+def _divided(text: str) -> DividedClaim | None:
+    found = _DIVIDED.fullmatch(text)
+    if found is None:
+        return None
+    return DividedClaim(found[1], int(found[2]), 1 if found[3] == "+" else -1, int(found[4]))
 
 
 def _bit(text: str) -> BitClaim | None:
@@ -266,9 +296,13 @@ def _retrieval(text: str) -> HeadClaim | None:
     if found is None:
         return None
     kind, mask, node, groups, shifted = found.groups()
-    clusters = tuple(() if group == "-" else tuple(map(int, group.split(","))) for group in groups.split("|"))
+    clusters, divided = [], []
+    for group in groups.split("|"):
+        numbers, by, per = group.partition("/")
+        clusters.append(() if group == "-" else tuple(map(int, numbers.split(","))))
+        divided += [(int(numbers), int(per.removesuffix("-")), per.endswith("-"))] if by else []
     shift = {None: 0, " shifted back": -1, " shifted ahead": 1}[shifted]
-    return HeadClaim(kind, mask, int(node), clusters=clusters, shift=shift)
+    return HeadClaim(kind, mask, int(node), clusters=tuple(clusters), shift=shift, divided=tuple(divided))
 
 
 def _equality(text: str) -> EqualityClaim | None:

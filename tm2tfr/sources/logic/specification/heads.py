@@ -5,6 +5,8 @@ its condition S(i, j) are the parts of the conjunction that it is, numbered from
 of a key position j for a query position i:
 
 - a cluster that is one equality of two numbers counts minus the square of their difference, at j and i, wherever these are;
+- where that is done by quotient and remainder, it counts minus the square of the difference of the quotients, and 1 more
+  where the remainders are equal; where numbers may be negative, for max(0, x) and for max(0, -x);
 - any other counts 1 where j is inside the word and all its conjuncts hold at (i, j), and i is inside the word or none of
   them is about it, but for constants; otherwise 0;
 - an empty one counts 1 where j is inside the word, otherwise 0.
@@ -35,7 +37,7 @@ from tm2tfr.sources.logic.nodes import (
     Until,
     leaves,
 )
-from tm2tfr.sources.logic.specification.claims import HeadClaim
+from tm2tfr.sources.logic.specification.claims import DividedClaim, HeadClaim, NodeClaim
 from tm2tfr.sources.logic.specification.values import WordValues
 
 
@@ -71,7 +73,7 @@ def looked(head: HeadClaim, values: WordValues, i: int) -> Sequence[int]:
         case "all":
             return sight
         case "lookup" if head.number is not None:
-            due = signed(head.number.what, values.number(values.by_number[head.number.node], i))
+            due = _due(head.number, values.number(values.by_number[head.number.node], i))
             apart = [abs(j - due) for j in sight]
             return [j for j, off in zip(sight, apart, strict=True) if off == min(apart)]
         case "back":
@@ -87,6 +89,13 @@ def looked(head: HeadClaim, values: WordValues, i: int) -> Sequence[int]:
         case _:
             found = _chosen(head, values, i, sight)
     return (found,)
+
+
+def _due(number: NodeClaim | DividedClaim, x: int) -> int:
+    """Return which position is looked up for the number x."""
+    if isinstance(number, DividedClaim):
+        return max(0, number.sign * x) // number.per
+    return signed(number.what, x)
 
 
 def signed(what: str, x: int) -> int:
@@ -149,22 +158,43 @@ def _chosen(head: HeadClaim, values: WordValues, i: int, sight: range) -> int:
         raise TypeError(f"{node!r} retrieves nothing")
     parts = conjuncts(node)
     groups = [tuple(parts[number] for number in cluster) for cluster in head.clusters]
-    score = partial(_score, groups, values, i)
+    score = partial(_score, groups, [_rule(head, cluster) for cluster in head.clusters], values, i)
     scores = [score(stands_for(head, values, j)) for j in sight]
     best = [j for j, each in zip(sight, scores, strict=True) if each == max(scores)]
     return best[-1] if head.kind == "latest" else best[0]
 
 
-def _score(groups: Sequence[tuple[Score, ...]], values: WordValues, i: int, j: int) -> int:
-    return sum(_counts(group, values, i, j) for group in groups)
+_Rule = tuple[int, bool] | None
+"""What a cluster of one equality divides by, and whether with max(0, -x) as well; None: the numbers are compared."""
 
 
-def _counts(group: tuple[Score, ...], values: WordValues, i: int, j: int) -> int:
+def _rule(head: HeadClaim, cluster: tuple[int, ...]) -> _Rule:
+    found = ((per, negative) for number, per, negative in head.divided if cluster == (number,))
+    return next(found, None)
+
+
+def _score(groups: Sequence[tuple[Score, ...]], rules: Sequence[_Rule], values: WordValues, i: int, j: int) -> int:
+    return sum(_counts(group, rule, values, i, j) for group, rule in zip(groups, rules, strict=True))
+
+
+def _counts(group: tuple[Score, ...], rule: _Rule, values: WordValues, i: int, j: int) -> int:
     if len(group) == 1 and isinstance(group[0], Equal) and group[0].key.kind == "number":
-        return -((values.number(group[0].key, j) - values.number(group[0].query, i)) ** 2)
+        return _closeness(rule, values.number(group[0].key, j), values.number(group[0].query, i))
     if not values.inside(j) or (not values.inside(i) and any(_of_query(leaf) for part in group for leaf in leaves(part))):
         return 0
     return int(all(_holds(part, values, i if values.inside(i) else j, j) for part in group))  # if it is not about i
+
+
+def _closeness(rule: _Rule, key: int, query: int) -> int:
+    """Return minus the square of a difference; or of that of the quotients, and 1 more where the remainders are equal."""
+    if rule is None:
+        return -((key - query) ** 2)
+    per, negative = rule
+    score = 0
+    for sign in (1, -1) if negative else (1,):
+        (p, r), (q, s) = divmod(max(0, sign * key), per), divmod(max(0, sign * query), per)
+        score += int(r == s) - (p - q) ** 2
+    return score
 
 
 def _of_query(leaf: AtKey | AtQuery | Equal) -> bool:

@@ -17,6 +17,7 @@ from tm2tfr.sources.logic.evaluate import LogicValue
 from tm2tfr.sources.logic.nodes import Comparison, Node, Retrieve
 from tm2tfr.sources.logic.specification.claims import (
     BitClaim,
+    DividedClaim,
     EqualityClaim,
     GivenClaim,
     HeadClaim,
@@ -127,10 +128,10 @@ class LogicSpecification:
             case BitClaim():
                 literals = (literal for each in claim.alternatives for literal in each)
                 return all(self._kind(each.node) == ("bit" if each.label is None else "label") for each in literals)
-            case NodeClaim() if claim.what != "found":
+            case DividedClaim() | NodeClaim() if claim.what != "found":
                 return self._kind(claim.node) == ("label" if claim.what == "label" else "number")
-            case NodeClaim() | StepClaim():
-                wanted = Retrieve if isinstance(claim, NodeClaim) else Comparison
+            case DividedClaim() | NodeClaim() | StepClaim():
+                wanted = Comparison if isinstance(claim, StepClaim) else Retrieve
                 return isinstance(self.word_values.by_number.get(claim.node), wanted)
             case EqualityClaim():
                 there = equality(self.word_values.by_number.get(claim.node), claim.conjunct) is not None
@@ -175,6 +176,8 @@ class LogicSpecification:
                 return given(claim.what, i, there)
             case NodeClaim():
                 return _of_node(claim.what, there.by_number[claim.node], i, there)
+            case DividedClaim():
+                return _divided(claim, there.number(there.by_number[claim.node], i))
             case InsideClaim() if not there.inside(i):
                 return {} if labelled(claim) else 0
             case ShareClaim() | MeanClaim() | InsideClaim():
@@ -233,6 +236,13 @@ _NUMBERS: Mapping[str, Callable[[int], _Number]] = {
     "power of 2(i)": lambda i: int(i.bit_count() == 1),
     "(-1)^i": lambda i: 1 - 2 * (i % 2),
 }
+
+
+def _divided(claim: DividedClaim, x: int) -> HeldThere:
+    quotient, remainder = divmod(max(0, claim.sign * x), claim.per)
+    if claim.what == "reaches":
+        return {str(k): 1 for k in range(1, remainder + 1)}
+    return quotient**2 if claim.what.endswith("square") else quotient
 
 
 def _of_node(what: str, node: Node, i: int, there: WordValues) -> HeldThere:

@@ -22,6 +22,15 @@ from tm2tfr.transformer.residual import at
 
 STEPS = {"<=": (0, 1), "<": (0, 0), ">=": (1, 0), ">": (1, 1), "==": (2, 0), "!=": (3, 0)}
 """Relation -> whether [d ≥ K] (1) or its negation (0) says it, and K; of == and !=, what two of them say."""
+HOLDS: dict[str, Callable[[int], bool]] = {
+    "<=": lambda x: x <= 0,
+    "<": lambda x: x < 0,
+    ">=": lambda x: x >= 0,
+    ">": lambda x: x > 0,
+    "==": lambda x: x == 0,
+    "!=": lambda x: x != 0,
+}
+"""Relation -> whether it holds of numbers that differ by x."""
 BOS_FORM: BitForm = {at(TOKEN, BOS): 1}
 
 
@@ -38,6 +47,8 @@ class Comparing:
     def compared(self, node: Apply, left: Counted, right: Counted) -> Bit:
         """Return the bit of ``left relation right``."""
         difference = total([(1, left), (-1, right)])
+        if len(difference.every_bit) == 1 and not (difference.counts or difference.place):
+            return self._of_one_bit(node, difference)
         how, least = STEPS[node.operator]
 
         def reached(least: int) -> _Reached:
@@ -50,6 +61,13 @@ class Comparing:
             truth = reached(0).without(reached(1))
             truth = truth if how == 2 else truth.negated()
         return self._within(node.key, truth)
+
+    def _of_one_bit(self, node: Apply, difference: Counted) -> Bit:
+        """Return a comparison that is about one bit alone: that bit, its negation, or the same everywhere."""
+        ((factor, bit),) = difference.every_bit.values()
+        off, on = (HOLDS[node.operator](x) for x in (difference.constant, difference.constant + factor))
+        form = added([self.bits.inside.form, bit.form], times=[int(off), on - off])
+        return Bit(form, bit.time, ((literal(node.key, True),),))
 
     def _within(self, key: str, truth: _Reached) -> Bit:
         """Return a truth value that is known at BOS as a bit: 0 at BOS and EOS."""

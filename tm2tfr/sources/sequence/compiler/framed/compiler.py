@@ -7,7 +7,7 @@ the weights. Every operation is there in the earliest layer that it can be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -266,15 +266,33 @@ class _Framed:
         )
 
     def _distributed(self, node: Apply) -> Bit | None:
-        """Return a conjunction with a sum of alternatives in it as a sum of conjunctions, if that is there sooner."""
-        sums = [argument for argument in node.arguments if argument in self._ways]
-        if len(sums) != 1 or len(self._ways[sums[0]]) > MOST_ALTERNATIVES:
+        """Return a conjunction with a sum of alternatives in it, or the negation of one, as sums, if that is there sooner.
+
+        φ ∧ (α1 ∨ … ∨ αk) is the sum of φ ∧ αj, and φ ∧ ¬(α1 ∨ … ∨ αk) is φ less that sum.
+        """
+        sums = [(argument, inner, ways) for argument in node.arguments for inner, ways in self._alternatives(argument)]
+        if len(sums) != 1 or len(sums[0][2]) > MOST_ALTERNATIVES:
             return None
-        others = [b for argument in node.arguments if argument is not sums[0] for b in self._parts(argument, True)]
-        ways = [[*others, *way] for way in self._ways[sums[0]]]
-        if max(map(after, ways)) >= after([*others, self._finite[sums[0]].truth]):
+        ((own, inner, alternatives),) = sums
+        others = [b for argument in node.arguments if argument is not own for b in self._parts(argument, True)]
+        ways = [[*others, *way] for way in alternatives]
+        usual = after(self._parts(node, True))
+        if max(map(after, ways)) >= usual or (own is not inner and len(others) > 1 and after(others) >= usual):
             return None
-        return self._bits.several(ways)
+        found = self._bits.several(ways)
+        if own is inner:
+            return found
+        whole = self._bits.both(others)
+        form = added([whole.form, found.form], times=[1, -1])
+        return Bit(form, max(whole.time, found.time), ((literal(node.key, True),),))
+
+    def _alternatives(self, argument: Operation) -> Iterator[tuple[Operation, list[list[Bit]]]]:
+        """Yield a sum of alternatives that an argument is, or denies, with these; a denied conjunction is a single one."""
+        inner = _denied_node(argument)
+        if inner in self._ways:
+            yield inner, self._ways[inner]
+        elif inner is not argument and isinstance(inner, Apply) and inner.operator == "and":
+            yield inner, [self._parts(inner, True)]
 
     def _parts(self, node: Operation, conjunction: bool) -> list[Bit]:
         """Return the bits whose conjunction it is that `node` is true (of a conjunction), or that it is false."""
@@ -361,6 +379,11 @@ class _Framed:
 def _in_the_program(node: Operation) -> bool:
     """Return whether a node has a number in the program, see `tm2tfr.sources.logic.lower`."""
     return node.key[:1] == "s" and node.key[1:].isdecimal()
+
+
+def _denied_node(node: Operation) -> Operation:
+    """Return what `node` is the negation of; itself if it is none."""
+    return node.arguments[0] if isinstance(node, Apply) and node.operator == "not" else node
 
 
 def _denied(word: str) -> str:
