@@ -205,8 +205,8 @@ def check(
             what = f"--all is for circuits, and {found.noun}s have inputs of any length"
             raise UsageError(f"tm2tfr check: {what}: use --all-up-to")
         seed = asked.parameters.get("seed")
-        softened = softness.for_run(found, attention, temperature, None, None)
-        report_of_labels(softened, words, run, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
+        soft = (attention, temperature)
+        report_of_labels(found, words, run, soft=soft, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
     if all_up_to is not None:
         raise UsageError(
             f"tm2tfr check: --all-up-to is for RASP programs and formulas, and {found.name} is neither: omit it"

@@ -39,6 +39,15 @@ def for_run(
     return _softened(subject, attention, temperature, lambda: length_of(subject, word, max_steps))
 
 
+def for_words(subject: Subject, attention: str | None, temperature: str | None, longest: int) -> Subject:
+    """Return `subject` with the requested attention, where ``auto`` covers words of up to `longest` tokens, BOS and EOS.
+
+    Raises:
+        CompileError: see `for_run`.
+    """
+    return _softened(subject, attention, temperature, lambda: subject.decoder.positions or longest + 2)
+
+
 def _softened(subject: Subject, attention: str | None, temperature: str | None, length: Callable[[], int]) -> Subject:
     if attention != "softmax":
         if temperature is not None:

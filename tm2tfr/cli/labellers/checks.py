@@ -15,6 +15,7 @@ import click
 
 from tm2tfr.cli import colour
 from tm2tfr.cli.output import tell
+from tm2tfr.cli.softness import for_words
 from tm2tfr.errors import Interrupted, UsageError, counted, visible
 from tm2tfr.text.words import joined
 
@@ -91,27 +92,33 @@ def report_of_labels(
     words: tuple[str, ...],
     run: RunOptions,
     *,
+    soft: tuple[str | None, str | None],
     all_up_to: int | None,
     count: int | None,
     seed: str | None,
     as_json: bool,
 ) -> NoReturn:
-    """Check what labels words, print what was found, and exit: 1 if anything is wrong."""
+    """Check what labels words, print what was found, and exit: 1 if anything is wrong.
+
+    Args:
+        soft: the attention and the temperature that are asked for.
+    """
     from tm2tfr.transformer.provenance import notes
 
     refuse(run, words, all_up_to, count, seed)
     good = True
     if words:
+        subject = for_words(subject, *soft, max(map(len, words)))
         for word in words:
             good &= _one(subject, word, run, as_json=as_json)
         raise click.exceptions.Exit(0 if good else 1)
     asked = lengths(subject, all_up_to, count, int(seed or 0))
+    examples = (len(example.word) for example in _examples(subject))
+    subject = for_words(subject, *soft, max(asked.upto, asked.longest if asked.count else 0, *examples, 1))
     for note in notes(subject.decoder.provenance):
         click.echo(colour.cautioned(f"note: {note}"), err=True)
     if all_up_to is None and count is None:
-        construction = subject.construction
-        every = construction.examined if construction is not None else None
-        for example in every(subject.right, subject.decoder) if every is not None else ():
+        for example in _examples(subject):
             good &= _example(subject, example, run, as_json=as_json)
     compared = 0
     for found, what in _batches(subject, asked, run):
@@ -127,6 +134,13 @@ def report_of_labels(
         beyond = "" if asked.upto == subject.decoder.positions else ", and not proved beyond"
         tell(f"proved for all inputs of up to {counted(asked.upto, 'token')}{beyond}", as_json=False)
     raise click.exceptions.Exit(0 if good else 1)
+
+
+def _examples(subject: Subject) -> Iterator[Examined]:
+    """Yield the examples of its author."""
+    construction = subject.construction
+    if construction is not None and construction.examined is not None:
+        yield from construction.examined(subject.right, subject.decoder)
 
 
 def refuse(run: RunOptions, words: tuple[str, ...], all_up_to: int | None, count: int | None, seed: str | None) -> None:

@@ -57,7 +57,7 @@ class LogicOptions:
             alphabet=None if alphabet is None else tuple(map(str, alphabet_of(alphabet))),
             mask=_word("mask", options.get("mask"), RASP_MASKS),
             compare=_word("way to compare", options.get("compare"), LOGIC_COMPARE) or "lookup",
-            variant=_word("variant", options.get("variant"), LOGIC_VARIANTS) or "ours",
+            variant=_word("variant of formulas", options.get("variant"), LOGIC_VARIANTS) or "ours",
             steep=options.get("steep") not in (None, False, "False"),
         )
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import graphviz
 
 from tm2tfr.errors import OutputError, counted, visible
-from tm2tfr.sources.logic.drawing.operators import PartRole, look, operator, parts, score_text, shown_nodes
+from tm2tfr.sources.logic.drawing.operators import PartRole, look, operator, parts, shown_nodes
 from tm2tfr.sources.logic.nodes import Node, Retrieve
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.write import text_of
 from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 
 if TYPE_CHECKING:
@@ -95,16 +96,14 @@ def to_networkx(program: LogicProgram) -> nx.MultiDiGraph[str]:
 # ── what all the drawings share ─────────────────────────────────────────────────────────────────────────────
 def _labelled(program: LogicProgram) -> Iterator[tuple[Node, tuple[str, ...]]]:
     """Yield each node that is drawn, what is compiled first, with the lines of its label."""
-    drawn, names = shown_nodes(program), output_names(program)
+    drawn = shown_nodes(program)
     if len(drawn) > MOST_NODES_DRAWN:
         what = f"drawing {visible(program.name)}: it has {counted(len(drawn), 'node')}, and at most {MOST_NODES_DRAWN}"
         raise OutputError(f"{what} can be drawn legibly: draw an earlier definition with --define")
-    given = {node: name for name, node in reversed(list(program.definitions.items())) if name}
+    names = {node: name for name, node in reversed(list(program.definitions.items())) if name}
     for node in reversed(drawn):
-        lines = [operator(node)]
-        if isinstance(node, Retrieve):
-            lines.append(score_text(node.score, lambda each: names.get(each, f"s{each.number}")))
-        yield node, tuple(filter(None, (given.get(node, ""), *lines)))
+        said = text_of(node, "paper", language="srasp") if isinstance(node, Retrieve) else operator(node)
+        yield node, (names[node], said) if node in names else (said,)
 
 
 def _arrows(program: LogicProgram) -> Iterator[tuple[Node, Node, PartRole, str]]:

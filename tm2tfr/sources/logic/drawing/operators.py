@@ -74,26 +74,6 @@ def parts(node: Node) -> Iterator[MadeOf]:
         yield MadeOf(node.of, "value" if look(node) else "")
 
 
-def score_text(score: logic.Score, named: Callable[[Node], str]) -> str:
-    """Return S(i, j) as text: ``open(j) ∧ depth(j) = depth(i)``."""
-    if isinstance(score, logic.AtKey):
-        return f"{named(score.bit)}(j)"
-    if isinstance(score, logic.AtQuery):
-        return f"{named(score.bit)}(i)"
-    if isinstance(score, logic.Equal):
-        return f"{named(score.key)}(j) = {named(score.query)}(i)"
-    if isinstance(score, logic.NotOf):
-        return f"¬({score_text(score.part, named)})"
-    sign, empty = (" ∧ ", "⊤") if isinstance(score, logic.AllOf) else (" ∨ ", "⊥")
-    inner = [score_text(part, named) for part in score.parts]
-    several = len(inner) > 1
-    bracketed = (
-        f"({text})" if several and isinstance(part, logic.AllOf | logic.AnyOf) and len(part.parts) > 1 else text
-        for part, text in zip(score.parts, inner, strict=True)
-    )
-    return sign.join(bracketed) or empty
-
-
 def _scored(score: logic.Score) -> Iterator[MadeOf]:
     for leaf in leaves(score):
         if isinstance(leaf, logic.Equal):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tm2tfr.errors import InputError, did_you_mean, visible
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.text.markdown import quoted
 from tm2tfr.text.words import listed, read_word, written
 
 
@@ -28,7 +29,11 @@ def checked(program: LogicProgram, word: tuple[str, ...]) -> tuple[str, ...]:
         if program.alphabet and token not in program.alphabet:
             what = f"{visible(program.name)}: token {i} of the word, {visible(repr(token))}, is not in the alphabet"
             close = did_you_mean(token, program.alphabet)
-            raise InputError(f"{what}{close}: use {listed(program.alphabet)}, or compile it with another --alphabet")
+            if any(len(each) > 1 for each in program.alphabet):
+                close, known = "", f"a JSON list of {listed(program.alphabet)}, {_for_example(program)}"
+            else:
+                known = listed(program.alphabet)
+            raise InputError(f"{what}{close}: use {known}, or compile it with another --alphabet")
     return word
 
 
@@ -41,4 +46,4 @@ def own_word(program: LogicProgram) -> str:
 
 
 def _for_example(program: LogicProgram) -> str:
-    return f"for example --input {own_word(program) or 'ab'}"
+    return f"for example --input {quoted(own_word(program) or 'ab')}"
