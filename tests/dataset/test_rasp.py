@@ -13,10 +13,10 @@ from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tests.dataset.golden import said
 from tm2tfr.dataset.jobs import jobs
+from tm2tfr.dataset.labels.of_rasp import labelled
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.make import make
-from tm2tfr.dataset.rasp.shard import labelled
-from tm2tfr.dataset.rasp.spec import RaspSpec
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.sweep import sweep
@@ -35,13 +35,13 @@ share = 1 / {"a": 2, "b": 3, "cd": 4}[tokens_asis];
 SPEC = 'program: halves.rasp\ns-ops: [first, share]\ninputs: {up to: 1, words: [\'["cd", "b"]\', a0]}\nformats: jsonl\n'
 
 
-def spec_of(text: str, folder: Path | None = None) -> RaspSpec:
+def spec_of(text: str, folder: Path | None = None) -> LabelSpec:
     spec = read(text, file="spec.yaml", folder=folder)
-    assert isinstance(spec, RaspSpec)
+    assert isinstance(spec, LabelSpec)
     return spec
 
 
-def halves(folder: Path, text: str = SPEC) -> RaspSpec:
+def halves(folder: Path, text: str = SPEC) -> LabelSpec:
     (folder / "halves.rasp").write_text(HALVES, encoding="utf-8")
     return spec_of(text + "splits: {all: 1}\n", folder)
 
@@ -116,7 +116,7 @@ def test_labels_are_the_interpreters(name: str) -> None:
 def test_every_shipped_program_stands_for_a_spec_that_can_be_sent_to_a_worker() -> None:
     for name in shipped():
         spec = load_spec(f"{name}.rasp")
-        assert isinstance(spec, RaspSpec)
+        assert isinstance(spec, LabelSpec)
         assert spec.forms == (spec.program.chosen,)
         assert len(spec.words) == (1_000 if len(spec.program.alphabet) > 1 else 10)
         assert len({word_of(spec.program, word) for word in spec.words}) == len(spec.words)

@@ -23,6 +23,7 @@ def make_dataset(
     scheduler: str | None = None,
     engine: str = "auto",
     resume: bool = False,
+    max_length: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Dataset:
     """Write runs as training examples: of machines, compared with the simulator at every position, or of circuits.
@@ -41,6 +42,8 @@ def make_dataset(
         scheduler: the address of a Dask cluster to use instead.
         engine: ``auto`` (fast where Numba is installed, else dense), ``fast``, ``dense`` or ``exact``.
         resume: resume a folder: make only what is missing or has the wrong digest.
+        max_length: of a program or a formula, the longest word of the split ``train``; ``test`` has longer ones, up to four
+            times as long. Default: random splits.
         progress: called regularly with the number of shards done, of all shards, and of trace rows made.
 
     Raises:
@@ -50,7 +53,7 @@ def make_dataset(
     """
     from tm2tfr.dataset.make import make
 
-    wanted = _spec(spec)
+    wanted = _spec(spec, max_length)
     _check(workers, engine)
     if not isinstance(folder, str | Path):
         raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
@@ -97,23 +100,28 @@ def sweep(
     )
 
 
-def _spec(spec: object) -> AnySpec:
+def _spec(spec: object, max_length: int | None = None) -> AnySpec:
     """Return a spec that is given as such, as a file, or by its name.
 
     Raises:
         NotFoundError: if it is something else.
+        DatasetError: for a longest word beside a spec, which says it itself.
     """
     from tm2tfr.dataset.circuits.spec import CircuitSpec
+    from tm2tfr.dataset.labels.spec import LabelSpec
     from tm2tfr.dataset.library import load_spec
-    from tm2tfr.dataset.rasp.spec import RaspSpec
     from tm2tfr.dataset.spec import Spec
 
-    if isinstance(spec, Spec | CircuitSpec | RaspSpec):
+    if isinstance(spec, Spec | CircuitSpec | LabelSpec):
+        if max_length is not None:
+            raise DatasetError(f"{spec.name}: a spec says its lengths itself: omit max_length")
         return spec
     if not isinstance(spec, str | Path):
         what = f"{spec!r} ({type(spec).__name__}) is neither a spec nor the name of one"
         raise NotFoundError(f"{what}: use a path, or the name of a shipped spec")
-    return load_spec(spec)
+    if max_length is not None and not is_count(max_length, 1):
+        raise DatasetError(f"max_length must be a number of tokens, not {max_length!r}: use 1 or more, or None")
+    return load_spec(spec, max_length=max_length)
 
 
 def _check(workers: object, engine: object) -> None:

@@ -32,10 +32,17 @@ engine = options.choice(
 @options.argument("spec", type=SPEC, help=SPEC_HELP)
 @options.file("--output", "-o", metavar="DIR", required=True, help="The folder to create.")
 @options.flag("--resume", help="Resume a folder: make only what is missing.")
+@options.count(
+    "--max-length",
+    least=1,
+    help="Of a program or a formula: train on words of up to N tokens, test on longer ones, up to 4·N.",
+)
 @workers
 @scheduler
 @engine
-def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None, engine: str, resume: bool) -> None:
+def dataset(
+    spec: str, output: Path, workers: int | None, scheduler: str | None, engine: str, resume: bool, max_length: int | None
+) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
     from tm2tfr.places import check_folder
 
@@ -45,7 +52,14 @@ def dataset(spec: str, output: Path, workers: int | None, scheduler: str | None,
 
     with counting("resume it with --resume") as progress:
         found = make_dataset(
-            spec, output, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress
+            spec,
+            output,
+            workers=workers,
+            scheduler=scheduler,
+            engine=engine,
+            resume=resume,
+            max_length=max_length,
+            progress=progress,
         )
     click.echo(dataset_report(found))
     raise click.exceptions.Exit(1 if found.failure else 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tm2tfr._version import __version__
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import CommonSpec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.text.markdown import escaped
@@ -31,16 +32,6 @@ _CIRCUIT_COLUMNS = {
 }
 
 
-_RASP_COLUMNS = {
-    "program": "the program's name; `programs.jsonl` has its text, its alphabet and its s-ops",
-    "input": "the input, as `--input` takes it",
-    "s-op": "the s-op whose values are the labels",
-    "prompt": "the given tokens: the input",
-    "target": "the labels: the value of the s-op at each position; T and F are truth values, 1/3 is a third",
-    "loss_mask": "1 for each label, since all are scored",
-}
-
-
 def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
     """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
     splits = [split for split, _ in spec.splits if examples[split]]
@@ -50,7 +41,7 @@ def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int
         head += [f"  - split: {split}", f'    path: "{split}/*.{format}"']
     head = [*head, "---", ""] if splits else []
     shares = {split: sum(examples[split].values()) for split in splits}
-    runs, columns = _about(spec.noun, tally)
+    runs, columns = _about(spec, tally)
     lines = [
         f"# {escaped(spec.name)}",
         "",
@@ -64,7 +55,7 @@ def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int
         "|---|---|",
         *(f"| {name} | {what} |" for name, what in columns.items()),
         "",
-        f"{'' if spec.noun == 'program' else _FORMS_DIFFER}`manifest.json` has the spec, seeds, counts and digests.",
+        f"{'' if isinstance(spec, LabelSpec) else _FORMS_DIFFER}`manifest.json` has the spec, seeds, counts and digests.",
         f"`datasets.load_dataset` reads the {format} files of this folder.",
         "",
     ]
@@ -77,13 +68,13 @@ _FORMS_DIFFER = (
 )
 
 
-def _about(noun: str, tally: Tally) -> tuple[str, Mapping[str, str]]:
+def _about(spec: CommonSpec, tally: Tally) -> tuple[str, Mapping[str, str]]:
     """Return what the examples are, with a place for by whom they were made, and their columns."""
-    if noun == "program":
-        values = "Inputs of a RASP program with the values of its s-ops by the interpreter, {}"
-        return f"{values}: {tally.runs:,} inputs, {tally.cells:,} labels", _RASP_COLUMNS
+    if isinstance(spec, LabelSpec):
+        labeller = spec.labeller
+        return f"{labeller.about}, {{}}: {tally.runs:,} inputs, {tally.cells:,} labels", labeller.columns
     generated = f"as a transformer decoder generates them, {{}}: {tally.runs:,} runs"
-    if noun == "circuit":
+    if spec.noun == "circuit":
         compared = f"{tally.cells:,} bits of gates, each compared with a reference evaluator"
         return f"Runs of Boolean circuits {generated}, {compared}", _CIRCUIT_COLUMNS
     compared = f"{tally.rows:,} positions, each compared with a reference simulator"

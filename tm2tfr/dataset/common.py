@@ -52,7 +52,29 @@ class CommonReader:
             "shard_size": top.number("shard size", 10_000, least=1, most=MOST_WORDS),
             "formats": top.choices("formats", FORMATS),
         }
+        if values["split_by"] == "length":
+            return values | self.by_length()
         return values | {"splits": self.splits()} if "splits" in top else values
+
+    def by_length(self) -> dict[str, Any]:
+        """Return the splits and the lengths of their words."""
+        example = "{train: 1 to 20, test: 21 to 80}"
+        value, found = self.top.found["splits"][1] if "splits" in self.top else None, dict[str, tuple[int, int]]()
+        if not isinstance(value, Map) or not value.pairs:
+            place = self.top.place("split by")
+            self.reading.error(place, "the splits have no lengths", f"add a line 'splits: {example}'")
+            return {}
+        for name, lengths in self.reading.entries(value, "split"):
+            if not _SPLIT.fullmatch(name.text):
+                self.reading.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")
+            said = _LENGTHS.fullmatch(lengths.text) if isinstance(lengths, Scalar) else None
+            shortest, longest = (int(said[1]), int(said[2] or said[1])) if said else (1, 0)
+            if shortest > longest:
+                self.reading.error(lengths, f"{name.text!r} has no lengths", f"write for example {example}")
+            elif any(shortest <= most and least <= longest for least, most in found.values()):
+                self.reading.error(lengths, f"{name.text!r} has lengths of another split", f"write for example {example}")
+            found[name.text] = shortest, longest
+        return {"splits": tuple((name, 0.0) for name in found), "lengths": tuple((n, *each) for n, each in found.items())}
 
     def words(self, node: Node) -> tuple[str, ...]:
         """Return listed words."""

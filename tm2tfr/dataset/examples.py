@@ -23,8 +23,11 @@ COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict
 CIRCUIT_COLUMNS = ("circuit", "input", "form", "prompt", "target", "loss_mask", "result")
 """Those of circuits; ``result`` is the numbers that the outputs say."""
 
-RASP_COLUMNS = ("program", "input", "s-op", "prompt", "target", "loss_mask")
-"""Those of a RASP program; a target is the value of the s-op at each position."""
+
+def label_columns(noun: str, labelled: str) -> tuple[str, ...]:
+    """Return those of what labels words; a target is the value of an s-op or a node, `labelled`, at each position."""
+    return (noun, "input", labelled, "prompt", "target", "loss_mask")
+
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -55,8 +58,8 @@ class CircuitTrainingExample(NamedTuple):
     result: str
 
 
-class RaspTrainingExample(NamedTuple):
-    """One line about an input of a RASP program, with tokens and values as their numbers; `form` is the s-op."""
+class LabelTrainingExample(NamedTuple):
+    """One line about a word that is labelled, with tokens and values as their numbers; `form` is the s-op or the node."""
 
     program: str
     input: str
@@ -66,7 +69,7 @@ class RaspTrainingExample(NamedTuple):
     mask: TokenCodes
 
 
-AnyExample: TypeAlias = TrainingExample | CircuitTrainingExample | RaspTrainingExample
+AnyExample: TypeAlias = TrainingExample | CircuitTrainingExample | LabelTrainingExample
 """The tokens are the fourth to the sixth of its fields."""
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from tm2tfr.dataset.circuits.spec import CircuitSpec
-from tm2tfr.dataset.rasp.spec import RaspSpec
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import Spec
 
 
@@ -38,9 +38,9 @@ class Job:
         return sum(piece.runs for piece in self.pieces)
 
 
-def groups(spec: Spec | CircuitSpec | RaspSpec) -> list[Piece]:
+def groups(spec: Spec | CircuitSpec | LabelSpec) -> list[Piece]:
     """Return all runs of a spec: machines with one input alphabet at a time, circuits one by one."""
-    if isinstance(spec, RaspSpec):
+    if isinstance(spec, LabelSpec):
         return [piece for piece in (Piece((spec.program,), spec.words),) if piece.runs]
     if isinstance(spec, CircuitSpec):
         return [Piece((chosen,), spec.inputs.of(chosen.circuit)) for chosen in spec.circuits]
@@ -54,7 +54,7 @@ def groups(spec: Spec | CircuitSpec | RaspSpec) -> list[Piece]:
     return [piece for piece in found if piece.runs]
 
 
-def jobs(spec: Spec | CircuitSpec | RaspSpec, size: int | None = None) -> Iterator[Job]:
+def jobs(spec: Spec | CircuitSpec | LabelSpec, size: int | None = None) -> Iterator[Job]:
     """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where another program would exceed it."""
     size = size or spec.shard_size
     number, waiting, room = 0, list[Piece](), size

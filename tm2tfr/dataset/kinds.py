@@ -1,4 +1,4 @@
-"""What is different for machines, for circuits and for RASP programs: who carries out a job, and what is told of them."""
+"""What is different for machines, for circuits and for what labels words: who carries out a job, what is told of them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tm2tfr.choices import AUTO
 from tm2tfr.dataset.circuits.shard import circuits_listed, made_circuits, swept_circuits
 from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.rasp.shard import made_labels, program_listed
-from tm2tfr.dataset.rasp.spec import RaspSpec
+from tm2tfr.dataset.labels.shard import made_labels, program_listed
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making, made, swept
 from tm2tfr.dataset.spec import Spec
@@ -24,7 +24,7 @@ from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.spec import Machine
 
-AnySpec = Spec | CircuitSpec | RaspSpec
+AnySpec = Spec | CircuitSpec | LabelSpec
 
 
 def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_boundary: str | None = None) -> How:
@@ -32,12 +32,14 @@ def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_bound
 
     Raises:
         EngineError: if fast is requested and Numba is not installed.
-        DatasetError: if an engine is requested for a RASP program, whose labels are the interpreter's.
+        DatasetError: if an engine is requested for labels, which are the reference's.
     """
-    if isinstance(spec, RaspSpec):
+    if isinstance(spec, LabelSpec):
         if engine != AUTO:
-            raise DatasetError(f"{spec.name}: labels of a RASP program are the interpreter's: omit the engine option")
-        return How("interpreter", 0)
+            labeller = spec.labeller
+            what = f"{spec.name}: labels of {labeller.kind} are the {labeller.reference}'s"
+            raise DatasetError(f"{what}: omit the engine option")
+        return How(spec.labeller.reference, 0)
     chosen = for_many_runs(engine)
     if isinstance(spec, CircuitSpec):  # which engine runs the weights depends on the variant
         return How(engine if engine == AUTO else chosen, 0)
@@ -46,7 +48,7 @@ def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_bound
 
 def maker(spec: AnySpec) -> Callable[[Job, Making], Done]:
     """Return what makes the files of a job."""
-    if isinstance(spec, RaspSpec):
+    if isinstance(spec, LabelSpec):
         return made_labels
     return made_circuits if isinstance(spec, CircuitSpec) else made
 
@@ -60,7 +62,7 @@ def listing(spec: AnySpec) -> str:
     """Return a line of JSON for each program: of a machine its name, its YAML, the vocabulary of its decoder."""
     if isinstance(spec, CircuitSpec):
         return circuits_listed(spec)
-    if isinstance(spec, RaspSpec):
+    if isinstance(spec, LabelSpec):
         return program_listed(spec)
     lines = []
     for machine in (machine for machines in spec.machines for machine in machines):

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from tm2tfr import shelf
 from tm2tfr.dataset.kinds import AnySpec
 from tm2tfr.dataset.reader import read
+from tm2tfr.dataset.words import number_of
+from tm2tfr.errors import DatasetError
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.rasp.given.library import is_program, load
+from tm2tfr.sources.logic.given.library import is_logic
+from tm2tfr.sources.rasp.given.library import is_program
 from tm2tfr.sources.registry import built, loaded
 from tm2tfr.sources.turing.library import shipped as machines
 
+TRAINED, TESTED = 10_000, 1_000
+"""How many words there are to train on, and longer ones to test, where the longest to train on is all that is said."""
 MOST_INPUTS = 16
 """All inputs of a circuit with at most so many are taken where no spec says which."""
 
@@ -24,28 +30,36 @@ def shipped_specs() -> tuple[str, ...]:
     return shelf.shipped(shelf.SPECS)
 
 
-def load_spec(where: str | Path) -> AnySpec:
+def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
     """Read a spec from a path, or a shipped one by its name; a file of that name takes precedence.
 
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
-    these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program stands for 1,000 random inputs with 1 to
-    10 tokens, and with a single token for all of them.
+    these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program or a formula stands for 1,000 random
+    inputs with 1 to 10 tokens, and with a single token for all of them.
+
+    Args:
+        max_length: of what labels words, the longest word of the split ``train``; the split ``test`` has words of more
+            tokens, up to four times as many.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped spec.
         ReadError: if it cannot be read.
         SpecError: with every error of the document.
         ConversionError: if the file of a circuit cannot be read.
+        DatasetError: for a longest word of anything else.
     """
     name = str(where)
+    if (is_program(where) or is_logic(where)) and name not in machines() and name not in GENERATORS:
+        return _of_labeller(name, max_length)
+    if max_length is not None:
+        what = f"{shelf.display(name)}: a longest word to train on is that of a program or a formula"
+        raise DatasetError(f"{what}: omit the max-length option, or write 'split by: length' in the spec")
     if isinstance(where, str) and shelf.on_shelf(shelf.SPECS, name):
         return read(shelf.shipped_text(shelf.SPECS, name), file=f"{name}.yaml")
     if isinstance(where, str) and name in GENERATORS and not Path(name).is_file():
         return _of_circuit(name, built(name, {}).program)
     if _is_circuit_file(name):
         return _of_circuit(name, loaded(where).program)
-    if is_program(where) and name not in machines():
-        return _of_rasp(name)
     return read(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(name).parent)
 
 
@@ -63,8 +77,22 @@ def _of_circuit(name: str, program: object) -> AnySpec:
     return read(f"circuits: [{json.dumps(name)}]\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")
 
 
-def _of_rasp(name: str) -> AnySpec:
-    """Return the spec that the name of a RASP program, or of its file, stands for."""
-    several = len(load(name).program.alphabet) > 1
-    inputs = "{random: {count: 1000, length: 1 to 10}}" if several else "{up to: 10}"
-    return read(f"program: {json.dumps(name)}\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")
+def _of_labeller(name: str, max_length: int | None) -> AnySpec:
+    """Return the spec that the name of a RASP program, of a formula, or of its file stands for."""
+    letters = len(loaded(name).program.alphabet)
+    if max_length is None:
+        inputs = _inputs([(1_000, 1, 10)], letters) if letters > 1 else "{up to: 10}"
+        return read(f"program: {json.dumps(name)}\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")
+    longer = max_length + 1, 4 * max_length
+    inputs = _inputs([(TRAINED, 1, max_length), (TESTED, *longer)], letters)
+    splits = f"split by: length\nsplits: {{train: 1 to {max_length}, test: {longer[0]} to {longer[1]}}}"
+    return read(f"program: {json.dumps(name)}\ninputs: {inputs}\n{splits}\n", file=f"{Path(name).stem}.yaml")
+
+
+def _inputs(wanted: Sequence[tuple[int, int, int]], letters: int) -> str:
+    """Return the inputs of a spec: numbers of random words, each with the shortest and longest, as far as there are any."""
+    random = [
+        f"{{count: {min(count, number_of(letters, shortest, longest))}, length: {shortest} to {longest}}}"
+        for count, shortest, longest in wanted
+    ]
+    return f"{{random: [{', '.join(random)}]}}"

@@ -12,6 +12,7 @@ from tm2tfr.dataset.card import card
 from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.jobs import Job, jobs
 from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
 from tm2tfr.dataset.pool import Pool, pool
 from tm2tfr.dataset.runs import Failure, versions
@@ -37,6 +38,7 @@ class Dataset:
         left_out: the number of runs that did not end.
         reused: how many of the `shards` existed already.
         noun: what a program is called.
+        labels_by: what the labels are by, where they are all that there is.
     """
 
     folder: Path
@@ -48,6 +50,7 @@ class Dataset:
     reused: int
     failure: Failure | None = None
     noun: str = "machine"
+    labels_by: str = ""
 
 
 def make(
@@ -73,7 +76,7 @@ def make(
         how_for(spec, engine),
         spec.forms,
         isinstance(spec, Spec) and spec.keep_unfinished,
-        Splitting(spec.seed, spec.split_by, spec.splits),
+        Splitting(spec.seed, spec.split_by, spec.splits, spec.lengths),
         spec.formats,
     )
     head = manifest.header(spec, versions(), making.how.engine, programs, len(every))
@@ -94,7 +97,8 @@ def make(
     tally, examples, left_out = manifest.totals(records, spec)
     write_text(folder / CARD, card(spec, tally, examples, spec.formats))
     manifest.written(folder, head, spec, records)
-    return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, noun=spec.noun)
+    labels_by = spec.labeller.reference if isinstance(spec, LabelSpec) else ""
+    return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, noun=spec.noun, labels_by=labels_by)
 
 
 def _results(

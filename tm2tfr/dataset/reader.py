@@ -10,8 +10,8 @@ from tm2tfr.dataset.circuits.reader import names_circuits, read_circuits
 from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.common import WordsReader
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
-from tm2tfr.dataset.rasp.reader import names_program, read_program
-from tm2tfr.dataset.rasp.spec import RaspSpec
+from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import SPLIT_BY, UNFINISHED, Spec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
 from tm2tfr.errors import Tm2tfrError, visible
@@ -43,7 +43,7 @@ FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
 MOST_MACHINES = 10**9
 
 
-def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | CircuitSpec | RaspSpec:
+def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | CircuitSpec | LabelSpec:
     """Read a spec from YAML: of machines, or, if it names circuits or a RASP program, of these.
 
     Args:
@@ -63,8 +63,8 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | 
         raise reading.log.failure()
     if names_circuits(root):
         return read_circuits(reading, root, folder, source.text, stem(file))
-    if names_program(root):
-        return read_program(reading, root, folder, source.text, stem(file))
+    if names_labeller(root):
+        return read_labeller(reading, root, folder, source.text, stem(file))
     return _Reader(reading, Section.of(reading, "a spec", root, KEYS), folder).spec(source.text, stem(file))
 
 

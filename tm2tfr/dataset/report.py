@@ -10,12 +10,12 @@ from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import counted, visible
 
 
-def summed(tally: Tally, noun: str = "machine") -> str:
+def summed(tally: Tally, noun: str = "machine", labels_by: str = "") -> str:
     """Return ``12 runs (10 accept, 2 halt), 345 rows, 2,415 cells compared``, of circuits ``8 runs, 16 bits compared``."""
     if noun == "circuit":
         return f"{counted(tally.runs, 'run')}, {counted(tally.cells, 'bit')} compared"
-    if noun == "program":
-        return f"{counted(tally.runs, 'input')}, {counted(tally.cells, 'label')} by the interpreter"
+    if labels_by:
+        return f"{counted(tally.runs, 'input')}, {counted(tally.cells, 'label')} by the {labels_by}"
     ends = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(tally.outcomes.items()))
     return f"{counted(tally.runs, 'run')}{ends and f' ({ends})'}, {tally.rows:,} rows, {tally.cells:,} cells compared"
 
@@ -27,8 +27,8 @@ def dataset_report(found: Dataset) -> str:
         return (
             f"{head}\n{_failure(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
         )
-    labels = found.noun == "program"
-    lines = [f"{found.name}: {summed(found.tally, found.noun)}{'' if labels else ', all agree'}"]
+    labels = found.labels_by
+    lines = [f"{found.name}: {summed(found.tally, found.noun, labels)}{'' if labels else ', all agree'}"]
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" for form, number in forms.items())
         lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")

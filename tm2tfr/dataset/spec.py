@@ -32,9 +32,10 @@ class CommonSpec:
 
     Args:
         text: the YAML that it was read from.
-        forms: those of supervision; of a RASP program, the s-ops whose values are labels.
+        forms: those of supervision; of what labels words, the s-ops or nodes whose values are labels.
         splits: name and share of each, in order; the shares add up to 1.
-        split_by: what determines the split: the program and its input, or one of the two.
+        split_by: what determines the split: the program and its input, one of the two, or the length of the input.
+        lengths: by length, the name of each split with the shortest and the longest of its words; their shares are 0.
         shard_size: the number of runs in a shard.
     """
 
@@ -47,6 +48,7 @@ class CommonSpec:
     forms: tuple[str, ...] = FORMS
     splits: tuple[tuple[str, float], ...] = (("train", 0.8), ("validation", 0.1), ("test", 0.1))
     split_by: str = "run"
+    lengths: tuple[tuple[str, int, int], ...] = ()
     shard_size: int = 10_000
     formats: tuple[str, ...] = FORMATS
 
@@ -87,9 +89,12 @@ class Splitting:
     seed: int
     by: str
     splits: tuple[tuple[str, float], ...]
+    lengths: tuple[tuple[str, int, int], ...] = ()
 
-    def of(self, program: str, word: str) -> str:
-        """Return the split; program: its fingerprint, such as `fingerprint`."""
+    def of(self, program: str, word: str, *, length: int = 0) -> str:
+        """Return the split; program: its fingerprint, such as `fingerprint`; length: that of the word, in tokens."""
+        if self.lengths:
+            return next(name for name, shortest, longest in self.lengths if shortest <= length <= longest)
         parts = {"run": (program, word), "input": ("", word)}.get(self.by, (program, ""))
         digest = hashlib.sha256("\n".join([str(self.seed), *parts]).encode("utf-8", "surrogatepass")).digest()
         place, total = int.from_bytes(digest[:8]) / SEEDED, 0.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import groups, jobs
 from tm2tfr.dataset.kinds import AnySpec, again, how_for, sweeper
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.make import ShardProgress, refuse_other_versions
 from tm2tfr.dataset.pool import pool
-from tm2tfr.dataset.rasp.spec import RaspSpec
 from tm2tfr.dataset.runs import Failure, versions
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError, visible
@@ -70,10 +70,11 @@ def sweep(
 
 
 def _refuse(spec: AnySpec, max_steps: int | None, left_boundary: str | None) -> None:
-    """Raise CompileError for a RASP program, and for options that make no sense for circuits."""
-    if isinstance(spec, RaspSpec):
-        what = f"{visible(spec.name)} is about a RASP program, and a sweep compares runs of machines or circuits"
-        raise CompileError(f"{what}: use tm2tfr check, which compares its weights with the interpreter")
+    """Raise CompileError for what labels words, and for options that make no sense for circuits."""
+    if isinstance(spec, LabelSpec):
+        labeller = spec.labeller
+        what = f"{visible(spec.name)} is about {labeller.kind}, and a sweep compares runs of machines or circuits"
+        raise CompileError(f"{what}: use tm2tfr check, which compares its weights with the {labeller.reference}")
     if isinstance(spec, CircuitSpec) and left_boundary is not None:
         raise CompileError(f"{spec.name} is about circuits, and {whose('left_boundary')}: omit the left-boundary option")
     if isinstance(spec, CircuitSpec) and max_steps is not None:

@@ -1,1 +1,0 @@
-"""Data sets of a RASP program: `reader` reads a spec, `spec` represents it, `shard` carries out its jobs."""
