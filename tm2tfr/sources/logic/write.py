@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import count
 
 from tm2tfr.sources.logic.language.lexemes import head, lexemes
 from tm2tfr.sources.logic.nodes import Choose, Input, Node, OneOf, Retrieve, Same, Text, needed, parents
@@ -83,15 +84,15 @@ def _name_parts(program: LogicProgram, names: dict[Node, str]) -> None:
     uses = Counter(part for node in nodes for part in dict.fromkeys(parents(node)))
     taken = {*names.values(), *program.definitions}
     printer = Printer(STYLES["ascii"], program.language == "srasp", names)
-    unnamed = program.definitions.get("")
+    unnamed, number = program.definitions.get(""), 0
     for node in nodes:
         attention = isinstance(node, Retrieve) and uses[node] > 0
         repeated = uses[node] > 1 and len(printer.text(node)) > REPEATED
         if node not in names and node is not unnamed and (attention or repeated):
-            number = next(n for n in range(1, len(nodes) + len(taken) + 2) if f"_{n}" not in taken)
+            number = next(n for n in count(number + 1) if f"_{n}" not in taken)
             names[node] = f"_{number}"
             taken.add(names[node])
-            printer = Printer(STYLES["ascii"], program.language == "srasp", names)
+            printer.forget(node)
 
 
 def _headers(program: LogicProgram, lines: list[str]) -> Iterable[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tests.sources.logic.language.random_programs import Maker
 from tests.sources.logic.language.test_reading import FORMULAS, PROGRAMS, shown
 from tests.strategies import tries
+from tm2tfr.errors import SpecError
 from tm2tfr.sources.logic import nodes as n
 from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
@@ -18,7 +21,7 @@ from tm2tfr.sources.logic.write import text_of, texts_of, write
 
 @pytest.mark.parametrize("language", ["tl", "srasp"])
 def test_random_programs_read_back(language: str) -> None:
-    for seed in range(tries(2_000)):
+    for seed in range(tries(1_000)):
         maker = Maker(Random(seed), language)
         node = maker.bit(4)
         name = "" if language == "tl" and seed % 2 else "out"
@@ -141,3 +144,34 @@ def test_an_example_that_looks_like_a_call_is_written_as_a_list() -> None:
     program = read(text, file="x.tl").program
     assert program.examples == (WordExample(of="", word=("x", "(", ")"), values=("T",)),)
     assert read(write(program), file="x.tl").program.examples == program.examples
+
+
+ROOT = Path(__file__).parents[4]
+FILES = [*sorted((ROOT / "formulas").glob("*.tl")), *sorted((ROOT / "programs").glob("*.srasp"))]
+SHIPPED = [path.read_text(encoding="utf-8") for path in FILES]
+
+
+def test_damaged_texts_are_refused_with_places_or_read_back() -> None:
+    pieces = re.findall(r"\w+|\S", "".join(SHIPPED))
+    found, unplaced = {True: 0, False: 0}, []
+    for seed in range(tries(1_000)):
+        random = Random(seed)
+        text = random.choice(SHIPPED)
+        for _ in range(random.randint(1, 3)):
+            start = random.randrange(len(text) + 1)
+            end = min(len(text), start + random.randint(0, 12))
+            sign = random.choice("()[]{}'\"#;:=\n?!&|")
+            put = random.choice(["", text[start:end] * 2, f" {random.choice(pieces)} ", sign])
+            text = text[:start] + put + text[end:]
+        try:
+            program = read(text, file="-").program
+        except SpecError as error:
+            found[False] += 1
+            unplaced += [each for each in error.diagnostics if each.span is None and "no formula" not in each.what]
+            continue
+        found[True] += 1
+        again = read(write(program), file=f"x.{program.language}").program
+        assert shown(again.root) == shown(program.root), text
+        assert (again.examples, again.alphabet, again.chosen) == (program.examples, program.alphabet, program.chosen)
+    assert unplaced == []
+    assert min(found.values()) > tries(1_000) / 20

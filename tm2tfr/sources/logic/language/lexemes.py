@@ -109,7 +109,7 @@ def statements(tokens: Sequence[Lexeme]) -> Iterator[list[Lexeme]]:
     current: list[Lexeme] = []
     depth = 0
     for at, token in enumerate(tokens):
-        if current and _ends(current[-1], token, tokens[at : at + 40], depth):
+        if current and _ends(current[-1], tokens, at, depth):
             yield current
             current, depth = [], 0
         if token.type == "SEMICOLON":
@@ -123,11 +123,13 @@ def statements(tokens: Sequence[Lexeme]) -> Iterator[list[Lexeme]]:
         yield current
 
 
-def _ends(last: Lexeme, token: Lexeme, following: Sequence[Lexeme], depth: int) -> bool:
-    """Return whether a definition whose last token is `last` ends before `token`, which is on a new line."""
+def _ends(last: Lexeme, tokens: Sequence[Lexeme], at: int, depth: int) -> bool:
+    """Return whether a definition whose last token is `last` ends before the token number `at`, on a new line."""
+    token = tokens[at]
     gap = last.source.text[last.end : token.start]
     if "\n" not in gap and "\r" not in gap:
         return False
+    following = tokens[at : at + 40]
     if last.type not in OPERAND_ENDS:
         return depth <= 0 and last.type not in DEFINING and head(following) > 0
     if depth > 0:

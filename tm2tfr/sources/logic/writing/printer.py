@@ -33,7 +33,7 @@ from tm2tfr.sources.logic.nodes import (
     Sum,
     Text,
     Until,
-    needed,
+    parents,
 )
 from tm2tfr.sources.logic.writing.styles import Style
 
@@ -72,15 +72,25 @@ class Printer:
 
     def text(self, node: Node) -> str:
         """Return a node as text; itself never by name."""
-        self._prepare([node])
+        self._prepare(parents(node))
         return self._made(node, "i").text
 
+    def forget(self, node: Node) -> None:
+        """Write a node anew where it is part of another, since it has got a name."""
+        for at in ("i", "j"):
+            self._known.pop((node, at), None)
+
     def _prepare(self, nodes: Iterable[Node]) -> None:
-        """Write the parts of nodes, the smallest first."""
-        for node in needed([*nodes]):
-            if (node, "i") not in self._known:
-                for at in ("i", "j") if self.positions else ("i",):
-                    self._known[node, at] = self._part(node, at)
+        """Write what is part of another, the smallest first, and nothing twice."""
+        waiting, found = [*nodes], set[Node]()
+        while waiting:
+            node = waiting.pop()
+            if node not in found and (node, "i") not in self._known:
+                found.add(node)
+                waiting += () if node in self.names else parents(node)
+        for node in sorted(found, key=lambda node: node.number):
+            for at in ("i", "j") if self.positions else ("i",):
+                self._known[node, at] = self._part(node, at)
 
     def _part(self, node: Node, at: str) -> Worded:
         """Return a node as it is written where it is part of another."""
