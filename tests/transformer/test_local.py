@@ -205,10 +205,17 @@ def test_a_gap_that_shrinks_needs_a_temperature() -> None:
         softened_by(latest_is_a(), "none", 5)
     assert str(error.value) == (
         "layer 1, head 'latest': its gap shrinks with the position, so softmax needs a temperature: use local, with the "
-        "length of the runs, or compile with steep queries"
+        "length of the runs, or compile with --steep"
     )
     with pytest.raises(CompileError, match="its gap shrinks with the length, so"):
         softened_by(claimed(latest_is_a(), over="length"), "none", 5)
+    numbers = claimed(latest_is_a(steep=True), degree=2)
+    assert not any_length(numbers)
+    with pytest.raises(
+        CompileError, match="^layer 1, head 'latest': what it needs grows with the length, so softmax needs"
+    ):
+        softened_by(numbers, "none", 5)
+    assert needed(numbers.layers[0].heads[0], 10) == (math.log(4) + 2 * math.log(10)) / 3
 
 
 def test_soft_weights_are_not_softened_again() -> None:

@@ -49,8 +49,8 @@ class Lead:
         sharing: the most positions that share the best score.
         holds: whether the gap is as claimed at every position, up to rounding, or the head is uniform; not if nothing is
             claimed of a head that is not.
-        margin: the claimed margin; None: none is claimed, see `Claim`.
-        needs: the local bound of this head on 1/τ in runs of so many positions, ln(margin) by the gap; None likewise.
+        margin, degree: the claimed margin, and its degree; None: none is claimed, see `Claim`.
+        needs: the local bound of this head on 1/τ in runs of so many positions; None likewise.
     """
 
     layer: int
@@ -62,6 +62,7 @@ class Lead:
     sharing: int
     holds: bool
     margin: float | None = None
+    degree: int = 0
     needs: float | None = None
 
 
@@ -236,6 +237,7 @@ def _leads(decoder: Decoder, hard: _Seen) -> Iterator[Lead]:
                 sharing=max(int((each == each.max()).sum()) for each in scores),
                 holds=head.uniform or (due is not None and all(map(_reached, scores, gaps, due))),
                 margin=None if head.claim is None else head.claim.margin,
+                degree=0 if head.claim is None else head.claim.degree,
                 needs=None if head.claim is None or head.claim.margin is None else needed(head, len(scores)),
             )
 

@@ -59,7 +59,8 @@ def _lead(head: Lead) -> str:
     claimed = "no gap claimed" if head.claimed is None else f"gap at least {head.claimed:g}"
     smallest = "never a lower score" if head.gap == inf else f"smallest found {head.gap:.3g}"
     sharing = "one position has" if head.sharing == 1 else f"up to {head.sharing} positions share"
-    bound = "" if head.needs is None else f"; margin {head.margin:g}: 1/τ ≥ {head.needs:.4g}"
+    power = f"·N^{head.degree}" if head.degree else ""
+    bound = "" if head.needs is None else f"; margin {head.margin:g}{power}: 1/τ ≥ {head.needs:.4g}"
     return f"{claimed}; {smallest}; {sharing} the best score{bound}{'' if head.holds else '; does NOT hold'}"
 
 

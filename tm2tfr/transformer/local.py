@@ -6,11 +6,12 @@ own. Let the best score be ahead by γ, and w be the weight elsewhere. Where the
 γ, w ≤ e^{-γ/τ} (since, until: rivals with the same marker stand on one side, at the distances 1, 2, …, and those without
 one are further behind); where two are behind by each multiple, w ≤ 2e^{-γ/τ}/(1 + e^{-γ/τ}) (lookups: rivals on both
 sides, Lemma 6 before its last step). A bit is rounded right if w ≤ 1/4: for e^{γ/τ} ≥ 4 and ≥ 7. That number is the
-head's `margin`, a claim of its construction, and ``1/τ = ln(margin)/γ`` the head's bound.
+head's `margin`, a claim of its construction, and ``1/τ = ln(margin)/γ`` the head's bound. A number that is compared without
+being rounded is off by w times numbers of up to N: there the margin is times N^degree.
 
 The temperature that a whole decoder needs is thus the worst head's, not a product over layers as in Theorem 26. Better
-still is one for each head: `locally_softened` multiplies each head's queries by ln(margin)/γ. Where all gaps are the same
-at every position of every run, this holds for any length: there is softmax, and no temperature at all.
+still is one for each head: `locally_softened` multiplies each head's queries by ln(margin)/γ. Where all gaps and
+margins are the same at every position of every run, this holds for any length: there is softmax, and no temperature at all.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ def bounded(decoder: Decoder) -> bool:
 
 def any_length(decoder: Decoder) -> bool:
     """Return whether the local bounds hold for runs of any length: no gap depends on the position or the length."""
-    return all(h.claim is not None and h.claim.constant and not h.claim.degree for _, h in _attending(decoder))
+    return all(_any_length(head) for _, head in _attending(decoder))
 
 
 def needed(head: Head, n: int) -> float:
-    """Return ln(margin)/γ, the local bound of `head` on 1/τ in runs of at most `n` positions; 0 if it is uniform.
+    """Return ln(margin·N^degree)/γ, the local bound of `head` on 1/τ in runs of at most `n` positions; 0 if it is uniform.
 
     Raises:
         CompileError: if nothing is proved about this head alone.
@@ -73,7 +74,8 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
     """Return `decoder` with softmax, each head's queries multiplied by its own local bound, rounded up.
 
     Args:
-        n: it is right in runs of at most `n` positions; None: in all, which is for weights whose gaps are all constant.
+        n: it is right in runs of at most `n` positions; None: in all, which is for weights whose gaps and margins are all
+            constant.
 
     Raises:
         CompileError: if a head has no local bound, or, for None, a gap that shrinks; for weights that are already soft.
@@ -84,10 +86,11 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
     def soft(number: int, head: Head) -> Head:
         if head.uniform:
             return dataclasses.replace(head, weighting="softmax")
-        if n is None and head.claim is not None and not head.claim.constant:
+        if n is None and head.claim is not None and not _any_length(head):
             over = "length" if head.claim.over == "length" else "position"
-            what = f"layer {number}, head {head.name!r}: its gap shrinks with the {over}, so softmax needs a temperature"
-            raise CompileError(f"{what}: use local, with the length of the runs, or compile with steep queries")
+            why = "what it needs grows with the length" if head.claim.constant else f"its gap shrinks with the {over}"
+            what = f"layer {number}, head {head.name!r}: {why}, so softmax needs a temperature"
+            raise CompileError(f"{what}: use local, with the length of the runs, or compile with --steep")
         factor = rounded_up(needed(head, 1 if n is None else n))
         with np.errstate(over="ignore"):
             values = head.query.values * factor
@@ -113,6 +116,10 @@ def _attending(decoder: Decoder) -> Iterator[tuple[int, Head]]:
     """Yield the heads that are not uniform, each with its layer, counted from 1."""
     for number, layer in enumerate(decoder.layers, start=1):
         yield from ((number, head) for head in layer.heads if not head.uniform)
+
+
+def _any_length(head: Head) -> bool:
+    return head.claim is not None and head.claim.constant and not head.claim.degree
 
 
 def _margin(head: Head) -> float | None:
