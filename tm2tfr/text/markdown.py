@@ -23,6 +23,12 @@ def code(text: str) -> str:
     return f"{ticks}{pad}{text}{pad}{ticks}"
 
 
+def block(text: str) -> str:
+    """Return lines of text as a block of code, between more backticks than they have in any row."""
+    ticks = "`" * max(3, _longest(text) + 1)
+    return f"{ticks}text\n{text.rstrip()}\n{ticks}"
+
+
 def quoted(word: str) -> str:
     r"""Return `word` for a shell, on one line: what cannot be printed as in C, ``$'a\nb'``."""
     if word.isprintable():

@@ -74,6 +74,7 @@ CONSTRUCTION = Construction(
     dot=later(_GRAPHS, "to_dot"),
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
+    card=later("tm2tfr.sources.logic.card", "card"),
     prepare=_prepare,
     restore=_prepare,
     called=lambda program: program.noun,

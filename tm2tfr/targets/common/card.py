@@ -44,7 +44,7 @@ def introduction(decoder: Decoder, truth: Right, given: str) -> str:
     if decoder.labeller:
         return f"{labelling(decoder, truth)}\n\n{given_and_labelled(decoder)}"
     if isinstance(truth, Evaluated):
-        noun, card = truth.construction.noun, truth.construction.card
+        noun, card = truth.noun, truth.construction.card
         said = "" if card is None else f"\n{card(truth.program)}"
         return f"""A {noun} as a transformer decoder.
 
@@ -70,7 +70,7 @@ def labelling(decoder: Decoder, truth: Right) -> str:
         return f"""A transformer that labels sequences.
 
 Its weights were exported by tm2tfr {__version__}. No program is stored with them."""
-    noun, card = truth.construction.noun, truth.construction.card
+    noun, card = truth.noun, truth.construction.card
     said = "" if card is None else f"\n{card(truth.program)}"
     return f"""A {noun} as a transformer that labels sequences.
 
@@ -107,10 +107,10 @@ def checking(truth: Right) -> str:
     command = f"tm2tfr verify-export . --input {quoted(example(truth))}"
     if isinstance(truth, Evaluated) and truth.decoder.labeller:
         return f"""**How to check it.** {code(command)} compares the weights with those compiled
-anew from the {truth.construction.noun}, runs them, and compares every label with that of tm2tfr's interpreter."""
+anew from the {truth.noun}, runs them, and compares every label with that of tm2tfr's {truth.reference}."""
     if isinstance(truth, Evaluated):
         return f"""**How to check it.** {code(command)} compares the weights with those compiled
-anew from the {truth.construction.noun}, runs them, and compares every token with that of tm2tfr's reference."""
+anew from the {truth.noun}, runs them, and compares every token with that of tm2tfr's reference."""
     if isinstance(truth, Decoder):
         what = "label" if truth.labeller else "token"
         return f"""**How to check it.** {code(command)} compares the weights with the digest that was written

@@ -53,6 +53,16 @@ class Evaluated:
             raise ExportError(f"{self.program!r} is no program: give a machine or a circuit")
         return found
 
+    @property
+    def noun(self) -> str:
+        """What the program is called."""
+        return self.construction.noun_of(self.program)
+
+    @property
+    def reference(self) -> str:
+        """What says what is right: ``interpreter``."""
+        return self.truth(self.construction.own_input(self.program)).reference
+
     def truth(self, word: str) -> Truth:
         """Return the reference's run on `word`. Raises InputError."""
         if word in self.runs:

@@ -161,7 +161,7 @@ whatever order it is added up. {assumed}"""
 
 
 def _compared(truth: Right, recipe: Recipe, assumed: str) -> str:
-    whose = "the program's interpreter, in rationals" if isinstance(truth, Evaluated) else "tm2tfr's dense engine"
+    whose = f"the {truth.noun}'s {truth.reference}" if isinstance(truth, Evaluated) else "tm2tfr's dense engine"
     return f"""{recipe.statement[0].upper()}{recipe.statement[1:]}.
 Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs up to some length and
 on random ones of any, and compares every label at every position with those of {whose}.
