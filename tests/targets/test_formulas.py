@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors import numpy as safetensors
 
 import tm2tfr
 from tests.targets.test_documents import BLOCK, Reader, there
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.errors import CompileError, ExportError
+from tm2tfr.errors import ExportError, InputError
 from tm2tfr.targets.common import labels
-from tm2tfr.text.words import written
 
 ROOT = Path(__file__).parents[2]
 PAST = ("flip-flops.tl", "since-b.tl", "odd-ones.tl", "more-as-than-bs.tl", "dyck-2-by-depth.srasp", "hop-2.srasp")
@@ -26,8 +30,12 @@ def subject(name: str, **options: Any) -> tm2tfr.Subject:
     return tm2tfr.Subject.of(ROOT / ("programs" if name.endswith("srasp") else "formulas") / name, options=options)
 
 
+FAST = {("gpt2", "flip-flops.tl"), ("gpt2", "odd-ones.tl"), ("bert", EVERYWHERE), ("lens", EVERYWHERE)}
+FAST |= {("lens", "since-b.tl"), ("torch", "dyck-2-by-depth.srasp"), *product(("torch", "onnx"), AHEAD)}
+
+
 def cases() -> list[Any]:
-    """Targets and programs; most with few words, since each is compared at every position with every node."""
+    """Targets and the programs that they take; with few words, since each is compared at every position with every node."""
     found = []
     for to, names in (
         ("gpt2", PAST),
@@ -36,8 +44,9 @@ def cases() -> list[Any]:
         ("torch", (*PAST[-2:], *AHEAD)),
         ("onnx", (*PAST[-2:], *AHEAD)),
     ):
-        marks = there("gpt2" if to == "bert" else to)
-        found += [pytest.param(to, name, marks=marks, id=f"{to}-{name}") for name in names]
+        for name in names:
+            marks = [there("gpt2" if to == "bert" else to), *([] if (to, name) in FAST else [pytest.mark.slow])]
+            found.append(pytest.param(to, name, marks=marks, id=f"{to}-{name}"))
     return found
 
 
@@ -56,3 +65,113 @@ def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkey
     verdict = verify_export(tmp_path / "x")
     assert str(verdict).splitlines()[-1] == f"yes: this export is {name.partition('.')[0]}"
     assert verdict.cause == ""
+
+
+@pytest.mark.parametrize(
+    ("to", "name", "words"),
+    [
+        (
+            "gpt2",
+            "after-a-until-b.tl",
+            "in a GPT-2 no head sees a later position, and these weights have heads with the mas",
+        ),
+        (
+            "bert",
+            "after-a-until-b.tl",
+            "in a BERT every head sees every position, and these weights have heads with the mas",
+        ),
+        (
+            "bert",
+            "since-b.tl",
+            "in a BERT every head sees every position, and these weights have heads with the mask",
+        ),
+        (
+            "lens",
+            "successor.srasp",
+            "in TransformerLens all heads see every position, or none sees a later one, and these w",
+        ),
+    ],
+)
+def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=f"^{name.partition('.')[0]}: {words}.*: use --to (gpt2, )?torch or onnx$"):
+        export_to(to, subject(name), tmp_path / "x", verify=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_else_is_refused(tmp_path: Path) -> None:
+    given = subject("odd-ones.tl")
+    for options, words in (
+        ({"stock": True}, "--stock is about the bounds for Turing machines, and these weights label a sequence: omit it"),
+        ({"max_head": 3}, r"^odd-ones: a bound on \|h\| is about Turing machines, and these weights label a sequence: omi"),
+        ({"positions": 5_000}, "^odd-ones: exports have at most 4,096 positions, not 5,000: run these weights with tm2tfr"),
+    ):
+        with pytest.raises(ExportError, match=words):
+            export_to("gpt2", given, tmp_path / "x", verify=False, **options)
+    with pytest.raises(
+        ExportError, match="these weights have softmax attention: export the weights that they were made fr"
+    ):
+        export_to("lens", tm2tfr.soften(given), tmp_path / "x", verify=False)
+
+
+@there("onnx")
+def test_a_weight_file_is_exported_as_what_it_was_compiled_from(tmp_path: Path) -> None:
+    made = subject("two-to-three.tl", compare="sign").decoder
+    tm2tfr.save_weights(made, tmp_path / "w.safetensors")
+    folder = export_to("onnx", tmp_path / "w.safetensors", tmp_path / "x", positions=40, verify=False).folder
+    for machine in (None, tmp_path / "w.safetensors"):
+        verdict = verify_export(folder, machine=machine, word="aabab")
+        assert verdict.same, str(verdict)
+        assert "run: 'aabab', 6 positions, the whole sequence at once: the evaluator's labels" in str(verdict)
+    assert not verify_export(folder, machine=subject("two-to-three.tl"), word="aabab").same
+    with pytest.raises(
+        ExportError, match="the input has 41 tokens, and this export is for at most 40: use a shorter one, or"
+    ):
+        verify_export(folder, word="ab" * 20)
+    with pytest.raises(InputError, match="two-to-three: token 1 of the word, 'c', is not in the alphabet: use a, b, or"):
+        verify_export(folder, word="c")
+
+
+@there("gpt2")
+def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
+    folder = export_to("gpt2", subject("since-b.tl"), tmp_path / "x", positions=20, verify=False).folder
+    tensors = safetensors.load_file(folder / "model.safetensors")
+    where = "transformer.h.2.attn.c_proj.weight"
+    tensors[where] = -tensors[where]
+    safetensors.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    verdict = verify_export(folder, word="abacb")
+    assert not verdict.same
+    assert verdict.weights[0].startswith(f"{where}[0, ")
+    assert "layer 3 (attention 1), head 'since s" in verdict.weights[0]
+    assert verdict.run is not None
+    assert "Q[a] S Q[b] should be T, is F" in str(verdict.run.difference)
+    assert verdict.cause.startswith("the stream first goes wrong at position ")
+
+
+LABELS = "F T T F T T"
+"""Of odd-ones on 10110, with BOS in front: the number of ones so far is odd."""
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("to", [pytest.param(name, marks=there(name)) for name in ("gpt2", "lens", "torch", "onnx")])
+def test_the_model_card_is_true(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = export_to(to, subject("odd-ones.tl"), tmp_path / "x", positions=20, verify=False).folder
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "A formula as a transformer that labels sequences." in card
+    assert "PARITY with a numerical predicate" in card
+    assert (
+        "Given a word w₁ … wₙ of letters `0`, `1`\nas the tokens `BOS w₁ … wₙ`, it answers at every position, all" in card
+    )
+    assert "`tm2tfr verify-export . --input 10110` compares the weights" in card
+    reader, shown = Reader(monkeypatch, capsys), []
+    for language, text in BLOCK.findall(card):
+        if language == "python":
+            shown.append(reader.python(text, folder))
+        elif language == "sh":  # which is run as it is, since labeller.py imports the file beside it
+            command = [sys.executable, "-B", *shlex.split(text)[1:]]
+            shown.append(subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=True).stdout)
+        else:
+            assert "odd(count(Q[1]))" in text
+    assert all(LABELS in re.sub(r"[^FT ]", "", text) or text.startswith("tensor") for text in shown)
+    assert len(shown) == {"gpt2": 1, "lens": 2, "torch": 2, "onnx": 1}[to]

@@ -26,7 +26,7 @@ from tm2tfr.targets.gpt2.directory import TENSORS, load
 from tm2tfr.targets.gpt2.labelling import fitted_labelling
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import required
-from tm2tfr.targets.gpt2.verify import metadata, trial, written_by
+from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -120,7 +120,9 @@ def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine:
         return trial(running, stored, unlike, made, truth, given, made.reads())
 
     def in_words(tensor: str, at: Sequence[int]) -> str:
-        return f"{tensor.removeprefix('bert.').removeprefix('transformer.')} at {', '.join(map(str, at))}"
+        if tensor.startswith("transformer."):
+            return described(made, tensor, at)
+        return f"{tensor.removeprefix('bert.')} at {', '.join(map(str, at))}"
 
     return judged(name, beside, stored.tensors, stock.tensors(made), in_words, tried)
 
