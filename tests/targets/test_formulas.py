@@ -133,15 +133,17 @@ def test_a_weight_file_is_exported_as_what_it_was_compiled_from(tmp_path: Path) 
 
 @there("gpt2")
 def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
-    folder = export_to("gpt2", subject("since-b.tl"), tmp_path / "x", positions=20, verify=False).folder
+    given = subject("since-b.tl")
+    n = next(n for n, layer in enumerate(given.decoder.layers) if layer.heads)
+    folder = export_to("gpt2", given, tmp_path / "x", positions=20, verify=False).folder
     tensors = safetensors.load_file(folder / "model.safetensors")
-    where = "transformer.h.2.attn.c_proj.weight"
+    where = f"transformer.h.{n}.attn.c_proj.weight"
     tensors[where] = -tensors[where]
     safetensors.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
     verdict = verify_export(folder, word="abacb")
     assert not verdict.same
     assert verdict.weights[0].startswith(f"{where}[0, ")
-    assert "layer 3 (attention 1), head 'since s" in verdict.weights[0]
+    assert f"layer {n + 1} (attention 1), head 'since s" in verdict.weights[0]
     assert verdict.run is not None
     assert "Q[a] S Q[b] should be T, is F" in str(verdict.run.difference)
     assert verdict.cause.startswith("the stream first goes wrong at position ")
