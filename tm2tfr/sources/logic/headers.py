@@ -18,8 +18,8 @@ from tm2tfr.text.source import Log, Mark
 from tm2tfr.text.words import read_word
 
 KNOWN = ("title", "alphabet", "define", "example", "accepts", "rejects")
-RESERVED_TOKENS = ("BOS", "EOS", "⊥", "⊤")
-"""Tokens that the transformer needs for itself."""
+RESERVED_TOKENS = ("BOS", "EOS", "⊥")
+"""Tokens that the transformer needs for itself: the last stands for no label."""
 _CALL = re.compile(r"([^\W\d]\w*)\((.*)\)")
 _LISTS = re.compile(r"\[(?:\"(?:\\.|[^\"\\])*\"|[^\]\"])*\]|\S+")
 

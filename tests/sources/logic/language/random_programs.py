@@ -9,7 +9,7 @@ from tm2tfr.sources.logic import nodes as n
 from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.nodes import Node
 
-LETTERS = ("a", "b", "long", " ", "]", "'", '"', "\\", "#")
+LETTERS = ("a", "b", "long", " ", "\n", "\\n", "[", "a]", "]", "'", '"', "\\", "#")
 
 
 class Maker:
@@ -51,7 +51,7 @@ class Maker:
     def label(self, depth: int) -> Node:
         which = self.random.randrange(4 if depth > 0 else 2)
         if which == 0:
-            return self.build(n.Text, value=self.random.choice(("x", "yes", "it's", "\\")))
+            return self.build(n.Text, value=self.random.choice(("x", "yes", "it's", "\\", "\t")))
         if which == 1:
             return self.input
         if which == 2:

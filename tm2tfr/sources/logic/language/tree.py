@@ -20,6 +20,7 @@ MEANT = {
 DEEPEST = 120
 """Levels of brackets and operators within each other."""
 _ESCAPED = re.compile(r"\\(.)")
+_BREAKS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class TooDeep(Exception):  # noqa: N818  (it is caught at its definition)
@@ -47,8 +48,8 @@ class Phrase(TextPart):
 
 
 def unquoted(text: str) -> str:
-    """Return what a text in quotes says."""
-    return _ESCAPED.sub(r"\1", text[1:-1])
+    r"""Return what a text in quotes says, where ``\n``, ``\r`` and ``\t`` are what they are elsewhere."""
+    return _ESCAPED.sub(lambda escape: _BREAKS.get(escape[1], escape[1]), text[1:-1])
 
 
 def phrase(operator: str, children: Sequence[Any], parts: Sequence[Phrase] = (), text: str = "") -> Phrase:

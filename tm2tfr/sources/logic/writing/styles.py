@@ -12,6 +12,12 @@ StyleName = Literal["ascii", "paper", "latex"]
 """Of these, ``ascii`` and ``paper`` read back."""
 
 
+def escaped(text: str, quote: str = "'") -> str:
+    """Return a text as it stands between quotes."""
+    breaks = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", quote: f"\\{quote}"}
+    return "".join(breaks.get(sign, sign) for sign in text)
+
+
 @dataclass(frozen=True)
 class Style:
     """A way of writing.
@@ -40,7 +46,7 @@ class Style:
         """Return a label, in quotes."""
         if self.name == "latex":
             return rf"\text{{`{tex.text(value)}'}}"
-        return "'" + re.sub(r"(['\\])", r"\\\1", value) + "'"
+        return f"'{escaped(value)}'"
 
     def letter(self, token: str) -> str:
         """Return Q_σ."""
@@ -49,7 +55,7 @@ class Style:
         if self.name == "paper" and re.fullmatch(r"\w+|[^\s\w\"'()\[\]{},;]", token):
             return f"Q_{token}"
         plain = re.fullmatch(r"[^\s\"']|[^\s\"'\[\](){}&|!,;]+", token) and token.isprintable()
-        quoted = re.sub(r'(["\\])', r"\\\1", token)
+        quoted = escaped(token, quote='"')
         return f"Q[{token}]" if plain else f'Q["{quoted}"]'
 
     def called(self, function: str, *arguments: str) -> str:
