@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
@@ -59,6 +59,7 @@ class Kinds:
         with_counts: counts, sums, comparisons, numerical predicates.
         with_retrieve: attention of B-RASP; with counts also equality of numbers, as one of the conjuncts of a score.
         with_labels: labels that are chosen, compared and retrieved.
+        with_any_sums: sums of sums, with factors and constants of any size, compared and as keys; some cannot be compiled.
     """
 
     alphabet: Sequence[str] = "ab"
@@ -67,6 +68,7 @@ class Kinds:
     with_counts: bool = True
     with_retrieve: bool = True
     with_labels: bool = True
+    with_any_sums: bool = field(default=False, repr=False)
 
 
 EVERYTHING = Kinds()
@@ -180,6 +182,8 @@ class _Grown:
 
     def number(self) -> Node:
         """Return a number that is 0 or more."""
+        if self.kinds.with_any_sums and self.random.random() < 0.4:
+            return self.any_sum()
         return self.one(self.numbers)
 
     def count(self) -> Node:
@@ -192,6 +196,17 @@ class _Grown:
         if self.random.random() < 0.2:
             terms.append((self.random.choice((-1, 1)), self.bit()))
         return self.build(Sum, terms=tuple(terms), constant=self.random.choice((0, 0, 0, 1, -1, 2)))
+
+    def any_sum(self) -> Node:
+        """Return a sum of up to three numbers or bits, of sums as well, with factors and a constant of any size."""
+        random = self.random
+        terms = [
+            (random.choice((-7, -2, -1, -1, 1, 1, 1, 2, 3, 50)), self.one(random.choice((self.numbers, self.bits))))
+            for _ in range(random.choice((0, 1, 1, 2, 3)))
+        ]
+        found = self.build(Sum, terms=tuple(terms), constant=random.choice((0, 0, 0, 1, -1, 2, -30, 1000)))
+        self.numbers.append(found)
+        return found
 
     def comparison(self) -> Node:
         left = self.random.choice((self.number, self.sum))()
@@ -251,10 +266,14 @@ class _Grown:
         return Equal(self.moved(), self.moved())
 
     def moved(self) -> Node:
+        if self.kinds.with_any_sums and self.random.random() < 0.5:
+            return self.any_sum()
         by = self.random.choice((0, 0, 0, 1, -1))
         return self.build(Sum, terms=((1, self.number()),), constant=by) if by else self.number()
 
     def inner(self, depth: int) -> Score:
+        if self.kinds.with_any_sums and self.random.random() < 0.03:
+            return self.numbers_equal()
         shape = self.random.randrange(3 + 3 * (depth > 0))
         if shape == 0 and self.kinds.with_labels:
             return Equal(self.one(self.labels), self.one(self.labels))

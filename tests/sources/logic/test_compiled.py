@@ -11,14 +11,17 @@ from tests.sources.logic.compiling import all_to, compared, weights
 from tests.sources.logic.random_formulas import PAST_LTL, Kinds, random_programs
 from tests.sources.logic.test_long_words import words
 from tests.strategies import DEPTH
+from tm2tfr.choices import LogicCompare
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
+from tm2tfr.errors import CompileError
 from tm2tfr.runs.words import checked_words
 from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.given.library import load, shipped
 from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.read import read
 from tm2tfr.sources.logic.truth import LogicTruth
 from tm2tfr.text.words import written
 from tm2tfr.transformer.outputs import sections
@@ -90,6 +93,29 @@ def test_random_formulas_of_other_kinds(kind: str) -> None:
     for program in random_programs(40, kinds, start=20_000):
         for dtype in ("float64", "float32"):
             assert compared(program, all_to(program, longest), options, dtype=dtype).failure is None, (program, dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compare", ["lookup", "sign"])
+def test_random_sums_are_right_or_refused(compare: LogicCompare) -> None:
+    compiled = cells = 0
+    for program in random_programs(80, Kinds(size=10, with_any_sums=True), start=30_000):
+        for dtype in ("float64", "float32"):
+            try:
+                found = compared(program, all_to(program, 5), LogicOptions(compare=compare), dtype=dtype)
+            except CompileError:
+                continue
+            assert found.failure is None, (program, dtype)
+            compiled, cells = compiled + 1, cells + found.cells
+    assert compiled > 80
+    assert cells > 100_000
+
+
+def test_an_equality_of_numbers_within_a_disjunction_is_refused() -> None:
+    text = "# alphabet: ab\nx(i) = latest_j [j < i, pos(j) = pos(i) | Q_a(j)] Q_a(j) : false\n"
+    program = read(text, file="x.srasp", language="srasp").program
+    with pytest.raises(CompileError, match=r"x\.srasp:2:8: 'x' compares numbers within a disjunction or a negation: make"):
+        weights(program)
 
 
 @pytest.mark.slow

@@ -42,6 +42,7 @@ from tm2tfr.sources.sequence.graph import (
     Token,
     Weighted,
     called,
+    leaves,
     ordered,
     text_of,
 )
@@ -320,6 +321,11 @@ class _Framed:
 
     def _conjunct(self, node: Nearest, part: Selection) -> Conjunct | Matched:
         if not is_equality_of_numbers(part, self._finite.__contains__):
+            if any(is_equality_of_numbers(leaf, self._finite.__contains__) for leaf in leaves(part)):
+                remedy = "make the equality one of the conjuncts, or an attention of its own"
+                raise self._graph.refusal(
+                    node, f"{called(node)} compares numbers within a disjunction or a negation", remedy
+                )
             remedy = "compare fewer labels and truth values in one conjunct"
             refused = self._graph.refusal(node, f"{called(node)} compares too many values together", remedy)
             return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
