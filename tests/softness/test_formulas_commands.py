@@ -48,13 +48,17 @@ def test_check_covers_the_longest_word_that_it_runs(how: tuple[str, ...], capsys
     for words in (("--all-up-to", "5"), ("--random", "20"), ("--input", "cccccccccccca", "--input", "ab")):
         code, lines = tm2tfr_here(capsys, "check", *SINCE, *SOFT, *how, *words)
         assert code == 0, lines
-    code, _ = tm2tfr_here(capsys, "trace", *SINCE, *SOFT, *how, "--input", "abcccccc")
-    assert code == 0
+    code, lines = tm2tfr_here(capsys, "trace", *SINCE, *SOFT, *how, "--input", "abcccccc")
+    (engine,) = [line for line in lines if line.startswith("engine: ")]
+    said = " at temperature 0.000" if "theorem-26" in how else ", temperature local, for at most 10 positions"
+    assert (code, said in engine) == (0, True), engine
 
 
 def test_no_temperature_is_for_steep_queries(capsys: pytest.CaptureFixture[str]) -> None:
     none = ("--temperature", "none", "--random", "20")
     assert tm2tfr_here(capsys, "check", *SINCE, "--steep", *SOFT, *none)[0] == 0
+    _, lines = tm2tfr_here(capsys, "trace", *SINCE, "--steep", *SOFT, "--input", "abba")
+    assert "engine: dense, float64, 5 positions; softmax, temperature none" in lines
     with pytest.raises(SystemExit) as end:
         main(["check", *SINCE, *SOFT, *none])
     assert end.value.code == 2

@@ -33,7 +33,7 @@ from tm2tfr.transformer.local import (
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
-from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
+from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, temperature_of, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 LETTERS = ("BOS", "a", "b", "c")
@@ -168,8 +168,10 @@ def test_only_queries_and_weightings_change() -> None:
     assert dataclasses.replace(soft, layers=hard.layers, provenance=hard.provenance) == hard
     assert soft.provenance == {"name": "latest", "attention": "softmax", "temperature": "local", "length": "10"}
     assert provenance.temperature(soft.provenance) is None
+    assert temperature_of(soft) == "local, for at most 10 positions"
     steep = locally_softened(latest_is_a(steep=True), None)
     assert steep.provenance == {"name": "latest", "attention": "softmax", "temperature": "none"}
+    assert temperature_of(steep) == "none"
 
 
 @pytest.mark.parametrize(("over", "n", "bound"), [("position", 6, 6.0), ("length", 6, 6.0), ("constant", 6, 1.0)])

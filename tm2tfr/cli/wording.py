@@ -66,7 +66,8 @@ def verdict(trace: Trace, subject: Subject) -> str:
             f"{counted(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
         )
     soft = "; softmax" if trace.soft else ""
-    soft += f" at temperature {trace.temperature}" if trace.soft and trace.temperature else ""
+    if trace.soft and trace.temperature:
+        soft += f"{', temperature' if isinstance(trace.temperature, str) else ' at temperature'} {trace.temperature}"
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
     if trace.result is None:

@@ -75,7 +75,7 @@ class Trace:
         divergence: the first difference, None if there is none.
         expected: the simulator's rows, as far as the decoder's were kept.
         reach: the largest |h| on the way, as far as the decoder is right.
-        soft, temperature: whether the attention is soft, and its temperature, if the weights record it.
+        soft, temperature: whether the attention is soft, and its temperature, if the weights record it (`temperature_of`).
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
         noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
@@ -95,7 +95,7 @@ class Trace:
     reach: int = 0
     scanned: tuple[str, ...] = ()
     soft: bool = False
-    temperature: float | None = None
+    temperature: float | str | None = None
     blank: str = "_"
     noun: str = field(default="machine", repr=False)
     reference: str = field(default="simulator", repr=False)

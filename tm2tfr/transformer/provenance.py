@@ -93,6 +93,14 @@ def temperature(provenance: Provenance) -> float | None:
         return None
 
 
+def words_for_temperature(provenance: Provenance) -> str | None:
+    """Return what is stated in place of a temperature, ``local, for at most 50 positions`` or ``none``; None: neither."""
+    word = provenance.get(TEMPERATURE)
+    if word == "local" and LENGTH in provenance:
+        return f"{word}, for at most {provenance[LENGTH]} positions"
+    return word if word in ("local", "none") else None
+
+
 def is_version_1(provenance: Provenance) -> bool:
     """Return whether a file of version 1 stated this."""
     return _VERSION_1 in provenance

@@ -88,9 +88,13 @@ def already_soft(decoder: Decoder, do: str = "soften") -> CompileError:
     return CompileError(f"these weights already have softmax attention: {do} the weights they were made from")
 
 
-def temperature_of(decoder: Decoder) -> float | None:
-    """Return the temperature by which, according to `decoder`, its queries were divided, or None if it gives none."""
-    return provenance.temperature(decoder.provenance) if decoder.soft else None
+def temperature_of(decoder: Decoder) -> float | str | None:
+    """Return the temperature by which, according to `decoder`, its queries were divided, or None if it gives none.
+
+    Where that is not one number it is ``local, for at most 50 positions`` or ``none``, see `tm2tfr.transformer.local`.
+    """
+    said = decoder.provenance
+    return (provenance.temperature(said) or provenance.words_for_temperature(said)) if decoder.soft else None
 
 
 def smallest_gap(decoder: Decoder, n: int) -> float:
