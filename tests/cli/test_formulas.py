@@ -1,0 +1,245 @@
+"""Formulas and programs of temporal logic on the command line: compiled, traced, checked, drawn, listed, converted."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.cli.lines import said
+from tm2tfr.cli import main
+from tm2tfr.errors import SpecWarning
+from tm2tfr.transformer.weights import matrices, replaced
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0, warned: str = "") -> str:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    shown = capsys.readouterr()
+    assert (end.value.code, shown.err) == (code, warned), shown
+    return shown.out
+
+
+ONCE = ("-f", "once (Q[a] & prev Q[b])", "--alphabet", "abc")
+TRACED = """\
+i  x    once (Q[a] & prev Q[b])  in  Q[a]  Q[b]  true  prev Q[b]  Q[a] & prev Q[b]
+──────────────────────────────────────────────────────────────────────────────────
+0  BOS  F                        ⊥   F     F     F     F          F
+1  b    F                        b   F     T     T     F          F
+2  a    T                        a   T     F     T     T          T
+
+accept: once (Q[a] & prev Q[b]) is true at the last position
+engine: dense, float64, 3 positions
+check: 24 cells compared with the evaluator, all agree
+"""
+CHECKED = """\
+ok    formula(0110110) = FFFTFFT: 56 cells agree
+ok    formula(111) = F: 28 cells agree
+"""
+
+
+def test_a_formula_is_given_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "trace", *ONCE, "--input", "ba") == TRACED
+
+
+def test_or_on_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# alphabet: abc\nonce (Q[a] & prev Q[b])\n")))
+    assert printed(capsys, "trace", "-", "--input", "ba") == TRACED
+
+
+def test_or_as_a_file_of_which_a_definition_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.tl"
+    path.write_text("# alphabet: ab\nseen := once Q[a]\nlater := seen & Q[b]\n", encoding="utf-8")
+    heading = printed(capsys, "compile", str(path), "--define", "seen").splitlines()
+    assert heading[:5] == [
+        "Formula two over a, b",
+        "formula: 4 nodes; attention: 1 since",
+        heading[2],
+        "words: of any length, from 'a', 'b', with BOS",
+        "outputs: 4 nodes: seen, in, Q[a], true",
+    ]
+    assert heading[2].startswith("here: a decoder, masks future, 1 attention layer with 1 head, ")
+    assert said(capsys, "compile", str(path), "--define", "sen") == (
+        "two: nothing is defined as 'sen' (did you mean 'seen'?): the definitions are seen, later"
+    )
+
+
+def test_a_program_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, "trace", "hop-1", "--input", "abab").splitlines()
+    assert shown[0].split()[:3] == ["i", "x", "hop_1"]
+    assert shown[-3] == "hop_1 = ??ba"
+
+
+def test_a_right_looking_operator_makes_an_encoder_and_is_refused_in_a_decoder(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, "compile", "starts-110")
+    assert "here: an encoder, masks none" in shown
+    assert "words: of any length, from '0', '1', with BOS and EOS" in shown
+    assert said(capsys, "compile", "-f", "Q[a] & next Q[b]", "--mask", "future") == (
+        "<formula>:1:8: this operator looks at later positions, which a decoder does not see: omit --mask future\n"
+        "  Q[a] & next Q[b]\n"
+        "         ^~~~~~~~~"
+    )
+
+
+def test_check_goes_through_examples_all_words_longer_ones_and_the_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, "check", "ends-in-110")
+    assert shown.startswith(CHECKED)
+    every, longer, stream, proved = shown.removeprefix(CHECKED).splitlines()
+    assert every == ("ok    all 16,382 inputs of up to 13 tokens: 1,277,952 cells compared with the evaluator, all agree")
+    assert longer.startswith("ok    200 random inputs of 40 to 100 tokens, seed 0: ")
+    assert stream.startswith("ok    the residual stream after every sublayer, 126 inputs of up to 6 tokens: ")
+    assert proved == "proved for all inputs of up to 13 tokens, and not proved beyond"
+
+
+def test_check_up_to_a_length_shows_the_gap_of_each_head(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "check", *ONCE, "--all-up-to", "3").splitlines()
+    assert lines[0] == "ok    all 39 inputs of up to 3 tokens: 987 cells compared with the evaluator, all agree"
+    assert lines[2:] == [
+        "ok    the best score of 2 heads is ahead of the next by what is claimed, γ:",
+        "      layer 1, head 1 (back): claimed γ with γ = 1; measured γ = 1 at the least",
+        "      layer 3, head 1 (since s6): claimed γ/(i+1) with γ = 0.5; measured γ = 1 at the least",
+        "proved for all inputs of up to 3 tokens, and not proved beyond",
+    ]
+
+
+def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "check", *ONCE, "--all-up-to", "2", "--format", "json").splitlines()
+    words, stream = map(json.loads, lines)
+    assert (words["formula"], words["runs"], words["cells"], words["agrees"]) == (ONCE[1], 12, 231, True)
+    assert [gap["over"] for gap in stream["stream"]["gaps"]] == ["constant", "position"]
+    (trace,) = map(json.loads, printed(capsys, "check", *ONCE, "--input", "ba", "--format", "json").splitlines())
+    assert (trace["outcome"], trace["node"], trace["values"]) == ("accept", "once (Q[a] & prev Q[b])", ["F", "T"])
+
+
+def test_check_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("check", *ONCE, "--all-up-to", "3", "--attention", "softmax")
+    agreed = "ok    all 39 inputs of up to 3 tokens: 987 cells compared with the evaluator, all agree\n"
+    assert printed(capsys, *asked).startswith(agreed)
+    assert printed(capsys, *asked, "--temperature", "local").startswith(agreed)
+    assert printed(capsys, *asked, "--temperature", "10", code=1).startswith("FAIL  all 39 inputs")
+
+
+def test_what_the_author_says_counts_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.tl"
+    path.write_text("# example: ab -> FT\n# accepts: b\nprev Q[a] | Q[c]\n", encoding="utf-8")
+    shown = printed(capsys, "check", str(path), code=1).splitlines()
+    assert shown[:2] == [
+        "ok    formula(ab) = FT: 18 cells agree",
+        "FAIL  formula(b) = T, says the author; the evaluator says F",
+    ]
+
+
+def test_a_wrong_weight_is_named_with_its_layer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    decoder = tm2tfr.compile("since-b")
+    name = next(name for name in matrices(decoder) if name.endswith(".query"))
+    right = matrices(decoder)[name]
+    row, column, value = next(right.entries())
+    path = tmp_path / "wrong.safetensors"
+    tm2tfr.save_weights(replaced(decoder, {name: right.with_entry(row, column, -value)}), path)
+    shown = printed(capsys, "check", str(path), "--all-up-to", "3", code=1)
+    assert shown.startswith("FAIL  all 39 inputs of up to 3 tokens: ")
+    assert f"cause: layer {name.split('.')[1]} " in shown
+
+
+def test_graph_distinguishes_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, "graph", "hop-1")
+    assert '[label="hop_1\\n▶_j [j ≤ i, before(j) = in(i)] in(j) : \'?\'" fillcolor="#e5ebfd" peripheries=2]' in shown
+    printed(capsys, "graph", *ONCE[:2], "-o", str(tmp_path / "x.mmd"), warned=f"wrote {tmp_path / 'x.mmd'}\n")
+    assert (tmp_path / "x.mmd").read_text(encoding="utf-8").startswith("flowchart TB\n")
+    assert "runs are drawn of RASP programs" in said(capsys, "graph", "hop-1", "--input", "abc")
+
+
+def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "convert", "starts-110", "--to", "paper") == "Q_1 ∧ ⊕Q_1 ∧ ⊕⊕Q_0\n"
+    assert printed(capsys, "convert", "-f", "x := once Q[a]", "--to", "latex").startswith("\\begin{align*}\n")
+    path = tmp_path / "again.tl"
+    printed(capsys, "convert", "since-b", "-o", str(path), warned=f"wrote {path}\n")
+    assert tm2tfr.load(path).root.right.values == ("b",)
+    assert said(capsys, "convert", "since-b", "--to", "bench") == (
+        "since-b is a formula, which is not written as 'bench': use one of ascii, paper, latex, dot, mermaid"
+    )
+
+
+def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "starts-110                   formula  The 3-gram 110 starts here (φ110, Yang et al. 2025, Section 4.1)" in (
+        printed(capsys, "list", "formulas").splitlines()
+    )
+    assert any(line.startswith("hop-1  ") for line in printed(capsys, "list", "programs").splitlines())
+    assert printed(capsys, "list", "since-b").splitlines() == [
+        "Formula since-b over a, b, c",
+        "(Q_a ∨ Q_b) since Q_b: a b, and no c behind it (Definition 14 of Yang et al. 2025)",
+        "",
+        "formula: 5 nodes; attention: 1 since",
+        "",
+        "Examples",
+        "  formula(abacb) = FTTFT",
+        "",
+        "Try",
+        "  tm2tfr trace since-b --input abacb",
+        "  tm2tfr check since-b",
+        "  tm2tfr compile since-b",
+    ]
+    facts = json.loads(printed(capsys, "list", "hop-1", "--format", "json"))
+    assert (facts["kind"], facts["language"], facts["define"]) == ("program", "srasp", "hop_1")
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("trace since-b --sop x", "since-b is a formula, and an s-op is one of a RASP program: omit the sop option"),
+        ("trace hop-1 --max-length 3", "hop-1 is a program, and the longest input is that of a RASP program's weights: "
+         "omit the max-length option"),
+        ("trace since-b --basis nor", "since-b is a formula, and a basis is that of a circuit's gates: omit the basis "
+         "option"),
+        ("trace chapter --define x", "chapter is a machine, and a definition is one of a formula, or of a B-RASP or "
+         "S-RASP program: omit the define option"),
+        ("trace reverse --compare sign", "reverse is a program, and numbers are compared by lookup or by sign in formulas "
+         "of temporal logic: omit the compare option"),
+        ("trace full-adder --steep", "full-adder is a circuit, and steep queries are those of the weights of a formula: "
+         "omit the steep option"),
+        ("trace full-adder --variant ours", "unknown variant 'ours': use lookup, paper-hard, paper"),
+        ("trace since-b --variant lookup", "there is no variant of formulas 'lookup': use ours or paper"),
+        ("trace chapter -f Q[a]", "tm2tfr: a name and --formula cannot be combined: give one thing to work on"),
+        ("check since-b --all", "tm2tfr check: --all is for circuits, and formulas have inputs of any length: use "
+         "--all-up-to"),
+        ("trace flip-flops --input w", "flip-flops: token 1 of the word, 'w', is not in the alphabet: use a JSON list of "
+         "w0, w1, r0, r1, for example --input '[\"w1\", \"r1\", \"w0\", \"r0\", \"r1\"]', or compile it with another "
+         "--alphabet"),
+        ("explore since-b --compare chapter", "since-b: a left boundary to compare with is that of a machine: omit "
+         "compare"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, *line.split()) == answer
+
+
+def test_explore_takes_how_counts_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.html"
+    shown = printed(capsys, "explore", "more-as-than-bs", "--compare", "sign", "-o", str(path), warned=f"wrote {path}\n")
+    assert shown.splitlines()[0].startswith("reject: ")
+    assert "The syntax of the formula" in path.read_text(encoding="utf-8")
+
+
+def test_the_library_takes_formulas() -> None:
+    formula = tm2tfr.formula("seen := once Q[a]\nseen & Q[b]", alphabet="abc", define="seen")
+    assert (formula.alphabet, formula.chosen) == (("a", "b", "c"), "seen")
+    assert tm2tfr.check(formula, "cab").result.values == ("F", "T", "T")
+    assert tm2tfr.default_input("flip-flops") == '["w1", "r1", "w0", "r0", "r1"]'
+    assert tm2tfr.run("hop-1", "ab").tokens == 3
+    assert tm2tfr.attention_of("since-b", "ab", head="since s5").weights.shape == (3, 3)
+    assert tm2tfr.activations("since-b", "ab", 2)["embedding"]["token"] == "b"
+    with pytest.warns(SpecWarning, match="this 'since' can never hold"):
+        tm2tfr.formula("Q[a] since Q[b]")
+
+
+def test_weights_know_their_formula(tmp_path: Path) -> None:
+    for name in ("since-b", "hop-1"):
+        tm2tfr.save_weights(name, tmp_path / "x.safetensors")
+        again = tm2tfr.Subject.of(tmp_path / "x.safetensors")
+        assert (again.right.name, again.right.text) == (name, tm2tfr.load(name).text)
+        assert again.noun == ("formula" if name == "since-b" else "program")
+        assert tm2tfr.check(again, "abc").agrees

@@ -1,0 +1,116 @@
+"""The syntax of formulas and programs as pictures, for networkx, and in other formats."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.installed import needs_dot
+from tm2tfr.errors import ConversionError, OutputError
+from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
+from tm2tfr.sources.logic.drawing.graphs import render, save, to_dot, to_mermaid
+from tm2tfr.sources.logic.drawing.operators import look, operator, parts, shown_nodes
+from tm2tfr.sources.logic.given.library import SHELVES, load, shipped
+from tm2tfr.sources.logic.nodes import parents
+from tm2tfr.sources.logic.read import formula, read
+
+SINCE = formula("seen := prev Q[a]\nseen S (Q[b] | !Q[a])")
+
+
+def test_dot() -> None:
+    assert to_dot(SINCE).splitlines()[4:] == [
+        '\ts8 [label=since fillcolor="#e5ebfd" peripheries=2]',
+        '\ts7 [label="∨" fillcolor=white peripheries=1]',
+        '\ts6 [label="∨" fillcolor=white peripheries=1]',
+        '\ts5 [label="¬" fillcolor=white peripheries=1]',
+        '\ts4 [label="Q[b]" fillcolor=white peripheries=1]',
+        '\ts3 [label="seen\\n⊖" fillcolor="#e5ebfd" peripheries=1]',
+        '\ts1 [label="Q[a]" fillcolor=white peripheries=1]',
+        '\ts8 -> s7 [label="φ1" color="#2b8a3e"]',
+        '\ts8 -> s6 [label="φ2" color="#4c6ef5"]',
+        '\ts7 -> s3 [color="#7a7f87"]',
+        '\ts7 -> s6 [color="#7a7f87"]',
+        '\ts6 -> s4 [color="#7a7f87"]',
+        '\ts6 -> s5 [color="#7a7f87"]',
+        '\ts5 -> s1 [color="#7a7f87"]',
+        '\ts3 -> s1 [color="#2b8a3e"]',
+        "}",
+    ]
+
+
+def test_mermaid() -> None:
+    assert to_mermaid(formula("Q[a] & next Q[b]")).splitlines() == [
+        "flowchart TB",
+        '  s5[["#8743;"]]',
+        '  s4["#8853;"]',
+        '  s2("Q#91;b#93;")',
+        '  s1("Q#91;a#93;")',
+        "  s5 --> s1",
+        "  s5 --> s4",
+        "  s4 -->|value| s2",
+    ]
+
+
+@pytest.mark.parametrize("name", [f"{name}{kind.endings[0]}" for kind in SHELVES for name in tm2tfr.shelf.shipped(kind)])
+def test_every_shipped_one_is_drawn_whole_and_written(name: str) -> None:
+    program = load(name).program
+    drawn = shown_nodes(program)
+    made_of = {node: {part.node for part in parts(node)} for node in drawn}
+    assert set().union(*made_of.values()) <= set(drawn)
+    for node in drawn:
+        letters = operator(node).startswith("Q[")
+        assert made_of[node] == (set() if letters else set(parents(node))), node
+    graph = tm2tfr.to_graph(program)
+    assert graph.number_of_nodes() == len(drawn)
+    for format in TARGETS:
+        assert convert(program, format).text.endswith("\n")
+    again = read(convert(program, "ascii").text, file=name).program
+    assert again.alphabet == program.alphabet
+
+
+def test_the_graph_for_networkx() -> None:
+    graph = tm2tfr.to_graph(formula("count(Q[a]) > 2 & next Q[b]"))
+    assert graph.nodes["next Q[b]"] == {"operator": "⊕", "kind": "bit", "looks": "right"}
+    assert graph.nodes["count(Q[a])"] == {"operator": "#←", "kind": "number", "looks": "left"}
+    assert list(graph.edges("next Q[b]", keys=True)) == [("next Q[b]", "Q[b]", "value 0")]
+
+
+@needs_dot
+def test_pictures(tmp_path: Path) -> None:
+    svg = render(SINCE, "svg").decode()
+    ET.fromstring(svg)
+    assert "since" in svg
+    save(SINCE, tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(OutputError, match=r"'\.gif' is not a drawing format"):
+        save(SINCE, tmp_path / "x.gif")
+
+
+def test_what_is_too_large_is_not_drawn() -> None:
+    wide = formula(" & ".join(f"Q[{chr(97 + n % 26)}{n}]" for n in range(310)))
+    with pytest.raises(OutputError, match="it has 311 nodes, and at most 300 can be drawn legibly: draw an earlier"):
+        to_dot(wide)
+
+
+def test_formats() -> None:
+    assert convert(SINCE, "paper").text == "seen = ⊖Q_a\n(seen ∨ (Q_b ∨ ¬Q_a)) since (Q_b ∨ ¬Q_a)\n"
+    assert convert(SINCE, "latex").text == (
+        "\\begin{align*}\n  \\mathit{seen} &= \\ominus Q_{a} \\\\\n"
+        "  & \\mathit{seen} \\mathbin{\\mathbf{S}} (Q_{b} \\lor \\lnot Q_{a})\n\\end{align*}\n"
+    )
+    assert headings(SINCE)["seen"] == "$\\mathit{seen}$"
+    assert [format_for(Path(name)) for name in ("x.tl", "x.srasp", "x.txt", "x.tex", "x.gv", "x.mmd")] == [
+        "ascii", "ascii", "paper", "latex", "dot", "mermaid"
+    ]  # fmt: skip
+    with pytest.raises(OutputError, match="formulas and programs are not written in files with the extension '.bench'"):
+        format_for(Path("x.bench"))
+    with pytest.raises(ConversionError, match=r"which is not written as 'latx' \(did you mean 'latex'\?\): use one of"):
+        convert(SINCE, "latx")
+
+
+def test_what_looks_where() -> None:
+    looks = {operator(node): look(node) for name in shipped() for node in load(name).program.nodes if look(node)}
+    assert (looks["⊖"], looks["⊕"], looks["since"], looks["#→"]) == ("left", "right", "left", "right")
