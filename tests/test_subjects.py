@@ -114,6 +114,7 @@ def test_every_public_function_is_tried() -> None:
         "check_many": "circuits alone, see below",
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
         "draw_run": "RASP programs alone, in tests/sources/rasp/drawing",
+        "figure_1": "nothing, in tests/softness/test_figure_1.py",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",
         "load_weights": "a weight file",
         "shipped": "nothing",

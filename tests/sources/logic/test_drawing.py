@@ -102,8 +102,8 @@ def test_formats() -> None:
         "  & \\mathit{seen} \\mathbin{\\mathbf{S}} (Q_{b} \\lor \\lnot Q_{a})\n\\end{align*}\n"
     )
     assert headings(SINCE)["seen"] == "$\\mathit{seen}$"
-    assert [format_for(Path(name)) for name in ("x.tl", "x.srasp", "x.txt", "x.tex", "x.gv", "x.mmd")] == [
-        "ascii", "ascii", "paper", "latex", "dot", "mermaid"
+    assert [format_for(Path(name)) for name in ("x.tl", "x.srasp", "x.tex", "x.gv", "x.mmd")] == [
+        "ascii", "ascii", "latex", "dot", "mermaid"
     ]  # fmt: skip
     with pytest.raises(OutputError, match="formulas and programs are not written in files with the extension '.bench'"):
         format_for(Path("x.bench"))

@@ -265,8 +265,8 @@ def test_words_are_read() -> None:
         ),
         (
             lambda: word_of(program(alphabet=("push", "pop")), '["pusch"]'),
-            "first: token 1 of the word, 'pusch', is not in the alphabet: use a JSON list of push, pop, "
-            """for example --input '["push", "pop"]', or compile it with another --alphabet""",
+            "first: token 1 of the word, 'pusch', is not in the alphabet (did you mean 'push'?): use a JSON list of "
+            """push, pop, for example --input '["push", "pop"]', or compile it with another --alphabet""",
         ),
     ],
 )

@@ -17,7 +17,6 @@ TARGETS: tuple[str, ...] = ("ascii", "paper", "latex", "dot", "mermaid")
 _ENDINGS = {
     ".tl": "ascii",
     ".srasp": "ascii",
-    ".txt": "paper",
     ".tex": "latex",
     ".dot": "dot",
     ".gv": "dot",

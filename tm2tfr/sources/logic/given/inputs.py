@@ -30,7 +30,7 @@ def checked(program: LogicProgram, word: tuple[str, ...]) -> tuple[str, ...]:
             what = f"{visible(program.name)}: token {i} of the word, {visible(repr(token))}, is not in the alphabet"
             close = did_you_mean(token, program.alphabet)
             if any(len(each) > 1 for each in program.alphabet):
-                close, known = "", f"a JSON list of {listed(program.alphabet)}, {_for_example(program)}"
+                known = f"a JSON list of {listed(program.alphabet)}, {_for_example(program)}"
             else:
                 known = listed(program.alphabet)
             raise InputError(f"{what}{close}: use {known}, or compile it with another --alphabet")
