@@ -206,9 +206,9 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         ("trace chapter -f Q[a]", "tm2tfr: a name and --formula cannot be combined: give one thing to work on"),
         ("check since-b --all", "tm2tfr check: --all is for circuits, and formulas have inputs of any length: use "
          "--all-up-to"),
-        ("trace flip-flops --input w", "flip-flops: token 1 of the word, 'w', is not in the alphabet (did you mean 'w1'?): use a JSON list of "
-         "w0, w1, r0, r1, for example --input '[\"w1\", \"r1\", \"w0\", \"r0\", \"r1\"]', or compile it with another "
-         "--alphabet"),
+        ("trace flip-flops --input w", "flip-flops: token 1 of the word, 'w', is not in the alphabet (did you mean 'w1'?): "
+         "use a JSON list of w0, w1, r0, r1, for example --input '[\"w1\", \"r1\", \"w0\", \"r0\", \"r1\"]', or compile "
+         "it with another --alphabet"),
         ("explore since-b --compare chapter", "since-b: a left boundary to compare with is that of a machine: omit "
          "compare"),
     ],
