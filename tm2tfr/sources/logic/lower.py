@@ -29,14 +29,20 @@ from tm2tfr.sources.sequence.graph import (
 
 
 def lowered(
-    outputs: Sequence[tuple[str, nodes.Node]], *, name: str, file: str, alphabet: Sequence[str]
+    outputs: Sequence[tuple[str, nodes.Node]],
+    names: Mapping[nodes.Node, str] | None = None,
+    *,
+    name: str,
+    file: str,
+    alphabet: Sequence[str],
 ) -> tuple[SequenceGraph, Mapping[nodes.Node, Operation]]:
     """Return the graph with these outputs, the answer first, and the operation of each node.
 
     Args:
+        names: what nodes are called; None: as their authors do.
         file: what complaints call the text.
     """
-    lowering = _Lowering()
+    lowering = _Lowering(names or {})
     for node in nodes.needed([node for _, node in outputs]):
         lowering.add(node)
     pairs = tuple((name, lowering.found[node]) for name, node in outputs)
@@ -44,13 +50,14 @@ def lowered(
 
 
 class _Lowering:
-    def __init__(self) -> None:
+    def __init__(self, names: Mapping[nodes.Node, str]) -> None:
+        self._names = names
         self.found: dict[nodes.Node, Operation] = {}
         self._true, self._false = Fixed(key="true", value=True), Fixed(key="false", value=False)
 
     def add(self, node: nodes.Node) -> None:
         """Add the operation of a node, that of whatever it is made of being there."""
-        said = {"key": f"s{node.number}", "name": node.name, "span": node.span}
+        said = {"key": f"s{node.number}", "name": self._names.get(node, node.name), "span": node.span}
         ways: dict[type[nodes.Node], Callable[[Any, dict[str, Any]], Operation]] = {
             nodes.Since: self._since,
             nodes.Until: self._until,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.nodes import Always, Input, Node, Text
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import texts_of
 
@@ -24,6 +24,17 @@ def output_names(program: LogicProgram) -> dict[Node, str]:
             taken.add(name)
         names[node] = name
     return names
+
+
+def answered_names(program: LogicProgram) -> dict[Node, str]:
+    """Return the name of each node that weights answer: all but constants and the token, which is there for all to see.
+
+    What is compiled, or has a definition, is answered whatever it is.
+    """
+    defined = _defined(program)
+    plain = (Input, Text, Always)
+    names = output_names(program)
+    return {n: name for n, name in names.items() if n is program.root or n in defined or not isinstance(n, plain)}
 
 
 def _defined(program: LogicProgram) -> dict[Node, str]:

@@ -10,7 +10,7 @@ from tm2tfr.choices import LOGIC, LOGIC_COMPARE, LOGIC_VARIANTS, RASP_MASKS, Log
 from tm2tfr.errors import CompileError, Diagnostic, did_you_mean
 from tm2tfr.sources.logic.lower import lowered
 from tm2tfr.sources.logic.nodes import Node, looks_right
-from tm2tfr.sources.logic.outputs import output_names
+from tm2tfr.sources.logic.outputs import answered_names, output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
 from tm2tfr.text.words import alphabet_of, written
@@ -101,9 +101,8 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
         what = f"{program.name}: Theorems 13 and 16, which --variant {options.variant} shows, are about decoders"
         raise CompileError(f"{what}: omit --variant, or compile a formula about the past")
     names = output_names(program)
-    graph, _ = lowered(
-        [(name, node) for node, name in names.items()], name=program.name, file=file, alphabet=program.alphabet
-    )
+    outputs = [(name, node) for node, name in answered_names(program).items()]
+    graph, _ = lowered(outputs, names, name=program.name, file=file, alphabet=program.alphabet)
     chosen = FramedOptions(
         ahead=ahead, sign=options.compare == "sign", steep=options.steep, printed=options.variant == "paper"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -56,10 +56,16 @@ class StreamPlan:
     """What is needed so far; `weights` makes a decoder of it."""
 
     def __init__(
-        self, alphabet: Sequence[Item], positions: int | None, mask: Mask, *, source: str = "rasp.compile"
+        self,
+        alphabet: Sequence[Item],
+        positions: int | None,
+        mask: Mask,
+        *,
+        source: str = "rasp.compile",
+        shown: Callable[[str], str] = str,
     ) -> None:
         self._alphabet, self._positions, self._mask = tuple(map(text_of, alphabet)), positions, mask
-        self._source, self._features = source, dict.fromkeys(FEATURES)
+        self._source, self._features, self._shown = source, dict.fromkeys(FEATURES), shown
         self._spaces: dict[str, _Space] = {}
         self._heads: dict[int, list[Looking]] = {}
         self._units: dict[Time, list[Unit]] = {}
@@ -75,9 +81,9 @@ class StreamPlan:
         groups: tuple[tuple[str, str], ...] = (),
     ) -> str:
         """Add a subspace, written at `time`, and return its name: `name`, or that with a number if it is taken."""
-        unique, n = name, 2
+        unique, n = self._shown(name), 2
         while unique in self._spaces:
-            unique, n = f"{name} #{n}", n + 1
+            unique, n = f"{self._shown(name)} #{n}", n + 1
         subspace = Subspace(unique, None if labels is None else tuple(labels), holds=holds, groups=groups)
         self._spaces[unique] = _Space(subspace, time)
         return unique
@@ -242,7 +248,7 @@ class StreamPlan:
                 claim = Claim(attends=looking.attends, gap=1.0, over="constant")
         return head(
             layout,
-            looking.name,
+            self._shown(looking.name),
             looking.source,
             query=[query for query, _ in scores],
             key=[key for _, key in scores],

@@ -7,6 +7,7 @@ the weights. Every operation is there in the earliest layer that it can be.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -109,7 +110,7 @@ class _Framed:
         self._graph, self._options = graph, options
         tokens = tuple(map(text_of, graph.alphabet))
         vocabulary = (BOS, *tokens, EOS) if options.ahead else (BOS, *tokens)
-        self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile")
+        self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile", shown=_Shown(graph))
         self._bits = BitPlan(self.stream, eos=options.ahead)
         self.heads = HeadPlan(self.stream)
         self._counting = Counting(self._bits, self.heads)
@@ -380,6 +381,28 @@ class _Framed:
             return Output(name, (FALSE, TRUE)), [added([{"1": 1}, truth], times=[1, -1]), truth]
         labels = {text_of(value): bit.form for value, bit in bits.items()}
         return Output(name, (NOTHING, *labels)), [self._bits.ends, *labels.values()]
+
+
+class _Shown:
+    """Says claims in the names of nodes, short, and without the brackets that labels stand in."""
+
+    def __init__(self, graph: SequenceGraph) -> None:
+        names = {node.key: node.name for node in ordered(node for _, node in graph.outputs) if node.name}
+        self._names = {key: _cut(name, MOST_LETTERS) for key, name in names.items()}
+
+    def __call__(self, claim: str) -> str:
+        text = _KEY.sub(lambda found: self._names.get(found[0], found[0]), claim)
+        return text.replace("[", "(").replace("]", ")")
+
+
+_KEY = re.compile(r"\bs\d+\b")
+MOST_LETTERS = 40
+"""Of the name of a node, in the names of heads and subspaces."""
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text, or how it begins."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _in_the_program(node: Operation) -> bool:
