@@ -261,8 +261,9 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
     right = judging(found, machine).right
     construction = of_program(right)
     if construction is None or construction.prove is None:
-        kind = "RASP programs" if construction is None or construction.name == RASP else f"{found.noun}s"
-        what = f"{found.name}: there are no certificates of {kind}, which no theorem covers for all inputs"
+        what = f"{found.name}: there are no certificates of RASP programs, which no theorem covers for all inputs"
+        if construction is not None and construction.name != RASP:
+            what = f"{found.name}: weights of a {found.noun} are verified on words, and not proved for all of them"
         raise CompileError(f"{what}: run every input up to a length with 'tm2tfr check --all-up-to N'")
     return construction.prove(found.decoder, right)
 
