@@ -10,7 +10,7 @@ import pytest
 from tests.readme import ROOT
 from tests.sources.logic.printed.model import words
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
-from tm2tfr.sources.logic.read import formula
+from tm2tfr.sources.logic.read import formula, read
 
 PAGE = (ROOT / "docs" / "logic.md").read_text(encoding="utf-8")
 F, G = "(Q[a] | Q[b])", "(Q[b] | Q[c])"
@@ -111,3 +111,12 @@ def test_predicates_of_0() -> None:
         name: last(f"{name}(count(Q[a]))")[WORDS.index("bcb")] for name in ("even", "odd", "square", "prime", "power_of_2")
     }
     assert said == {"even": True, "odd": False, "square": True, "prime": False, "power_of_2": False}
+
+
+def test_the_picture_is_of_the_formula_of_the_page() -> None:
+    drawn = (ROOT / "docs" / "logic" / "matched.svg").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^\$ cat > matched\.tl <<END\n(.*?)^> END$", PAGE, re.MULTILINE | re.DOTALL)
+    program = read(re.sub(r"^> ", "", text, flags=re.MULTILINE), file="matched.tl").program
+    assert drawn.count('class="node"') == len(program.nodes) - 1, "all but the token itself"
+    for name in (*program.definitions, "since", "Q[a]", "Q[b]", "#←"):
+        assert f">{name}</text>" in drawn
