@@ -67,6 +67,14 @@ def test_the_page_of_a_rasp_program() -> None:
     assert page.traces[0].agrees
 
 
+def test_the_page_of_a_formula_shows_what_its_weights_are_fed() -> None:
+    html = tm2tfr.explore("flip-flops", '["w1", "r1", "r0"]').html
+    assert "<h2>The syntax of the formula</h2>" in html
+    (embedding,) = re.findall(r"<summary>embedding: .*?</summary>\n(.*?)</table>", html, re.DOTALL)
+    rows = re.findall(r'<tr><th scope="row">(\d+)</th><td>(\w+)</td>', embedding)
+    assert rows == [("0", "BOS"), ("1", "w1"), ("2", "r1"), ("3", "r0")]
+
+
 def test_the_page_asks_nothing_of_a_network_and_has_no_script() -> None:
     html = tm2tfr.explore("histogram", "§aab").html
     assert "default-src 'none'" in html

@@ -106,10 +106,11 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     given = found.word(word)
     judged = found.program is not None or machine is not None
     trace = check(found, given, machine=machine, dtype=dtype) if judged else run(found, given, dtype=dtype)
-    if len(trace.input) > MOST_LABELLED:
-        what = f"{found.name}: the page shows every pair of positions, and {len(trace.input):,} positions are too many"
+    tokens = found.prompt(given)
+    if len(tokens) > MOST_LABELLED:
+        what = f"{found.name}: the page shows every pair of positions, and {len(tokens):,} positions are too many"
         raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
-    seen = observe_all(found.decoder, trace.input, engine=engine_named("dense", dtype))
+    seen = observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
     return labeller_page(trace, found.decoder, seen, _drawings(found, given))
 
 
