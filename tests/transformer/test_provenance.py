@@ -40,6 +40,11 @@ def test_what_is_not_stated_is_nothing() -> None:
     assert provenance.name({}) == "weights"
     assert provenance.name({}, "decoder") == "decoder"
     assert provenance.temperature({"temperature": "warm"}) is None
+    assert provenance.covered(provenance.locally_softened({}, 50)) == 50
+    for said in ({"length": "50"}, {"temperature": "local", "length": "-5"}, provenance.locally_softened({}, None)):
+        assert provenance.covered(said) is None
+    assert provenance.words_for_temperature({"temperature": "local"}) == "local"
+    assert provenance.words_for_temperature({"temperature": "warm"}) is None
 
 
 def test_version_1_is_translated() -> None:

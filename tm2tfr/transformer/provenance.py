@@ -93,11 +93,17 @@ def temperature(provenance: Provenance) -> float | None:
         return None
 
 
+def covered(provenance: Provenance) -> int | None:
+    """Return the most positions that softmax is proved right for; None: nothing is stated of it."""
+    text = provenance.get(LENGTH, "")
+    return int(text) if text.isascii() and text.isdecimal() and is_softened(provenance) else None
+
+
 def words_for_temperature(provenance: Provenance) -> str | None:
     """Return what is stated in place of a temperature, ``local, for at most 50 positions`` or ``none``; None: neither."""
     word = provenance.get(TEMPERATURE)
-    if word == "local" and LENGTH in provenance:
-        return f"{word}, for at most {provenance[LENGTH]} positions"
+    if word == "local" and (most := covered(provenance)) is not None:
+        return f"{word}, for at most {most:,} positions"
     return word if word in ("local", "none") else None
 
 

@@ -21,8 +21,11 @@ from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
 from tm2tfr.errors import ExportError, InputError
+from tm2tfr.sources.logic.compiler import LogicOptions, compile_program
+from tm2tfr.sources.logic.read import formula
 from tm2tfr.targets.common import tabled
 from tm2tfr.targets.common.labels import first_wrong, inputs, read_labels, tokens_of
+from tm2tfr.transformer.local import locally_softened
 from tm2tfr.transformer.weights import Decoder
 
 MADE: dict[str, Callable[[], Decoder]] = {
@@ -217,3 +220,14 @@ def test_the_tokens_of_an_input() -> None:
     tried = list(inputs(labeller()))
     assert tried == list(inputs(labeller()))
     assert (tried[:3], len(tried), max(map(len, tried))) == (["a", "b", "c"], 152, 64)
+
+
+@pytest.mark.parametrize("to", BOTH)
+def test_softmax_by_local_bounds_is_exported_for_the_positions_that_it_is_right_for(to: str, tmp_path: Path) -> None:
+    program = formula("prev (Q[a] S Q[b])", alphabet=("a", "b"))
+    soft = locally_softened(compile_program(program, LogicOptions()), 30)
+    assert export_to(to, soft, tmp_path / "x").recipe.positions == 30
+    with pytest.raises(ExportError, match="softmax is right for at most 30 positions with these weights, and not 31: "):
+        export_to(to, soft, tmp_path / "y", positions=31)
+    steep = locally_softened(compile_program(program, LogicOptions(steep=True)), None)
+    assert export_to(to, steep, tmp_path / "z", verify=False).recipe.positions == 1024

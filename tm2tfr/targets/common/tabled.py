@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tm2tfr.errors import ExportError, counted, visible
 from tm2tfr.targets.common.comparison import Evaluated
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype
+from tm2tfr.transformer.provenance import covered
 from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 4_096
@@ -83,7 +84,11 @@ def fitted_to_labels(decoder: Decoder, name: str, *, positions: int | None, max_
     if there is not None and positions not in (None, there):
         what = f"{name}: these weights are exported with all their positions, {there:,}, and not with {positions:,}"
         raise ExportError(f"{what}: omit the number of positions")
-    wanted = positions or there or USUAL
+    most = covered(decoder.provenance) or max(USUAL, positions or 1)
+    wanted = positions or there or min(USUAL, most)
+    if wanted > most:
+        what = f"{name}: softmax is right for at most {counted(most, 'position')} with these weights, and not {wanted:,}"
+        raise ExportError(f"{what}: use --positions {most}, or soften them with a greater --length")
     if wanted > MOST_POSITIONS:
         what = f"{name}: exports have at most {MOST_POSITIONS:,} positions, not {wanted:,}"
         raise ExportError(f"{what}: run these weights with tm2tfr, or compile them for shorter inputs")
