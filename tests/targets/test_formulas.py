@@ -143,7 +143,7 @@ def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     verdict = verify_export(folder, word="abacb")
     assert not verdict.same
     assert verdict.weights[0].startswith(f"{where}[0, ")
-    assert f"layer {n + 1} (attention 1), head 'since s" in verdict.weights[0]
+    assert f"layer {n + 1} (attention 1), head {given.decoder.layers[n].heads[0].name!r}" in verdict.weights[0]
     assert verdict.run is not None
     assert "Q[a] S Q[b] should be T, is F" in str(verdict.run.difference)
     assert verdict.cause.startswith("the stream first goes wrong at position ")
