@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import product
 
 import numpy as np
 import pytest
 
+from tests.readme import ROOT
 from tests.sources.logic.printed.model import Rows, positions, rounded, softmax
+
+FRAMED = "tm2tfr/sources/sequence/compiler/framed/"
+
+
+def test_the_files_that_are_named_are_there() -> None:
+    page = (ROOT / "docs" / "logic-scheme.md").read_text(encoding="utf-8")
+    table = page[: page.index("## The frame")]
+    named = re.findall(r"`([\w/]+\.py)`", table)
+    assert len(named) == 10
+    assert [name for name in named if not (ROOT / (name if "/" in name else FRAMED + name)).exists()] == []
 
 
 def elsewhere(losses: Rows) -> float:
