@@ -26,19 +26,19 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0, 
 
 ONCE = ("-f", "once (Q[a] & prev Q[b])", "--alphabet", "abc")
 TRACED = """\
-i  x    once (Q[a] & prev Q[b])  in  Q[a]  Q[b]  true  prev Q[b]  Q[a] & prev Q[b]
-──────────────────────────────────────────────────────────────────────────────────
-0  BOS  F                        ⊥   F     F     F     F          F
-1  b    F                        b   F     T     T     F          F
-2  a    T                        a   T     F     T     T          T
+i  x    once (Q[a] & prev Q[b])  Q[a]  Q[b]  prev Q[b]  Q[a] & prev Q[b]
+────────────────────────────────────────────────────────────────────────
+0  BOS  F                        F     F     F          F
+1  b    F                        F     T     F          F
+2  a    T                        T     F     T          T
 
 accept: once (Q[a] & prev Q[b]) is true at the last position
 engine: dense, float64, 3 positions
-check: 24 cells compared with the evaluator, all agree
+check: 18 cells compared with the evaluator, all agree
 """
 CHECKED = """\
-ok    formula(0110110) = FFFTFFT: 56 cells agree
-ok    formula(111) = F: 28 cells agree
+ok    formula(0110110) = FFFTFFT: 48 cells agree
+ok    formula(111) = F: 24 cells agree
 """
 
 
@@ -60,7 +60,7 @@ def test_or_as_a_file_of_which_a_definition_is_chosen(tmp_path: Path, capsys: py
         "formula: 4 nodes; attention: 1 since",
         heading[2],
         "words: of any length, from 'a', 'b', with BOS",
-        "outputs: 4 nodes: seen, in, Q[a], true",
+        "outputs: 2 nodes: seen, Q[a]",
     ]
     assert heading[2].startswith("here: a decoder, masks future, 1 attention layer with 1 head, ")
     assert said(capsys, "compile", str(path), "--define", "sen") == (
@@ -89,7 +89,7 @@ def test_check_goes_through_examples_all_words_longer_ones_and_the_stream(capsys
     shown = printed(capsys, "check", "ends-in-110")
     assert shown.startswith(CHECKED)
     every, longer, stream, proved = shown.removeprefix(CHECKED).splitlines()
-    assert every == ("ok    all 16,382 inputs of up to 13 tokens: 1,277,952 cells compared with the evaluator, all agree")
+    assert every == ("ok    all 16,382 inputs of up to 13 tokens: 1,064,960 cells compared with the evaluator, all agree")
     assert longer.startswith("ok    200 random inputs of 40 to 100 tokens, seed 0: ")
     assert stream.startswith("ok    the residual stream after every sublayer, 126 inputs of up to 6 tokens: ")
     assert proved == "proved for all inputs of up to 13 tokens, and not proved beyond"
@@ -97,11 +97,11 @@ def test_check_goes_through_examples_all_words_longer_ones_and_the_stream(capsys
 
 def test_check_up_to_a_length_shows_the_gap_of_each_head(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "check", *ONCE, "--all-up-to", "3").splitlines()
-    assert lines[0] == "ok    all 39 inputs of up to 3 tokens: 987 cells compared with the evaluator, all agree"
+    assert lines[0] == "ok    all 39 inputs of up to 3 tokens: 705 cells compared with the evaluator, all agree"
     assert lines[2:] == [
         "ok    the best score of 2 heads is ahead of the next by what is claimed, γ:",
         "      layer 1, head 1 (back): claimed γ with γ = 1; measured γ = 1 at the least",
-        "      layer 3, head 1 (since s6): claimed γ/(i+1) with γ = 0.5; measured γ = 1 at the least",
+        "      layer 3, head 1 (since once (Q(a) & prev Q(b))): claimed γ/(i+1) with γ = 0.5; measured γ = 1 at the least",
         "proved for all inputs of up to 3 tokens, and not proved beyond",
     ]
 
@@ -109,7 +109,7 @@ def test_check_up_to_a_length_shows_the_gap_of_each_head(capsys: pytest.CaptureF
 def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "check", *ONCE, "--all-up-to", "2", "--format", "json").splitlines()
     words, stream = map(json.loads, lines)
-    assert (words["formula"], words["runs"], words["cells"], words["agrees"]) == (ONCE[1], 12, 231, True)
+    assert (words["formula"], words["runs"], words["cells"], words["agrees"]) == (ONCE[1], 12, 165, True)
     assert [gap["over"] for gap in stream["stream"]["gaps"]] == ["constant", "position"]
     (trace,) = map(json.loads, printed(capsys, "check", *ONCE, "--input", "ba", "--format", "json").splitlines())
     assert (trace["outcome"], trace["node"], trace["values"]) == ("accept", "once (Q[a] & prev Q[b])", ["F", "T"])
@@ -117,7 +117,7 @@ def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_check_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("check", *ONCE, "--all-up-to", "3", "--attention", "softmax")
-    agreed = "ok    all 39 inputs of up to 3 tokens: 987 cells compared with the evaluator, all agree\n"
+    agreed = "ok    all 39 inputs of up to 3 tokens: 705 cells compared with the evaluator, all agree\n"
     assert printed(capsys, *asked).startswith(agreed)
     assert printed(capsys, *asked, "--temperature", "local").startswith(agreed)
     assert printed(capsys, *asked, "--temperature", "10", code=1).startswith("FAIL  all 39 inputs")
@@ -128,7 +128,7 @@ def test_what_the_author_says_counts_as_well(tmp_path: Path, capsys: pytest.Capt
     path.write_text("# example: ab -> FT\n# accepts: b\nprev Q[a] | Q[c]\n", encoding="utf-8")
     shown = printed(capsys, "check", str(path), code=1).splitlines()
     assert shown[:2] == [
-        "ok    formula(ab) = FT: 18 cells agree",
+        "ok    formula(ab) = FT: 15 cells agree",
         "FAIL  formula(b) = T, says the author; the evaluator says F",
     ]
 
@@ -230,7 +230,7 @@ def test_the_library_takes_formulas() -> None:
     assert tm2tfr.check(formula, "cab").result.values == ("F", "T", "T")
     assert tm2tfr.default_input("flip-flops") == '["w1", "r1", "w0", "r0", "r1"]'
     assert tm2tfr.run("hop-1", "ab").tokens == 3
-    assert tm2tfr.attention_of("since-b", "ab", head="since s5").weights.shape == (3, 3)
+    assert tm2tfr.attention_of("since-b", "ab", head=1).weights.shape == (3, 3)
     assert tm2tfr.activations("since-b", "ab", 2)["embedding"]["token"] == "b"
     with pytest.warns(SpecWarning, match="this 'since' can never hold"):
         tm2tfr.formula("Q[a] since Q[b]")
