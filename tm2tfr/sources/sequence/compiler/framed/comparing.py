@@ -32,6 +32,8 @@ HOLDS: dict[str, Callable[[int], bool]] = {
 }
 """Relation -> whether it holds of numbers that differ by x."""
 BOS_FORM: BitForm = {at(TOKEN, BOS): 1}
+SIGN = 3.01
+"""The margin of the sign head (Lemma H): 3 for the weight on the wrong one of two positions, and a little for the others."""
 
 
 @dataclass
@@ -117,7 +119,7 @@ class Comparing:
             source="the sign head",
         )
         head = self.heads.add(gaze, [scaled.time, early.time])
-        head.needs(3.0)
+        head.needs(SIGN)
         raw = self.heads.carry(head, "bos", BOS_FORM)
         holds = f"within rounded at {gaze.attends}: bos"
         time = Time(head.depth, 1)
