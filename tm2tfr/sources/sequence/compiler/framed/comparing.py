@@ -33,7 +33,7 @@ HOLDS: dict[str, Callable[[int], bool]] = {
 """Relation -> whether it holds of numbers that differ by x."""
 BOS_FORM: BitForm = {at(TOKEN, BOS): 1}
 SIGN = 3.01
-"""The margin of the sign head (Lemma H): 3 for the weight on the wrong one of two positions, and a little for the others."""
+"""The margin of the sign head (Lemma H): 3 for the weight on the wrong one of two positions, a little for all others."""
 
 
 @dataclass
