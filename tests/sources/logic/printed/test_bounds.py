@@ -82,6 +82,7 @@ def test_misprint_9_the_exponent_of_lemma_25_s_proof_has_the_gap_with_a_wrong_si
     off = float(np.abs(np.array([1.0, 0.0]) - weights).sum())
     printed, lemma_33 = (4 * math.exp(exponent / tau) for exponent in (-(gap + 2 * error), -(gap - 2 * error)))
     assert printed < off <= lemma_33
+    assert (round(off, 4), round(printed, 7)) == (0.0049, 0.0000033)
 
 
 def test_misprint_9_lemma_32_bounds_a_product_with_the_approximation_by_the_exact_entries() -> None:

@@ -78,6 +78,7 @@ def test_misprint_4_a_count_to_the_right_is_not_looked_up_under_its_own_mask() -
     found = {word: retrieved(marks(word), positions(len(word)), side="past") for word in BINARY}
     bad = wrong(found, ONES_AFTER)
     assert bad == [(word, i + 1) for word in BINARY for i in range(len(word)) if ONES_AFTER[word][i] < i + 1]
+    assert len(bad) == 2334
 
 
 def test_misprint_4_repaired_the_look_up_has_no_mask() -> None:

@@ -29,3 +29,5 @@ def test_misprint_11_two_hops_are_not_one_hop_of_the_answers_of_one_hop() -> Non
     iterated = [hop(hop(word, word), hop(word, word)) for word in tried]
     assert carried == wanted, "the answer of the first hop is carried by the same attention"
     assert sum(x != y for x, y in zip(iterated, wanted, strict=True)) > 0
+    witness = tried.index("ababb")
+    assert (iterated[witness][4], wanted[witness][4]) == ("a", "b")
