@@ -18,7 +18,7 @@ from tm2tfr.dataset.tally import Tally
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.targets.common import card
-from tm2tfr.text.markdown import code, escaped, quoted
+from tm2tfr.text.markdown import block, code, escaped, quoted
 
 HOSTILE = "x\n\n# <script>alert(1)</script> [a](javascript:b) `c` <!-- ![](//d) \r\n---\n\u202e| *e*"
 SHOWN = r"x \# \<script\>alert(1)\</script\> \[a\](javascript\:b) \`c\` \<\!-- \!\[\](//d) --- \| \*e\*"
@@ -87,3 +87,8 @@ def test_the_card_of_a_data_set() -> None:
     inputs: Any = None
     spec = Spec(text="", name=HOSTILE, named=(("chapter", load("chapter")),), families=(), inputs=inputs)
     assert dataset_card(spec, Tally(), {s: {} for s, _ in spec.splits}, ("jsonl",)).startswith(f"# {SHOWN}\n")
+
+
+def test_a_block_ends_where_it_should() -> None:
+    assert block("Q[a]\nQ[b]\n") == "```text\nQ[a]\nQ[b]\n```"
+    assert block("# ```\nQ[a]") == "````text\n# ```\nQ[a]\n````"
