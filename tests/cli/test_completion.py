@@ -12,7 +12,7 @@ import pytest
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tm2tfr.cli import completion
-from tm2tfr.shelf import SPECS, shelf
+from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, shelf
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.turing.library import shipped
 
@@ -38,13 +38,15 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     (tmp_path / "palace.yaml").touch()
     (tmp_path / "parts").mkdir()
     (tmp_path / ".hidden").touch()
-    circuits = [name for name in GENERATORS if name not in shipped()]
-    names = [name for name in shipped() if name.startswith("pa")]
+    programs = [name for kind in (PROGRAMS, FORMULAS, ATTENTION_PROGRAMS) for name in shelf(kind)]
+    known = list(dict.fromkeys([*shipped(), *GENERATORS, *programs]))
+    names = [name for name in known if name.startswith("pa")]
     assert completed("tm2tfr trace pa", tmp_path) == [f"plain,{name}" for name in (*names, "palace.yaml", "parts/")]
     everything = completed("tm2tfr check ", tmp_path)
-    assert everything == [f"plain,{name}" for name in (*shipped(), *circuits, "palace.yaml", "parts/")]
+    assert everything == [f"plain,{name}" for name in (*known, "palace.yaml", "parts/")]
     assert completed("tm2tfr graph full", tmp_path) == ["plain,full-adder"]
     assert completed("tm2tfr list ci", tmp_path) == ["plain,circuits"]
+    assert completed("tm2tfr check flip", tmp_path) == ["plain,flip-flop", "plain,flip-flops"]
     assert completed("tm2tfr trace ./pa", tmp_path) == ["file,./pa"]
     assert completed("tm2tfr sweep two", tmp_path) == [f"plain,{name}" for name in shelf(SPECS) if name.startswith("two")]
     assert completed("tm2tfr trace --engine f", tmp_path) == ["plain,fast"]

@@ -101,12 +101,11 @@ def _files(beginning: str) -> list[str]:
 
 
 def _machines() -> Iterable[str]:
+    from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, shipped
     from tm2tfr.sources.circuit.library.registry import GENERATORS
-    from tm2tfr.sources.logic.given.library import shipped as formulas
-    from tm2tfr.sources.rasp.given.library import shipped as programs
-    from tm2tfr.sources.turing.library import shipped
 
-    return dict.fromkeys((*shipped(), *GENERATORS, *programs(), *formulas()))
+    others = (name for kind in (PROGRAMS, FORMULAS, ATTENTION_PROGRAMS) for name in shipped(kind))
+    return dict.fromkeys((*shipped(MACHINES), *GENERATORS, *others))
 
 
 def _specs() -> Iterable[str]:
