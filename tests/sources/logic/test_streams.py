@@ -92,4 +92,4 @@ def test_what_is_never_true_needs_no_head() -> None:
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_formulas_and_programs_on_all_short_words(name: str) -> None:
     program = load(name).program
-    assert streamed(program, {2: 5, 3: 3, 4: 3}.get(len(program.alphabet), 2)) > 10_000
+    assert streamed(program, {2: 5, 3: 3, 4: 3}.get(len(program.alphabet), 2)) > 5_000
