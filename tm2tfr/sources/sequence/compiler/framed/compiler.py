@@ -339,7 +339,8 @@ class _Framed:
         margin = margin_of(key, query)
         found = squared(self._counting, keys, key, margin)
         if found is not None:
-            return Equality(keys, found, queries, self._counting.exact(query, margin, 2), margin)
+            asked = found.number if queries is keys else self._counting.exact(query, margin, 2)
+            return Equality(keys, found, queries, asked, margin)
         if (chosen := per(self._counting, [key, query])) is not None:
             number, negative = chosen
             divided = [

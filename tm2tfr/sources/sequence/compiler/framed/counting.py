@@ -99,17 +99,18 @@ class Counting:
                 self._lookups[count] = self.heads.add(gaze, [mean.time, inverse.time])
         return self._lookups[count]
 
-    def at_number(self, scaled: Timed, what: str, gap: float = 1.0) -> FramedHead:
+    def at_number(self, scaled: Timed, what: str, gap: float = 1.0, steepness: float = 1.0) -> FramedHead:
         """Return the head that attends to the position nearest to a number, `scaled` times i + 1; 0 if it is negative.
 
         Args:
-            gap: by how much, times i + 1, it is ahead of the next nearest one.
+            gap: by how much, times i + 1, it is ahead of the next nearest one, with scores as for a count.
+            steepness: what the scores are multiplied by.
         """
         gaze = Aim(
             attends=f"lookup future {what}",
-            scores=_lookup_scores(scaled.form, INVERSE),
+            scores=_lookup_scores(scaled.form, INVERSE, steepness),
             mask="future",
-            gap=gap,
+            gap=gap * steepness,
             source="Theorem 20, second step, repaired",
         )
         return self.heads.add(gaze, [scaled.time])
@@ -150,6 +151,6 @@ class Counting:
         return Timed(form, max((part.time for _, part in kept), default=Time()))
 
 
-def _lookup_scores(scaled: BitForm, inverse: BitForm) -> list[tuple[BitForm, BitForm]]:
-    doubled = {direction: 2 * c for direction, c in scaled.items()}
-    return [(doubled, {"i": 1}), ({direction: -c for direction, c in inverse.items()}, {"i^2": 1})]
+def _lookup_scores(scaled: BitForm, inverse: BitForm, steepness: float = 1.0) -> list[tuple[BitForm, BitForm]]:
+    doubled = {direction: 2 * steepness * c for direction, c in scaled.items()}
+    return [(doubled, {"i": 1}), ({direction: -steepness * c for direction, c in inverse.items()}, {"i^2": 1})]

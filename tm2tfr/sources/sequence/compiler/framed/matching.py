@@ -17,8 +17,11 @@ from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, HeadPlan
 from tm2tfr.sources.sequence.graph import Operation
 
-MATCH = 1024.0
-"""The margin of a head that compares numbers: 32², see `margin_of`."""
+MATCH = 24.0
+"""The margin of a head that compares numbers: more than 16^(8/7), see `margin_of`."""
+STEEPNESS = 8.0
+"""The scores of the lookups that bring sums to be compared are multiplied by this, so that the head that compares is what
+takes a low temperature, as long as a word has fewer than some 10,000 positions, and not the lookups."""
 
 
 def margin_of(key: Counted, query: Counted) -> float:
@@ -26,15 +29,15 @@ def margin_of(key: Counted, query: Counted) -> float:
 
     The numbers are off by δ, their squares by about N·δ, and so the scores by E = N·δ·K·(33 + 14 S + 3 F), where K·N
     bounds the numbers, S is by how much a key changes from a position to the next, and F the sum of the factors of the
-    query's counts. While E ≤ 1/(8N), a quarter of the gap, the nearest position that is selected is still ahead by
-    half of what it is ahead by otherwise, and all others have at most the weight 1/32 at the margin `MATCH`; so the number
-    it brings is off by less than 1/4, also where the two nearest numbers are on both sides of the query.
+    query's counts. While E ≤ 1/(32 N), a 16th of the gap, the nearest position that is selected is still ahead by 7/8 of
+    what it is ahead by otherwise, and all others have at most the weight 1/16 at the margin `MATCH`; so the number it
+    brings is off by less than 1/4, also where the two nearest numbers are on both sides of the query.
     """
     size = 1 + key.factors + query.factors + abs(key.constant) + abs(query.constant)
     size += sum(abs(factor) for amount in (key, query) for factor, _ in amount.every_bit.values())
     size += abs(key.place) + abs(query.place)
     step = key.factors + abs(key.place) + sum(abs(factor) for factor, _ in key.every_bit.values())
-    return 8.0 * size * (33 + 14 * step + 3 * query.factors)
+    return 32.0 * size * (33 + 14 * step + 3 * query.factors)
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,7 @@ def _looked_up(counting: Counting, node: Operation, amount: Counted, margin: flo
         parts.append((-1, "negative", {direction: -c for direction, c in scaled.form.items()}))
     numbers, squares, times = [], [], []
     for sign, word, form in parts:
-        head = counting.at_number(Timed(form, scaled.time), f"{word} {node.key}")
+        head = counting.at_number(Timed(form, scaled.time), f"{word} {node.key}", steepness=STEEPNESS)
         head.needs(margin, 2)
         numbers.append((sign, counting.named(head, f"{word} {node.key}", "i")))
         squares.append(counting.named(head, f"{word} square {node.key}", "i^2"))

@@ -15,7 +15,7 @@ from math import ceil
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, bounds
 from tm2tfr.sources.sequence.compiler.framed.counting import INVERSE, Counting, Timed
-from tm2tfr.sources.sequence.compiler.framed.matching import Squared, Stood, within
+from tm2tfr.sources.sequence.compiler.framed.matching import STEEPNESS, Squared, Stood, within
 from tm2tfr.sources.sequence.graph import Operation
 from tm2tfr.transformer.residual import at
 
@@ -145,7 +145,7 @@ def _divided(
     word, factor = sign
     of, stream = f"{per} {word} {node.key}", counting.bits.stream
     target = added([scaled.form, INVERSE], times=[factor / per, -(per - 1) / (2 * per)])
-    head = counting.at_number(Timed(target, scaled.time), f"quotient {of}", gap=1 / per)
+    head = counting.at_number(Timed(target, scaled.time), f"quotient {of}", gap=1 / per, steepness=STEEPNESS)
     head.needs(margin, 2)
     quotient = counting.named(head, f"quotient {of}", "i")
     square = counting.named(head, f"quotient square {of}", "i^2")
