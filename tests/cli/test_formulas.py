@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,19 @@ def test_weights_know_their_formula(tmp_path: Path) -> None:
         assert (again.right.name, again.right.text) == (name, tm2tfr.load(name).text)
         assert again.noun == ("formula" if name == "since-b" else "program")
         assert tm2tfr.check(again, "abc").agrees
+
+
+def test_a_gap_that_is_smaller_than_claimed_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    decoder = tm2tfr.compile("since-b")
+    (place,) = (n for n, layer in enumerate(decoder.layers) if layer.heads)
+    (head,) = decoder.layers[place].heads
+    assert head.claim is not None
+    bold = replace(decoder.layers[place], heads=(replace(head, claim=replace(head.claim, gap=0.75)),))
+    layers = (*decoder.layers[:place], bold, *decoder.layers[place + 1 :])
+    path = tmp_path / "bold.safetensors"
+    tm2tfr.save_weights(replace(decoder, layers=layers), path)
+    lines = printed(capsys, "check", str(path), "--all-up-to", "3", code=1).splitlines()
+    assert lines[1].endswith("numbers, all agree")
+    assert lines[2:] == [
+        f"FAIL  layer {place + 1}, head 1 ({head.name}): claimed γ/(i+1) with γ = 0.75; measured γ = 0.5 at the least"
+    ]
