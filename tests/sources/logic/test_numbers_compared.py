@@ -27,7 +27,8 @@ z(i) = latest_j [j {sight} i, x(j) = y(i)] in(j) : '?'
 
 
 def heads(program: LogicProgram) -> list[str]:
-    return [head.name for layer in weights(program, LogicOptions()).layers for head in layer.heads]
+    every = (head for layer in weights(program, LogicOptions()).layers for head in layer.heads)
+    return [head.claim.attends for head in every if head.claim is not None]
 
 
 SQUARED = [("na(i)", "nb(i) + 1"), ("pos(i)", "2 * na(i)"), ("na(i) - nb(i)", "nb(i)"), ("nb(i) - na(i) + a(i)", "2")]

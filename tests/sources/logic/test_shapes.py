@@ -48,4 +48,4 @@ def test_attention_layers_heads_and_units(text: str) -> None:
 
 def test_equal_nodes_are_computed_once() -> None:
     twice = weights(formula("(prev Q[a] & prev Q[b]) | !(prev Q[a] & prev Q[b])", "ab"), LogicOptions())
-    assert Counter(head.name for layer in twice.layers for head in layer.heads) == {"back": 1}
+    assert Counter(head.name for layer in twice.layers for head in layer.heads) == {"j = i-1": 1}
