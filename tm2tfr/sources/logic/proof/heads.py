@@ -1,0 +1,242 @@
+"""That a head is tieless: its best score is ahead of the next one by what it claims, for words of any length.
+
+A score is a sum of products of a direction at the query and one at the key, read from the weights. With whole numbers where
+they are claimed, these shapes are known:
+
+- **neighbour**: c(2(i∓1)j - j²) = c((i∓1)² - (j - (i∓1))²), ahead by c;
+- **lookup**: (2yj - j²)/d with d = i + 1 (or N - i) and 2y in c + gℤ: two neighbours differ by |2y - (2j + 1)|/d, so that
+  it is ahead by the distance of c + gℤ from the odd numbers, divided by d;
+- **nearest**: a whole number and ±t·j/d, t ≤ ½, with d = i + 1 > j or d = N: whole numbers that differ do so by 1 and the
+  rest by less than ½, and equal ones are told apart by t/d;
+- **steep**: (i + 1)·(a whole number) ± j: ahead by 1;
+- **sign**: y/d at BOS with y in c + gℤ, 0 at position 1, and -1 or less behind: ahead by the distance of c + gℤ from 0,
+  over d.
+
+Rounding: with unit roundoff u, m operations and shares of at most 1, a computed score is off by at most 1.01·m·u times the
+sum of the absolute values of its terms, which must be less than half of the lead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+from tm2tfr.sources.logic.proof.quantities import Quantity, Row, size_of
+from tm2tfr.sources.logic.proof.refused import NotShown
+from tm2tfr.transformer.claims import Over
+from tm2tfr.transformer.weights import Head
+
+Fits = Callable[[int, Fraction], bool]
+"""(N, u) -> whether what is computed of words with N positions is right with unit roundoff u."""
+_SLACK = Fraction(101, 100)
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """By how much the best score of a head is ahead: `gap`, divided by what `over` says; None: all scores are 0."""
+
+    gap: Fraction | None
+    over: Over
+    fits: Fits
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a head.
+
+    Args:
+        components: the row of the query and that of the key, of each component.
+        known: what each direction is.
+    """
+
+    head: Head
+    components: tuple[tuple[Row, Row], ...]
+    known: list[Quantity | None]
+
+    def name(self, at: int) -> str:
+        found = self.known[at]
+        return "" if found is None else found.name
+
+    def kind(self, at: int) -> str:
+        found = self.known[at]
+        return "" if found is None else found.kind
+
+    @property
+    def products(self) -> dict[tuple[str, str], Fraction]:
+        """The factor of each product of a direction at the query and one at the key, by their names."""
+        found: dict[tuple[str, str], Fraction] = {}
+        for query, key in self.components:
+            for a, left in query.items():
+                for b, right in key.items():
+                    pair = self.name(a), self.name(b)
+                    found[pair] = found.get(pair, Fraction(0)) + left * right
+        return {pair: factor for pair, factor in found.items() if factor}
+
+    @property
+    def total(self) -> Fraction:
+        """The sum of the absolute values of the factors, before any of them cancel."""
+        sums = ((sum(map(abs, row.values()), Fraction(0)) for row in pair) for pair in self.components)
+        return sum((query * key for query, key in sums), Fraction(0))
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each direction of a query, by its name."""
+        return {self.name(at): self.kind(at) for query, _ in self.components for at in query}
+
+    @property
+    def operations(self) -> int:
+        """A bound on the roundings that a term of a score goes through, those of shares included."""
+        rows = [len(query) + len(key) for query, key in self.components]
+        return max(rows, default=0) + len(self.components) + 8
+
+    def size(self, positions: int) -> Fraction:
+        """Return how large the sum of the absolute values of a score's terms can get."""
+        sizes = (size_of(q, self.known, positions) * size_of(k, self.known, positions) for q, k in self.components)
+        return sum(sizes, Fraction(0))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows but those that read shares have whole weights."""
+        rows = (row for query, key in self.components for row in (query, key))
+        return all(w.denominator == 1 for row in rows for at, w in row.items() if self.kind(at) == "whole")
+
+
+def lead(scores: Scores, layer: int) -> Lead:
+    """Return by how much the best score is ahead, from the weights.
+
+    Raises:
+        NotShown: if the scores have none of the shapes above, or the head claims more.
+    """
+    head, claim = scores.head, scores.head.claim
+    if claim is None:
+        raise NotShown("attention", "a head claims nothing", head.name, layer)
+    if not scores.components:
+        found: Lead | None = Lead(None, "position", lambda positions, u: True)
+    else:
+        shapes = (_neighbour, _lookup, _sign, _nearest, _steep)
+        found = next((each for shape in shapes if (each := shape(scores)) is not None), None)
+    if found is None:
+        raise NotShown("attention", "the scores of a head have no shape that the proof knows", head.name, layer)
+    if (claim.gap is None) != (found.gap is None):
+        raise NotShown(
+            "attention", "a head claims a gap where all scores are 0, or none where they are not", head.name, layer
+        )
+    if claim.gap is not None and found.gap is not None and (claim.over != found.over or Fraction(claim.gap) > found.gap):
+        what = f"γ = {float(found.gap):g} over the {found.over} is shown, {claim.gap:g} over the {claim.over} is claimed"
+        raise NotShown("attention", "a head claims a larger gap than is shown", f"{head.name}: {what}", layer)
+    return found
+
+
+def _neighbour(scores: Scores) -> Lead | None:
+    found = scores.products
+    c = -found.get(("1", "i^2"), Fraction(0))
+    for mask, sign in (("future", -2), ("none", 2)):
+        if c > 0 and scores.head.mask == mask and found == {("i", "i"): 2 * c, ("1", "i"): sign * c, ("1", "i^2"): -c}:
+            return Lead(c, "constant", _exactly(scores)) if scores.whole else None
+    return None
+
+
+def _lookup(scores: Scores) -> Lead | None:
+    found, kinds = scores.products, scores.kinds
+    ends = {"future": ("1/(i+1)", "share"), "none": ("at all past: eos", "rest")}
+    if scores.head.mask not in ends:
+        return None
+    inverse, kind = ends[scores.head.mask]
+    if found.pop((inverse, "i^2"), None) != -1 or any(b != "i" for _, b in found):
+        return None
+    if any(a != "1" and kinds[a] != kind for a, _ in found):
+        return None
+    factors = {a: factor for (a, _), factor in found.items()}
+    gap = apart(factors.pop(inverse, Fraction(0)) - 1, [*factors.values(), Fraction(2)])
+
+    def fits(positions: int, u: Fraction) -> bool:
+        return 2 * _error(scores, u) * scores.total * positions**2 < gap
+
+    return Lead(gap, "position" if scores.head.mask == "future" else "length", fits) if gap > 0 else None
+
+
+def _sign(scores: Scores) -> Lead | None:
+    found, kinds = scores.products, scores.kinds
+    far = found.pop(("1", "1"), Fraction(0))
+    if far > -1 or found.pop(("1", "early"), None) != -far or scores.head.mask != "future":
+        return None
+    if any(b != "token[BOS]" or (a != "1" and kinds[a] != "share") for a, b in found):
+        return None
+    factors = {a: factor for (a, _), factor in found.items()}
+    gap = apart(factors.pop("1/(i+1)", Fraction(0)), list(factors.values()))
+
+    def fits(positions: int, u: Fraction) -> bool:
+        return 2 * _error(scores, u) * scores.total * positions < gap
+
+    return Lead(min(gap, Fraction(1)), "position", fits) if gap > 0 else None
+
+
+def _nearest(scores: Scores) -> Lead | None:
+    found, kinds = scores.products, scores.kinds
+    ties = {pair: factor for pair, factor in found.items() if kinds[pair[0]] != "whole"}
+    if len(ties) != 1 or not scores.whole:
+        return None
+    (((divided, key), tie),) = ties.items()
+    known = {"1/(i+1)": "position", "at all none: bos": "length"}
+    right = key == "i" and divided in known and (divided != "1/(i+1)" or scores.head.mask == "future")
+    if not right or abs(tie) > _HALF or any(factor.denominator != 1 for pair, factor in found.items() if pair not in ties):
+        return None
+    mixed = [query for query, _ in scores.components if any(scores.kind(at) != "whole" for at in query)]
+    if [len(query) for query in mixed] != [1]:
+        return None
+    if any(scores.kind(at) != "whole" for _, key_row in scores.components for at in key_row):
+        return None
+
+    def fits(positions: int, u: Fraction) -> bool:
+        return 2 * _error(scores, u) * (_whole_size(scores, positions) + 1) * positions < abs(tie)
+
+    return Lead(abs(tie), "position" if divided == "1/(i+1)" else "length", fits)
+
+
+def _steep(scores: Scores) -> Lead | None:
+    found = scores.products
+    tie = found.pop(("1", "i"), Fraction(0))
+    steep = {b: factor for (a, b), factor in found.items() if a == "i"}
+    flat = {b: factor for (a, b), factor in found.items() if a == "1"}
+    whole = scores.whole and all(kind == "whole" for kind in scores.kinds.values())
+    keys = [scores.kind(at) for _, key in scores.components for at in key]
+    if abs(tie) != 1 or steep != flat or len(found) != 2 * len(steep) or "i" in steep or scores.head.mask != "future":
+        return None
+    if not whole or any(kind != "whole" for kind in keys) or any(factor.denominator != 1 for factor in steep.values()):
+        return None
+    return Lead(Fraction(1), "constant", _exactly(scores))
+
+
+def _exactly(scores: Scores) -> Fits:
+    """Return whether all terms and sums are whole numbers that the dtype has."""
+    return lambda positions, u: scores.size(positions) * u <= 1
+
+
+def _error(scores: Scores, u: Fraction) -> Fraction:
+    return _SLACK * scores.operations * u
+
+
+def _whole_size(scores: Scores, positions: int) -> Fraction:
+    """Return the size of the whole part of a score: that of all components but the one that tells equal keys apart."""
+    parts = [(q, k) for q, k in scores.components if all(scores.kind(at) == "whole" for at in q)]
+    return sum((size_of(q, scores.known, positions) * size_of(k, scores.known, positions) for q, k in parts), Fraction(0))
+
+
+def apart(start: Fraction, steps: list[Fraction]) -> Fraction:
+    """Return the least absolute value of ``start + Σ k·step`` over whole numbers k."""
+    step = Fraction(0)
+    for each in steps:
+        step = _common(step, each)
+    if not step:
+        return abs(start)
+    rest = start % step
+    return min(rest, step - rest)
+
+
+def _common(a: Fraction, b: Fraction) -> Fraction:
+    """Return the greatest number of which both are multiples."""
+    below = a.denominator * b.denominator
+    return Fraction(gcd(int(a * below), int(b * below)), below)

@@ -1,0 +1,144 @@
+"""That values are exact: what is embedded, carried by heads, and computed by units, up to a number of positions.
+
+A sum of products of weights and whole numbers is exact if all of its partial sums are, which are multiples of one power of
+two that the dtype has. Means of bits are one division; a unit that reads shares writes a share, or whether the position is
+0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from tm2tfr.sources.logic.proof.heads import Fits
+from tm2tfr.sources.logic.proof.quantities import Directions, Quantity, Row, size_of
+from tm2tfr.sources.logic.proof.refused import NotShown
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head
+
+Known = list[Quantity | None]
+MOST_BELOW = 2**6
+"""The largest denominator of a bias of a unit that tells positions 0 and 1 from others."""
+
+
+def rows_of(matrix: Matrix) -> dict[int, dict[int, Fraction]]:
+    """Return the rows of a matrix that are not 0, exactly."""
+    found: dict[int, dict[int, Fraction]] = {}
+    for row, column, value in matrix.entries():
+        found.setdefault(row, {})[column] = Fraction(value)
+    return found
+
+
+def embedded(decoder: Decoder, directions: Directions) -> Iterator[Fits]:
+    """Yield what has to fit of the embedding.
+
+    Raises:
+        NotShown: if it has weights that are not whole, or a share that is not the position feature alone.
+    """
+    if decoder.position_table is not None:
+        raise NotShown("shape", "the proof knows no position table", f"{decoder.positions} positions")
+    known = directions.at(-1, "embedding")
+    for at, row in rows_of(decoder.position_embedding).items():
+        names = [decoder.features[column] for column in row]
+        if any(weight.denominator != 1 for weight in row.values()):
+            raise NotShown("embedding", "a position feature has a weight that is not whole", ", ".join(names))
+        share = known[at] is not None and getattr(known[at], "kind", "") != "whole"
+        if ("1/(i+1)" in names) != share or (share and (names != ["1/(i+1)"] or set(row.values()) != {1})):
+            raise NotShown("embedding", "1/(i+1) is not what its direction is claimed to hold", ", ".join(names))
+    if any(value % 1 for _, _, value in decoder.token_embedding.entries()):
+        raise NotShown("embedding", "a token has a weight that is not whole", "token_embedding")
+    yield lambda positions, u: positions**2 * u <= 1
+
+
+def carried(head: Head, known: Known, layer: int) -> Iterator[Fits]:
+    """Yield what has to fit of what a head carries.
+
+    Raises:
+        NotShown: if it carries anything but whole numbers, with whole weights, or a mean with another weight than 1.
+    """
+    values, outputs = rows_of(head.value), rows_of(head.output)
+    for row in values.values():
+        if any(known[at] is None or getattr(known[at], "kind", "") != "whole" for at in row):
+            raise NotShown("attention", "a head carries what is not known to be whole", head.name, layer)
+    weights = [weight for rows in (values, outputs) for row in rows.values() for weight in row.values()]
+    if any(weight.denominator != 1 for weight in weights):
+        raise NotShown("attention", "a head carries with weights that are not whole", head.name, layer)
+    if head.uniform and any(len(row) > 1 or set(row.values()) != {1} for row in outputs.values()):
+        raise NotShown("attention", "a mean is written with other weights than 1", head.name, layer)
+
+    def fits(positions: int, u: Fraction) -> bool:
+        sizes = {row: size_of(terms, known, positions) for row, terms in values.items()}
+        added = (sum((abs(w) * sizes.get(at, 0) for at, w in row.items()), Fraction(0)) for row in outputs.values())
+        return max(added, default=Fraction(0)) * (positions if head.uniform else 1) * u <= 1
+
+    yield fits
+
+
+def computed(part: FeedForward, before: Known, after: Known, layer: int) -> Iterator[Fits]:
+    """Yield what has to fit of a feed-forward part.
+
+    Raises:
+        NotShown: if a unit reads what is not known, or shares but for the two purposes above.
+    """
+    inputs, outputs = rows_of(part.input), rows_of(part.output)
+    biases = {row: terms[0] for row, terms in rows_of(part.input_bias).items()}
+    written = {unit: [at for at, row in outputs.items() if unit in row] for unit in inputs}
+    if rows_of(part.output_bias):
+        raise NotShown("feed-forward", "something is written at every position", part.units[0], layer)
+    exact: dict[int, Row] = {}
+    for unit, row in inputs.items():
+        if any(before[at] is None for at in row):
+            raise NotShown("feed-forward", "a unit reads what is not known there", part.units[unit], layer)
+        if all(getattr(before[at], "kind", "") == "whole" for at in row):
+            exact[unit] = row
+        elif not _shares(row, biases.get(unit, Fraction(0)), before, [after[at] for at in written[unit]]):
+            raise NotShown("feed-forward", "a unit reads a number that is rounded", part.units[unit], layer)
+    numbers = [*biases.values(), *(w for rows in (inputs, outputs) for row in rows.values() for w in row.values())]
+    grain = _grain(numbers)
+
+    def fits(positions: int, u: Fraction) -> bool:
+        sizes = {unit: size_of(row, before, positions) + abs(biases.get(unit, Fraction(0))) for unit, row in exact.items()}
+        sums = [sum((abs(w) * sizes.get(unit, 1) for unit, w in row.items()), Fraction(0)) for row in outputs.values()]
+        return max([*sizes.values(), *sums], default=Fraction(0)) * u <= grain
+
+    yield fits
+
+
+def answers(decoder: Decoder, known: Known) -> Iterator[Fits]:
+    """Yield what has to fit of the unembedding.
+
+    Raises:
+        NotShown: if it reads what is not known to be whole.
+    """
+    rows, biases = rows_of(decoder.unembedding), rows_of(decoder.unembedding_bias)
+    for row, terms in rows.items():
+        if any(known[at] is None or getattr(known[at], "kind", "") != "whole" for at in terms):
+            raise NotShown("unembedding", "an answer reads what is not known to be whole", decoder.answered[row])
+    grain = _grain([w for found in (rows, biases) for terms in found.values() for w in terms.values()])
+
+    def fits(positions: int, u: Fraction) -> bool:
+        sizes = [size_of(terms, known, positions) + abs(biases.get(n, {}).get(0, Fraction(0))) for n, terms in rows.items()]
+        return max(sizes, default=Fraction(0)) * u <= grain
+
+    yield fits
+
+
+def _shares(row: Row, bias: Fraction, before: Known, after: Sequence[Quantity | None]) -> bool:
+    """Return whether a unit that reads shares writes one, of a bit, or whether the position is 0 or 1."""
+    names = {before[at].name: weight for at, weight in row.items()}  # type: ignore[union-attr]
+    wanted = {each.name if each is not None else "" for each in after}
+    inverse = names.pop("1/(i+1)", None)
+    if inverse is None or any(getattr(before[at], "power", 1) for at in row):
+        return False
+    if wanted == {"early"}:  # exact at 0 and 1, and 0 from 2 on, where 1/(i+1) is at most 1/3, rounded
+        return not names and inverse == 1 and bias <= -Fraction(11, 32) and bias.denominator <= MOST_BELOW
+    whole = all(weight.denominator == 1 and abs(weight) == 1 for weight in names.values())
+    return (
+        inverse == 1 and whole and bias == -1 and len(names) <= 4 and all(each.startswith("over i+1: ") for each in wanted)
+    )
+
+
+def _grain(numbers: Sequence[Fraction]) -> Fraction:
+    """Return a number of which every product of three of `numbers`, with powers of two as denominators, is a multiple."""
+    below = max((number.denominator for number in numbers), default=1)
+    return Fraction(1, below**3)
