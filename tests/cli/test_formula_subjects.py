@@ -12,7 +12,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, NotFoundError
+from tm2tfr.errors import NotFoundError
 
 NAMES = ("since-b", "hop-1")
 """A formula and a program, each over a, b, c."""
@@ -96,12 +96,6 @@ def test_a_file_comes_before_what_is_shipped(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "since-b.tl").write_text("once Q[z]", encoding="utf-8")
     assert tm2tfr.load("since-b.tl").alphabet == ("z",)
     assert tm2tfr.load("since-b").alphabet == ("a", "b", "c")
-
-
-def test_no_certificate_is_made_up() -> None:
-    said = "since-b: weights of a formula are verified on words, and not proved for all of them: run every input up to"
-    with pytest.raises(CompileError, match=said):
-        tm2tfr.certify("since-b")
 
 
 def test_a_name_that_nothing_has_is_told_with_what_may_be_meant() -> None:

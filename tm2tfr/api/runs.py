@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, recompiled
 from tm2tfr.api.subject import judge as judging
-from tm2tfr.choices import AUTO, RASP
+from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 
@@ -249,7 +249,8 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
         subject, machine, left_boundary: see `check`.
 
     Returns:
-        Of a machine a `tm2tfr.sources.turing.proof.Proof`, of a circuit a `tm2tfr.sources.circuit.proof.CircuitProof`.
+        Of a machine a `tm2tfr.sources.turing.proof.Proof`, of a circuit a `tm2tfr.sources.circuit.proof.CircuitProof`, of a
+        formula a `tm2tfr.sources.logic.proof.LogicProof`.
 
     Raises:
         CompileError: if no program is stored with a decoder and none is given.
@@ -262,8 +263,6 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
     construction = of_program(right)
     if construction is None or construction.prove is None:
         what = f"{found.name}: there are no certificates of RASP programs, which no theorem covers for all inputs"
-        if construction is not None and construction.name != RASP:
-            what = f"{found.name}: weights of a {found.noun} are verified on words, and not proved for all of them"
         raise CompileError(f"{what}: run every input up to a length with 'tm2tfr check --all-up-to N'")
     return construction.prove(found.decoder, right)
 

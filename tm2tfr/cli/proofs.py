@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from tm2tfr.sources.circuit.proof.report import CircuitReport
+    from tm2tfr.sources.logic.proof.report import LogicReport
     from tm2tfr.sources.turing.proof.report import CertificateReport
 
 
@@ -53,7 +54,10 @@ def certify(
     dtype: str | None,
     output: Path | None,
 ) -> None:
-    """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit."""
+    """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit.
+
+    Of a formula, or a B-RASP or S-RASP program: its heads are tieless, and up to how many tokens rounding changes nothing.
+    """
     if max_steps is not None and max_positions is not None:
         raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
     if input_length is not None and max_steps is None:
@@ -63,6 +67,7 @@ def certify(
     check_file(output, reading=[asked.argument], what="certificates", endings=[".json"])
     found = subject(asked)
     from tm2tfr.api.runs import certify
+    from tm2tfr.choices import LOGIC
     from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
 
     if found.construction is not None and found.construction.noun == "circuit":
@@ -75,6 +80,14 @@ def certify(
 
         done_circuit = circuit_report(certify(found), engine=engine, dtype=dtype)
         _finish(done_circuit, output, asked)
+    if found.construction is not None and found.construction.name == LOGIC:
+        if max_steps is not None or max_head is not None:
+            option = "--max-steps" if max_steps is not None else "--max-head"
+            raise UsageError(f"tm2tfr certify: {asked} takes no steps on a tape: omit {option}, or use --max-positions")
+        from tm2tfr.sources.logic.proof.report import logic_report
+
+        done_logic = logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
+        _finish(done_logic, output, asked)
     runs = None
     if max_steps is not None:
         runs = CertifiedRuns(max_steps, len(found.word(None)) if input_length is None else input_length)
@@ -82,7 +95,7 @@ def certify(
     _finish(done, output, asked)
 
 
-def _finish(done: CertificateReport | CircuitReport, output: Path | None, asked: Asked) -> NoReturn:
+def _finish(done: CertificateReport | CircuitReport | LogicReport, output: Path | None, asked: Asked) -> NoReturn:
     """Print a report, write it, and exit: 1 if it is not granted."""
     click.echo(colour.judged(done.text()), nl=False)
     if output is not None:

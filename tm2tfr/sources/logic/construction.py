@@ -75,6 +75,7 @@ CONSTRUCTION = Construction(
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
     card=later("tm2tfr.sources.logic.card", "card"),
+    prove=later("tm2tfr.sources.logic.proof", "prove"),
     prepare=_prepare,
     restore=_prepare,
     called=lambda program: program.noun,

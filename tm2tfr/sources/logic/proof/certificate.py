@@ -6,8 +6,8 @@ floats with unit roundoff u it attends to the same position as in exact arithmet
 half of that; and what is carried and computed from whole numbers is exact (`units`). So up to the number of positions that
 the certificate says, every answer of the engine is that of exact arithmetic.
 
-That in exact arithmetic the stream holds what it is claimed to hold is not proved: it is verified, number by number, on all
-words up to a length (`words`), beside the printed definitions.
+That in exact arithmetic the stream holds what it is claimed to hold, and the answers are right, is not proved: it is
+verified, number by number, on all words up to a length (`words`), beside the printed definitions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from tm2tfr.errors import EngineError, counted, did_you_mean, visible
@@ -124,8 +125,7 @@ class LogicProof:
         if decoder.soft or decoder.normed:
             what = "heads with softmax" if decoder.soft else "layer norms"
             raise NotShown("shape", f"the proof does not know {what}", "see tm2tfr soften for what is known of softmax")
-        fits = list(self._fits())
-        words, longest = verified(decoder, self.program)
+        fits, (words, longest) = self._fitting, self._verified
         uniform = sum(head.uniform for layer in decoder.layers for head in layer.heads)
         most = None
         if plain.dtype != "rational":
@@ -136,6 +136,14 @@ class LogicProof:
             if most <= plain.ends:
                 raise NotShown("rounding", f"no word is shown to be right in {plain.dtype}", "use a wider dtype")
         return replace(plain, gaps=plain.heads - uniform, words=words, longest=longest, most_positions=most)
+
+    @cached_property
+    def _fitting(self) -> list[Fits]:
+        return list(self._fits())
+
+    @cached_property
+    def _verified(self) -> tuple[int, int]:
+        return verified(self.decoder, self.program)
 
     def _fits(self) -> Iterator[Fits]:
         """Yield what has to fit into a dtype for a number of positions.

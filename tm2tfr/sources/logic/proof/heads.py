@@ -4,8 +4,8 @@ A score is a sum of products of a direction at the query and one at the key, rea
 they are claimed, these shapes are known:
 
 - **neighbour**: c(2(i∓1)j - j²) = c((i∓1)² - (j - (i∓1))²), ahead by c;
-- **lookup**: (2yj - j²)/d with d = i + 1 (or N - i) and 2y in c + gℤ: two neighbours differ by |2y - (2j + 1)|/d, so that
-  it is ahead by the distance of c + gℤ from the odd numbers, divided by d;
+- **lookup**: s(2yj - j²)/d with d = i + 1 (or N - i) and 2sy in c + gℤ: two neighbours differ by |2sy - s(2j + 1)|/d, so
+  that it is ahead by the distance of c + gℤ from the odd multiples of s, divided by d;
 - **nearest**: a whole number and ±t·j/d, t ≤ ½, with d = i + 1 > j or d = N: whole numbers that differ do so by 1 and the
   rest by less than ½, and equal ones are told apart by t/d;
 - **steep**: (i + 1)·(a whole number) ± j: ahead by 1;
@@ -145,12 +145,13 @@ def _lookup(scores: Scores) -> Lead | None:
     if scores.head.mask not in ends:
         return None
     inverse, kind = ends[scores.head.mask]
-    if found.pop((inverse, "i^2"), None) != -1 or any(b != "i" for _, b in found):
+    scale = -found.pop((inverse, "i^2"), Fraction(0))
+    if scale <= 0 or any(b != "i" for _, b in found):
         return None
     if any(a != "1" and kinds[a] != kind for a, _ in found):
         return None
     factors = {a: factor for (a, _), factor in found.items()}
-    gap = apart(factors.pop(inverse, Fraction(0)) - 1, [*factors.values(), Fraction(2)])
+    gap = apart(factors.pop(inverse, Fraction(0)) - scale, [*factors.values(), 2 * scale])
 
     def fits(positions: int, u: Fraction) -> bool:
         return 2 * _error(scores, u) * scores.total * positions**2 < gap

@@ -1,0 +1,206 @@
+"""Certificates of formulas: granted with the number of tokens up to which they hold, refused for anything else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tm2tfr
+from tests.cli.test_commands import tm2tfr as command
+from tests.sources.logic.compiling import weights
+from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, random_programs
+from tests.sources.logic.test_faults import Runs
+from tests.sources.rasp.compiled.faults import faults
+from tests.strategies import tries
+from tm2tfr.engines.whole import WholeDense
+from tm2tfr.errors import CompileError, EngineError
+from tm2tfr.sources.logic.compiler import LogicOptions
+from tm2tfr.sources.logic.given.library import load, shipped
+from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.proof import LogicRefusal, prove
+from tm2tfr.sources.logic.proof.report import logic_report
+from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.soft import softened
+from tm2tfr.transformer.weights import Decoder, Head
+
+TOKENS = {
+    "since-b": [4_095, 94_906_264, None],
+    "ends-in-110": [2_363, 54_794_156, None],
+    "after-a-until-b": [2_362, 54_794_155, None],
+    "more-as-than-bs": [479, 11_129_301, None],
+    "dyck-2-by-depth": [17, 15_237, None],
+}
+"""Up to how many tokens in float32, in float64, and in exact arithmetic."""
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_up_to_how_many_tokens(name: str) -> None:
+    program = load(name).program
+    found = prove(weights(program), program).certificates()
+    assert [(each.engine, each.dtype) for each in found] == [
+        ("dense", "float32"),
+        ("dense", "float64"),
+        ("exact", "rational"),
+    ]
+    assert [each.refusals for each in found] == [()] * 3
+    assert [each.most_tokens for each in found] == TOKENS[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_ones_are_certified(name: str) -> None:
+    program = load(name).program
+    for compare in ("lookup", "sign"):
+        proof = prove(weights(program, LogicOptions(compare=compare)), program)
+        assert str(proof.certificate()).startswith(f"{name} on dense in float64: certified: tieless, and as in exact"), (
+            compare
+        )
+
+
+@pytest.mark.slow
+def test_random_formulas_are_certified() -> None:
+    kinds = [
+        (EVERYTHING, LogicOptions()),
+        (EVERYTHING, LogicOptions(compare="sign")),
+        (PAST_LTL, LogicOptions(steep=True)),
+        (Kinds(size=10, with_any_sums=True), LogicOptions()),
+    ]
+    certified = 0
+    for kind, options in kinds:
+        for program in random_programs(tries(30), kind, start=40_000):
+            try:
+                decoder = weights(program, options)
+            except CompileError:
+                continue
+            assert prove(decoder, program).certificate().refusals == (), program
+            certified += 1
+    assert certified > tries(100)
+
+
+def test_words_as_long_as_certified_are_right_in_float32() -> None:
+    program = load("more-as-than-bs").program
+    decoder = weights(program)
+    most = prove(decoder, program).certificate("dense", "float32").most_tokens
+    assert most == TOKENS[program.name][0]
+    drawn = np.random.default_rng(0).integers(0, 2, (3, most))
+    drawn[1], drawn[2] = np.arange(most) % 2, np.arange(most) < most // 2
+    labels = LogicLabels(program, decoder)
+    fed = labels.fed(drawn)
+    narrow, wide = (np.asarray(WholeDense(decoder, dtype).run(fed).logits) for dtype in ("float32", "float64"))
+    assert (narrow == wide).all()
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
+def with_head(decoder: Decoder, layer: int, head: Head) -> Decoder:
+    layers = [replace(each, heads=(head, *each.heads[1:])) if n == layer else each for n, each in enumerate(decoder.layers)]
+    return replace(decoder, layers=tuple(layers))
+
+
+def refused(decoder: Decoder, name: str = "since-b") -> LogicRefusal:
+    (refusal,) = prove(decoder, load(name).program).certificate().refusals
+    return refusal
+
+
+def test_a_head_that_claims_more_than_is_shown_is_refused() -> None:
+    decoder = weights(load("since-b").program)
+    place = next(n for n, layer in enumerate(decoder.layers) if layer.heads)
+    head = decoder.layers[place].heads[0]
+    assert head.claim is not None
+    more = replace(head, claim=replace(head.claim, gap=0.75))
+    assert str(refused(with_head(decoder, place, more))) == (
+        f"attention, layer {place + 1}: a head claims a larger gap than is shown: {head.name}: "
+        "γ = 0.5 over the position is shown, 0.75 over the position is claimed"
+    )
+    steady = replace(head, claim=replace(head.claim, over="constant"))
+    assert "0.5 over the constant is claimed" in refused(with_head(decoder, place, steady)).witness
+    assert refused(with_head(decoder, place, replace(head, claim=None))).what == "a head claims nothing"
+    none = replace(head, claim=Claim(attends=head.claim.attends, gap=None))
+    assert refused(with_head(decoder, place, none)).what == (
+        "a head claims a gap where all scores are 0, or none where they are not"
+    )
+    unmasked = replace(head, mask="none")
+    assert refused(with_head(decoder, place, unmasked)).what == "the scores of a head have no shape that the proof knows"
+
+
+def test_weights_that_are_not_known_are_refused() -> None:
+    program = load("since-b").program
+    decoder = weights(program)
+    assert refused(softened(decoder, 0.01)).what == "the proof does not know heads with softmax"
+    table = Matrix.from_entries((decoder.layout.width, 9), {})
+    assert refused(replace(decoder, position_table=table)).what == "the proof knows no position table"
+    printed = weights(program, LogicOptions(variant="paper"))
+    assert refused(printed).what == "the scores of a head have no shape that the proof knows"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["since-b", "never-behind", "odd-ones-without-predicates"])
+def test_a_wrong_weight_that_changes_a_short_word_is_refused(name: str) -> None:
+    program = load(name).program
+    decoder = weights(program)
+    runs, total, others = Runs(program, decoder, 2), 0, 0
+    for matrix, faulty in faults(decoder, every=5):
+        certificate = prove(faulty, program).certificate()
+        if runs.changed(faulty) is not None:
+            total += 1
+            assert not certificate.granted, matrix
+        elif not certificate.granted:
+            others += 1
+    assert total > 12
+    assert others < total
+
+
+# ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_report_says_what_is_proved_and_what_is_not(tmp_path: Path) -> None:
+    done = command("certify", "since-b", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == [
+        "claim: on every word of up to N tokens the engine answers as exact arithmetic does, and every head is",
+        "tieless, with the gap that it claims, if the stream holds there what it is claimed to hold",
+        "",
+        "engine  dtype     certified    tokens N",
+        "dense   float32   yes             4,095",
+        "dense   float64   yes        94,906,264",
+        "exact   rational  yes               any",
+        "",
+        "proved from the weights, for words of any length: 1 head of 1 with a gap, all others uniform",
+        "verified only, not proved: that stream and answers are what they have to be: on all 39 words of up to 3 tokens",
+    ]
+
+
+def test_a_number_of_positions_can_be_asked_about(tmp_path: Path) -> None:
+    done = command("certify", "since-b", "--dtype", "float32", "--max-positions", "4097", cwd=tmp_path)
+    assert (done.returncode, "not as far" in done.stdout) == (1, True)
+    assert command("certify", "since-b", "--dtype", "float32", "--max-positions", "4096", cwd=tmp_path).returncode == 0
+    assert (
+        "takes no steps on a tape: omit --max-steps"
+        in command("certify", "since-b", "--max-steps", "3", cwd=tmp_path).stderr
+    )
+    said = "there is no certificate of formulas for fast: use --engine dense"
+    assert said in command("certify", "since-b", "--engine", "fast", cwd=tmp_path).stderr
+
+
+def test_a_report_as_json() -> None:
+    proof = tm2tfr.certify("since-b")
+    plain = json.loads(logic_report(proof, engine="dense").json())
+    assert (plain["granted"], plain["heads"], plain["words"], plain["longest"]) == (True, 1, 39, 3)
+    assert [each["most_positions"] for each in plain["certificates"]] == [4_096, 94_906_265]
+    with pytest.raises(EngineError, match="^there is no certificate for dense in rational: use float32 or float64$"):
+        proof.certificate("dense", "rational")
+    with pytest.raises(EngineError, match="^unknown engine 'fast': use dense, exact$"):
+        proof.certificate("fast")
+
+
+def test_what_is_refused_is_shown() -> None:
+    program = load("since-b").program
+    report = logic_report(prove(softened(weights(program), 0.01), program), engine="exact")
+    assert not report.granted
+    assert report.text().splitlines()[-3:] == [
+        "",
+        "exact in rational: NOT certified",
+        "  shape: the proof does not know heads with softmax: see tm2tfr soften for what is known of softmax",
+    ]
