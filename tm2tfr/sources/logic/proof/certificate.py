@@ -21,7 +21,7 @@ from typing import Any
 from tm2tfr.errors import EngineError, counted, did_you_mean, visible
 from tm2tfr.sources.logic.nodes import needed
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.proof.heads import Fits, Scores, lead
+from tm2tfr.sources.logic.proof.heads import Fits, HeadScores, lead
 from tm2tfr.sources.logic.proof.quantities import Directions
 from tm2tfr.sources.logic.proof.refused import LogicRefusal, NotShown
 from tm2tfr.sources.logic.proof.units import answers, carried, computed, embedded, rows_of
@@ -162,7 +162,7 @@ class LogicProof:
                 components = tuple((queries[row], keys[row]) for row in head.components.tolist())
                 if any(before[at] is None for pair in components for row in pair for at in row):
                     raise NotShown("attention", "a head compares what is not known there", head.name, n + 1)
-                yield lead(Scores(head, components, before), n + 1).fits
+                yield lead(HeadScores(head, components, before), n + 1).fits
                 yield from carried(head, before, n + 1)
             if layer.feed_forward is not None:
                 middle, after = directions.at(n, "attention"), directions.at(n, "feed_forward")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
-from tm2tfr.sources.logic.proof.quantities import Quantity, Row, size_of
+from tm2tfr.sources.logic.proof.quantities import MatrixRow, Quantity, size_of
 from tm2tfr.sources.logic.proof.refused import NotShown
 from tm2tfr.transformer.claims import Over
 from tm2tfr.transformer.weights import Head
@@ -35,7 +35,7 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class Lead:
+class ShownGap:
     """By how much the best score of a head is ahead: `gap`, divided by what `over` says; None: all scores are 0."""
 
     gap: Fraction | None
@@ -44,7 +44,7 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class Scores:
+class HeadScores:
     """The scores of a head.
 
     Args:
@@ -53,7 +53,7 @@ class Scores:
     """
 
     head: Head
-    components: tuple[tuple[Row, Row], ...]
+    components: tuple[tuple[MatrixRow, MatrixRow], ...]
     known: list[Quantity | None]
 
     def name(self, at: int) -> str:
@@ -104,7 +104,7 @@ class Scores:
         return all(w.denominator == 1 for row in rows for at, w in row.items() if self.kind(at) == "whole")
 
 
-def lead(scores: Scores, layer: int) -> Lead:
+def lead(scores: HeadScores, layer: int) -> ShownGap:
     """Return by how much the best score is ahead, from the weights.
 
     Raises:
@@ -114,7 +114,7 @@ def lead(scores: Scores, layer: int) -> Lead:
     if claim is None:
         raise NotShown("attention", "a head claims nothing", head.name, layer)
     if not scores.components:
-        found: Lead | None = Lead(None, "position", lambda positions, u: True)
+        found: ShownGap | None = ShownGap(None, "position", lambda positions, u: True)
     else:
         shapes = (_neighbour, _lookup, _sign, _nearest, _steep)
         found = next((each for shape in shapes if (each := shape(scores)) is not None), None)
@@ -130,16 +130,16 @@ def lead(scores: Scores, layer: int) -> Lead:
     return found
 
 
-def _neighbour(scores: Scores) -> Lead | None:
+def _neighbour(scores: HeadScores) -> ShownGap | None:
     found = scores.products
     c = -found.get(("1", "i^2"), Fraction(0))
     for mask, sign in (("future", -2), ("none", 2)):
         if c > 0 and scores.head.mask == mask and found == {("i", "i"): 2 * c, ("1", "i"): sign * c, ("1", "i^2"): -c}:
-            return Lead(c, "constant", _exactly(scores)) if scores.whole else None
+            return ShownGap(c, "constant", _exactly(scores)) if scores.whole else None
     return None
 
 
-def _lookup(scores: Scores) -> Lead | None:
+def _lookup(scores: HeadScores) -> ShownGap | None:
     found, kinds = scores.products, scores.kinds
     ends = {"future": ("1/(i+1)", "share"), "none": ("at all past: eos", "rest")}
     if scores.head.mask not in ends:
@@ -156,10 +156,10 @@ def _lookup(scores: Scores) -> Lead | None:
     def fits(positions: int, u: Fraction) -> bool:
         return 2 * _error(scores, u) * scores.total * positions**2 < gap
 
-    return Lead(gap, "position" if scores.head.mask == "future" else "length", fits) if gap > 0 else None
+    return ShownGap(gap, "position" if scores.head.mask == "future" else "length", fits) if gap > 0 else None
 
 
-def _sign(scores: Scores) -> Lead | None:
+def _sign(scores: HeadScores) -> ShownGap | None:
     found, kinds = scores.products, scores.kinds
     far = found.pop(("1", "1"), Fraction(0))
     if far > -1 or found.pop(("1", "early"), None) != -far or scores.head.mask != "future":
@@ -172,10 +172,10 @@ def _sign(scores: Scores) -> Lead | None:
     def fits(positions: int, u: Fraction) -> bool:
         return 2 * _error(scores, u) * scores.total * positions < gap
 
-    return Lead(min(gap, Fraction(1)), "position", fits) if gap > 0 else None
+    return ShownGap(min(gap, Fraction(1)), "position", fits) if gap > 0 else None
 
 
-def _nearest(scores: Scores) -> Lead | None:
+def _nearest(scores: HeadScores) -> ShownGap | None:
     found, kinds = scores.products, scores.kinds
     ties = {pair: factor for pair, factor in found.items() if kinds[pair[0]] != "whole"}
     if len(ties) != 1 or not scores.whole:
@@ -194,10 +194,10 @@ def _nearest(scores: Scores) -> Lead | None:
     def fits(positions: int, u: Fraction) -> bool:
         return 2 * _error(scores, u) * (_whole_size(scores, positions) + 1) * positions < abs(tie)
 
-    return Lead(abs(tie), "position" if divided == "1/(i+1)" else "length", fits)
+    return ShownGap(abs(tie), "position" if divided == "1/(i+1)" else "length", fits)
 
 
-def _steep(scores: Scores) -> Lead | None:
+def _steep(scores: HeadScores) -> ShownGap | None:
     found = scores.products
     tie = found.pop(("1", "i"), Fraction(0))
     steep = {b: factor for (a, b), factor in found.items() if a == "i"}
@@ -208,19 +208,19 @@ def _steep(scores: Scores) -> Lead | None:
         return None
     if not whole or any(kind != "whole" for kind in keys) or any(factor.denominator != 1 for factor in steep.values()):
         return None
-    return Lead(Fraction(1), "constant", _exactly(scores))
+    return ShownGap(Fraction(1), "constant", _exactly(scores))
 
 
-def _exactly(scores: Scores) -> Fits:
+def _exactly(scores: HeadScores) -> Fits:
     """Return whether all terms and sums are whole numbers that the dtype has."""
     return lambda positions, u: scores.size(positions) * u <= 1
 
 
-def _error(scores: Scores, u: Fraction) -> Fraction:
+def _error(scores: HeadScores, u: Fraction) -> Fraction:
     return _SLACK * scores.operations * u
 
 
-def _whole_size(scores: Scores, positions: int) -> Fraction:
+def _whole_size(scores: HeadScores, positions: int) -> Fraction:
     """Return the size of the whole part of a score: that of all components but the one that tells equal keys apart."""
     parts = [(q, k) for q, k in scores.components if all(scores.kind(at) == "whole" for at in q)]
     return sum((size_of(q, scores.known, positions) * size_of(k, scores.known, positions) for q, k in parts), Fraction(0))

@@ -115,11 +115,11 @@ def largest(node: Node) -> int:
     return abs(node.constant) + sum(abs(factor) * largest(term) for factor, term in node.terms)
 
 
-Row = Mapping[int, Fraction]
+MatrixRow = Mapping[int, Fraction]
 """A row of a matrix: direction -> weight."""
 
 
-def size_of(row: Row, known: list[Quantity | None], positions: int) -> Fraction:
+def size_of(row: MatrixRow, known: list[Quantity | None], positions: int) -> Fraction:
     """Return how large the sum of the absolute values of the terms of a row can get."""
     found = ((weight, known[at]) for at, weight in row.items())
     return sum((abs(weight) * each.size(positions) for weight, each in found if each is not None), Fraction(0))

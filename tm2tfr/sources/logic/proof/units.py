@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tm2tfr.sources.logic.proof.heads import Fits
-from tm2tfr.sources.logic.proof.quantities import Directions, Quantity, Row, size_of
+from tm2tfr.sources.logic.proof.quantities import Directions, MatrixRow, Quantity, size_of
 from tm2tfr.sources.logic.proof.refused import NotShown
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 
-Known = list[Quantity | None]
+Directed = list[Quantity | None]
 MOST_BELOW = 2**6
 """The largest denominator of a bias of a unit that tells positions 0 and 1 from others."""
 
@@ -50,7 +50,7 @@ def embedded(decoder: Decoder, directions: Directions) -> Iterator[Fits]:
     yield lambda positions, u: positions**2 * u <= 1
 
 
-def carried(head: Head, known: Known, layer: int) -> Iterator[Fits]:
+def carried(head: Head, known: Directed, layer: int) -> Iterator[Fits]:
     """Yield what has to fit of what a head carries.
 
     Raises:
@@ -74,7 +74,7 @@ def carried(head: Head, known: Known, layer: int) -> Iterator[Fits]:
     yield fits
 
 
-def computed(part: FeedForward, before: Known, after: Known, layer: int) -> Iterator[Fits]:
+def computed(part: FeedForward, before: Directed, after: Directed, layer: int) -> Iterator[Fits]:
     """Yield what has to fit of a feed-forward part.
 
     Raises:
@@ -85,7 +85,7 @@ def computed(part: FeedForward, before: Known, after: Known, layer: int) -> Iter
     written = {unit: [at for at, row in outputs.items() if unit in row] for unit in inputs}
     if rows_of(part.output_bias):
         raise NotShown("feed-forward", "something is written at every position", part.units[0], layer)
-    exact: dict[int, Row] = {}
+    exact: dict[int, MatrixRow] = {}
     for unit, row in inputs.items():
         if any(before[at] is None for at in row):
             raise NotShown("feed-forward", "a unit reads what is not known there", part.units[unit], layer)
@@ -104,7 +104,7 @@ def computed(part: FeedForward, before: Known, after: Known, layer: int) -> Iter
     yield fits
 
 
-def answers(decoder: Decoder, known: Known) -> Iterator[Fits]:
+def answers(decoder: Decoder, known: Directed) -> Iterator[Fits]:
     """Yield what has to fit of the unembedding.
 
     Raises:
@@ -123,7 +123,7 @@ def answers(decoder: Decoder, known: Known) -> Iterator[Fits]:
     yield fits
 
 
-def _shares(row: Row, bias: Fraction, before: Known, after: Sequence[Quantity | None]) -> bool:
+def _shares(row: MatrixRow, bias: Fraction, before: Directed, after: Sequence[Quantity | None]) -> bool:
     """Return whether a unit that reads shares writes one, of a bit, or whether the position is 0 or 1."""
     names = {before[at].name: weight for at, weight in row.items()}  # type: ignore[union-attr]
     wanted = {each.name if each is not None else "" for each in after}
