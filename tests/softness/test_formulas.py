@@ -30,7 +30,7 @@ from tm2tfr.sources.logic.compiler.compiler import LogicOptions, compile_program
 from tm2tfr.sources.logic.given.library import load
 from tm2tfr.sources.logic.labelling import LogicLabels
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.read import formula
+from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.transformer.local import any_length, bounded, local_temperature, locally_softened
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder
@@ -103,6 +103,46 @@ def test_a_number_that_is_compared_needs_more_in_longer_words() -> None:
     assert 1.3 < found[0] / found[1] < 2  # of order N log N in the end
     with pytest.raises(CompileError, match="so softmax needs a temperature: use local, with the length of the runs"):
         locally_softened(decoder, None)
+
+
+# ── numbers in a score ──────────────────────────────────────────────────────────────────────────────────────
+COUNTED = "a(i) = in(i) in {'a'}\nc(i) = in(i) in {'c'}\nna(i) = psum_j [j <= i] a(j)\nnc(i) = psum_j [j <= i] c(j)\n"
+
+
+def compared(score: str) -> tuple[Decoder, LogicLabels]:
+    text = f"# alphabet: abc\n{COUNTED}z(i) = latest_j [j <= i, {score}] in(j) : '?'\n"
+    program = read(text, file="z.srasp").program
+    decoder = compile_program(program, LogicOptions())
+    return decoder, LogicLabels(program, decoder)
+
+
+def margin(decoder: Decoder) -> float | None:
+    """The margin of the head that compares numbers."""
+    (head,) = (
+        head for layer in decoder.layers for head in layer.heads if head.claim and head.claim.attends[:6] == "latest"
+    )
+    return None if head.claim is None else head.claim.margin
+
+
+@pytest.mark.parametrize(("factor", "due"), [(3, 61), (7, 125), (15, 266)])
+def test_keys_on_both_sides_of_a_number_with_the_same_quotient(factor: int, due: float) -> None:
+    """On "cb" the number is 1 and the keys are C - 1 and 0: a 24th of the weight on the first of them is too much."""
+    decoder, labels = compared(f"{factor} * c(j) = {factor} * na(i) + 1")
+    assert margin(decoder) == due
+    for n in range(1, 5):
+        positions = n + 1
+        for soft in (locally_softened(decoder, positions), softened(decoder, local_temperature(decoder, positions))):
+            assert right(soft, labels, all_words(3, n))
+
+
+def test_errors_of_several_equalities_of_a_score_add_up() -> None:
+    one, two = compared("na(j) = nc(i)")[0], compared("na(j) = nc(i) & nc(j) = na(i)")[0]
+    assert (margin(one), margin(two)) == (24, 24)
+    lookups = [
+        {h.claim.margin for layer in each.layers for h in layer.heads if h.claim and h.claim.degree} for each in (one, two)
+    ]
+    assert [2 * most for most in lookups[0]] == [*lookups[1]]
+    assert margin(compared("na(j) = nc(i) + 1 & nc(j) = na(i) & na(j) = nc(i) & nc(j) = nc(i)")[0]) == 31
 
 
 # ── how it grows ────────────────────────────────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ from tm2tfr.runs.words import checked_words
 from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.given.library import load, shipped
 from tm2tfr.sources.logic.labelling import LogicLabels
-from tm2tfr.sources.logic.read import read
+from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.truth import LogicTruth
 from tm2tfr.text.words import written
 from tm2tfr.transformer.outputs import sections
@@ -109,6 +109,15 @@ def test_random_sums_are_right_or_refused(compare: LogicCompare) -> None:
             compiled, cells = compiled + 1, cells + found.cells
     assert compiled > 80
     assert cells > 100_000
+
+
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [("BOS", "stands before or behind"), ("EOS", "stands before or behind"), ("⊥", "is the label outside")],
+)
+def test_tokens_that_mean_something_else_are_refused_in_options_too(token: str, why: str) -> None:
+    with pytest.raises(CompileError, match=f"prev Q.a.: the token {token} {why} every word: call the token of the alphabet"):
+        weights(formula("prev Q[a]"), LogicOptions(alphabet=("a", token)))
 
 
 def test_an_equality_of_numbers_within_a_disjunction_is_refused() -> None:

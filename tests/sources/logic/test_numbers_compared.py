@@ -7,6 +7,7 @@ import pytest
 from tests.sources.logic.compiling import weights
 from tests.sources.logic.test_streams import streamed
 from tm2tfr.errors import CompileError
+from tm2tfr.runs.streams import checked_streams
 from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import read
@@ -31,6 +32,13 @@ def heads(program: LogicProgram) -> list[str]:
     return [head.claim.attends for head in every if head.claim is not None]
 
 
+def as_claimed(program: LogicProgram) -> int:
+    """Return how many heads have scores that are ahead by what they claim, which all have, but no more than twice that."""
+    gaps = checked_streams(weights(program), program, longest=5).gaps
+    assert all(gap.holds for gap in gaps)
+    return sum(gap.measured <= 2 * gap.claimed for gap in gaps)
+
+
 SQUARED = [("na(i)", "nb(i) + 1"), ("pos(i)", "2 * na(i)"), ("na(i) - nb(i)", "nb(i)"), ("nb(i) - na(i) + a(i)", "2")]
 DIVIDED = [
     ("2*na(i) + nb(i)", "na(i) + 2*nb(i)", "/4"),
@@ -47,6 +55,7 @@ def test_keys_with_squares(key: str, query: str, sight: str) -> None:
     program = matching(key, query, sight)
     assert not any("quotient" in head for head in heads(program))
     assert streamed(program, 5) > 1_000
+    assert as_claimed(program) > 0
 
 
 @pytest.mark.parametrize(("key", "query", "divided"), DIVIDED)
@@ -57,6 +66,7 @@ def test_quotients_and_remainders(key: str, query: str, divided: str, sight: str
     assert any(head.split(" shifted")[0].endswith(f" 0{divided}") for head in found)
     assert len([head for head in found if "quotient" in head]) == (4 if divided.endswith("-") else 2)
     assert streamed(program, 5) > 1_000
+    assert as_claimed(program) > 2
 
 
 def test_quotients_among_all_positions() -> None:

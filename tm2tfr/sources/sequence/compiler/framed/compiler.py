@@ -87,8 +87,9 @@ def compile_framed(
         CompileError: for an operation that no head computes, with its place.
     """
     for token in graph.alphabet:
-        if text_of(token) in (BOS, EOS):
-            what = f"{graph.name}: the token {text_of(token)} stands before or behind every word"
+        if text_of(token) in (BOS, EOS, NOTHING):
+            where = "is the label outside" if text_of(token) == NOTHING else "stands before or behind"
+            what = f"{graph.name}: the token {text_of(token)} {where} every word"
             raise CompileError(f"{what}: call the token of the alphabet something else")
     lowering = _Framed(graph, options)
     for operation in ordered(node for _, node in graph.outputs):
@@ -316,11 +317,13 @@ class _Framed:
     def _nearest(self, node: Nearest) -> None:
         if node.sight in (">=", ">", "any") and not self._options.ahead:
             raise self._looks_right(node)
-        conjuncts = tuple(self._conjunct(node, part) for part in conjuncts_of(node.selector))
+        parts = conjuncts_of(node.selector)
+        among = sum(is_equality_of_numbers(part, self._finite.__contains__) for part in parts)
+        conjuncts = tuple(self._conjunct(node, part, among) for part in parts)
         asked = Sought(node, conjuncts, self._finite[node.values], self._finite[node.default])
         self._finite[node] = self._attending.nearest(asked)
 
-    def _conjunct(self, node: Nearest, part: Selection) -> Conjunct | Matched:
+    def _conjunct(self, node: Nearest, part: Selection, among: int) -> Conjunct | Matched:
         if not is_equality_of_numbers(part, self._finite.__contains__):
             if any(is_equality_of_numbers(leaf, self._finite.__contains__) for leaf in leaves(part)):
                 remedy = "make the equality one of the conjuncts, or an attention of its own"
@@ -331,12 +334,12 @@ class _Framed:
             refused = self._graph.refusal(node, f"{called(node)} compares too many values together", remedy)
             return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
         keys, queries = part.keys, part.queries  # type: ignore[union-attr]
-        return self._equality(keys, queries)
+        return self._equality(keys, queries, among)
 
-    def _equality(self, keys: Operation, queries: Operation) -> Matched:
-        """Return the conjunct that says that two numbers are equal."""
+    def _equality(self, keys: Operation, queries: Operation, among: int) -> Matched:
+        """Return the conjunct that says that two numbers are equal, one of so many of a selector."""
         key, query = self._amount(keys), self._amount(queries)
-        margin = margin_of(key, query)
+        margin = margin_of(key, query, among)
         found = squared(self._counting, keys, key, margin)
         if found is not None:
             asked = found.number if queries is keys else self._counting.exact(query, margin, 2)

@@ -7,7 +7,9 @@ Larger amounts are compared by quotient and remainder, see `tm2tfr.sources.seque
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Protocol
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
@@ -17,27 +19,28 @@ from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, HeadPlan
 from tm2tfr.sources.sequence.graph import Operation
 
-MATCH = 24.0
-"""The margin of a head that compares numbers: more than 16^(8/7), see `margin_of`."""
 STEEPNESS = 8.0
 """The scores of the lookups that bring sums to be compared are multiplied by this, so that the head that compares is what
 takes a low temperature, as long as a word has fewer than some 10,000 positions, and not the lookups."""
 
 
-def margin_of(key: Counted, query: Counted) -> float:
+def margin_of(key: Counted, query: Counted, among: int) -> float:
     """Return what the heads that a comparison of numbers reads need under softmax: this times N², N positions.
+
+    Args:
+        among: how many such comparisons the score adds up, since their errors add up.
 
     The numbers are off by δ, their squares by about N·δ, and so the scores by E = N·δ·K·(33 + 14 S + 3 F), where K·N
     bounds the numbers, S is by how much a key changes from a position to the next, and F the sum of the factors of the
     query's counts. While E ≤ 1/(32 N), a 16th of the gap, the nearest position that is selected is still ahead by 7/8 of
-    what it is ahead by otherwise, and all others have at most the weight 1/16 at the margin `MATCH`; so the number it
-    brings is off by less than 1/4, also where the two nearest numbers are on both sides of the query.
+    what it is ahead by otherwise, and all others have at most the weight w at the margin w^(-8/7); so the number it brings
+    is off by less than 1/4, also where the two nearest numbers are on both sides of the query, see `Matched.apart`.
     """
     size = 1 + key.factors + query.factors + abs(key.constant) + abs(query.constant)
     size += sum(abs(factor) for amount in (key, query) for factor, _ in amount.every_bit.values())
     size += abs(key.place) + abs(query.place)
     step = key.factors + abs(key.place) + sum(abs(factor) for factor, _ in key.every_bit.values())
-    return 32.0 * size * (33 + 14 * step + 3 * query.factors)
+    return 32.0 * among * size * (33 + 14 * step + 3 * query.factors)
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,11 @@ class Matched(Protocol):
 
     def group(self, conjunct: int) -> str:
         """Return how claims say that this is the conjunct of that number."""
+
+    def apart(self, among: int) -> int:
+        """Return w such that the number brought is not nearly that of the query, where none is equal, if all but the
+        weight 1/w is at one position; `among`: how many comparisons the score adds up.
+        """
 
     def scores(self, stood: Stood) -> list[tuple[BitForm, BitForm, Time]]:
         """Return the products whose sum is the score: the form of the query, that of the key, and when both are there."""
@@ -109,6 +117,10 @@ class Equality:
         """See `Matched.group`."""
         return str(conjunct)
 
+    def apart(self, among: int) -> int:
+        """See `Matched.apart`: the numbers with the second best score are at most √among times as far away as the best."""
+        return max(16, 4 * (1 + among))
+
     def scores(self, stood: Stood) -> list[tuple[BitForm, BitForm, Time]]:
         """See `Matched.scores`."""
         number = stood.number(self.key.number, f"number {self.keys.key}", self.margin)
@@ -126,7 +138,6 @@ def equal_there(matched: Matched, head: FramedHead, of: str, bits: BitPlan, head
     Args:
         of: the key of the attention and the number of this conjunct, for the claim.
     """
-    head.needs(MATCH)
     (keys, number), (_, query) = matched.numbers
     what = f"number {keys.key}"
     brought = heads.carry(head, what, stood.number(number, what, matched.margin).form)
@@ -136,6 +147,11 @@ def equal_there(matched: Matched, head: FramedHead, of: str, bits: BitPlan, head
     for edge, factor in ((0.75, 2), (0.25, -2), (-0.25, -2), (-0.75, 2)):
         bits.stream.unit(time, f"{holds}: {edge:+}", [difference], {space: factor}, bias=edge)
     return Bit({space: 1}, time, ((holds,),))
+
+
+def steadied(matched: Sequence[Matched]) -> float:
+    """Return the margin of a head that compares numbers: w^(8/7) if all but the weight 1/w has to be at one position."""
+    return float(ceil(max((each.apart(len(matched)) for each in matched), default=1) ** (8 / 7)))
 
 
 def squared(counting: Counting, node: Operation, amount: Counted, margin: float) -> Squared | None:

@@ -19,7 +19,7 @@ from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
 from tm2tfr.sources.sequence.compiler.framed.heads import Aim, FramedHead, HeadPlan, neighbour
-from tm2tfr.sources.sequence.compiler.framed.matching import Matched, equal_there
+from tm2tfr.sources.sequence.compiler.framed.matching import Matched, equal_there, steadied
 from tm2tfr.sources.sequence.compiler.framed.scores import Conjunct
 from tm2tfr.sources.sequence.graph import Item, Nearest, text_of
 from tm2tfr.transformer.claims import Over
@@ -176,7 +176,7 @@ class Attending:
             groups.append("-")
         times += [stood.bit(bit).time for bit in self._keys(asked)]
         head = self.heads.add(self._gaze(node, scores, "|".join(groups), shift), times)
-        head.needs(4.0)
+        head.needs(max(4.0, steadied([each for each in asked.conjuncts if not isinstance(each, Conjunct)])))
         ways = self._ways(asked, head, stood)
         brought = self._brought(head, asked, stood.form)
         if len(ways) * len(brought.bits) > MOST_WAYS:

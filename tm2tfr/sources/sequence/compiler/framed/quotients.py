@@ -79,6 +79,10 @@ class QuotientEquality:
         """See `Matched.group`."""
         return f"{conjunct}/{self.per}{'-' if len(self.key.parts) > 1 else ''}"
 
+    def apart(self, among: int) -> int:
+        """See `Matched.apart`: a number that has the same score as one next to the query's may be 2C away from it."""
+        return 8 * self.per * among + 4
+
     def scores(self, stood: Stood) -> list[tuple[BitForm, BitForm, Time]]:
         """See `Matched.scores`."""
         found: list[tuple[BitForm, BitForm, Time]] = []
