@@ -111,12 +111,9 @@ def test_random_sums_are_right_or_refused(compare: LogicCompare) -> None:
     assert cells > 100_000
 
 
-@pytest.mark.parametrize(
-    ("token", "why"),
-    [("BOS", "stands before or behind"), ("EOS", "stands before or behind"), ("⊥", "is the label outside")],
-)
-def test_tokens_that_mean_something_else_are_refused_in_options_too(token: str, why: str) -> None:
-    with pytest.raises(CompileError, match=f"prev Q.a.: the token {token} {why} every word: call the token of the alphabet"):
+@pytest.mark.parametrize("token", ["BOS", "EOS", "⊥"])
+def test_tokens_that_mean_something_else_are_refused_in_options_too(token: str) -> None:
+    with pytest.raises(CompileError, match=f"prev Q.a.: the token '{token}' is reserved: rename it"):
         weights(formula("prev Q[a]"), LogicOptions(alphabet=("a", token)))
 
 

@@ -88,9 +88,7 @@ def compile_framed(
     """
     for token in graph.alphabet:
         if text_of(token) in (BOS, EOS, NOTHING):
-            where = "is the label outside" if text_of(token) == NOTHING else "stands before or behind"
-            what = f"{graph.name}: the token {text_of(token)} {where} every word"
-            raise CompileError(f"{what}: call the token of the alphabet something else")
+            raise CompileError(f"{graph.name}: the token {text_of(token)!r} is reserved: rename it")
     lowering = _Framed(graph, options)
     for operation in ordered(node for _, node in graph.outputs):
         lowering.add(operation)
@@ -333,8 +331,7 @@ class _Framed:
             remedy = "compare fewer labels and truth values in one conjunct"
             refused = self._graph.refusal(node, f"{called(node)} compares too many values together", remedy)
             return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
-        keys, queries = part.keys, part.queries  # type: ignore[union-attr]
-        return self._equality(keys, queries, among)
+        return self._equality(part.keys, part.queries, among)  # type: ignore[union-attr]
 
     def _equality(self, keys: Operation, queries: Operation, among: int) -> Matched:
         """Return the conjunct that says that two numbers are equal, one of so many of a selector."""
