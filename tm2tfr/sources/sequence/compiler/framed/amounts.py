@@ -34,11 +34,6 @@ class Counted:
         return self.bits or {}
 
     @property
-    def base(self) -> Counted:
-        """It without its constant."""
-        return Counted(0, self.place, self.counts, self.bits)
-
-    @property
     def fixed(self) -> bool:
         """Whether it is the same number everywhere."""
         return not (self.place or self.counts or self.bits)

@@ -12,7 +12,7 @@ position j stands for j - 1 (or j + 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
@@ -66,7 +66,6 @@ class Attending:
     steep: bool
     printed: bool
     refused: Callable[[Nearest, str, str], Exception]
-    _shifted: dict[str, Bit] = field(default_factory=dict)
 
     def nearest(self, asked: Sought) -> Finite:
         """Return what an attention brings."""
