@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.logic.nodes import Always, Input, Node, Text
+from tm2tfr.sources.logic.nodes import Always, Input, Node, Sum, Text
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import texts_of
 
@@ -27,14 +27,19 @@ def output_names(program: LogicProgram) -> dict[Node, str]:
 
 
 def answered_names(program: LogicProgram) -> dict[Node, str]:
-    """Return the name of each node that weights answer: all but constants and the token, which is there for all to see.
+    """Return the name of each node that weights answer: all but constants, the token, and sums of one term.
 
     What is compiled, or has a definition, is answered whatever it is.
     """
-    defined = _defined(program)
-    plain = (Input, Text, Always)
-    names = output_names(program)
-    return {n: name for n, name in names.items() if n is program.root or n in defined or not isinstance(n, plain)}
+    defined, names = _defined(program), output_names(program)
+    return {n: name for n, name in names.items() if n is program.root or n in defined or not _plain(n)}
+
+
+def _plain(node: Node) -> bool:
+    """Return whether a node is the token, a constant, or a sum that is one number or bit alone."""
+    if isinstance(node, Sum):
+        return not node.terms or (len(node.terms) == 1 and node.terms[0][0] == 1 and not node.constant)
+    return isinstance(node, Input | Text | Always)
 
 
 def _defined(program: LogicProgram) -> dict[Node, str]:
