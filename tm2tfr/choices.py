@@ -63,6 +63,9 @@ LOGIC = "logic"
 LogicCompare = Literal["lookup", "sign"]
 LOGIC_COMPARE: tuple[LogicCompare, ...] = get_args(LogicCompare)
 """How two numbers are compared: each is looked up (Theorem 20), or by one head that sees the sign of their difference."""
+LogicAnswers = Literal["all", "definitions"]
+LOGIC_ANSWERS: tuple[LogicAnswers, ...] = get_args(LogicAnswers)
+"""Which parts of a formula or program its weights answer: every subformula, or what has a name alone."""
 LogicVariant = Literal["ours", "paper"]
 LOGIC_VARIANTS: tuple[LogicVariant, ...] = get_args(LogicVariant)
 """How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""

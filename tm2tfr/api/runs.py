@@ -49,6 +49,7 @@ def compile(
     max_units: int | None = None,
     define: str | None = None,
     compare: str | None = None,
+    answers: str | None = None,
     steep: bool | None = None,
 ) -> Decoder:
     """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
@@ -75,6 +76,7 @@ def compile(
         define: of a formula, or a B-RASP or S-RASP program, the definition that is compiled. Default: its own choice, or
             the last one.
         compare: of a formula, how counts are compared: by ``lookup`` (the default), or by the ``sign`` of their difference.
+        answers: of a formula, which of its parts are outputs: ``all`` (the default), or its ``definitions``.
         steep: of a formula that looks left only, whether queries grow with the position, so that softmax needs no
             temperature.
 
@@ -84,7 +86,7 @@ def compile(
     """
     options = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop, "alphabet": alphabet, "mask": mask}
     options |= {"unbounded": unbounded or None, "max_length": max_length, "max_values": max_values, "max_units": max_units}
-    options |= {"define": define, "compare": compare, "steep": steep or None}
+    options |= {"define": define, "compare": compare, "answers": answers, "steep": steep or None}
     return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 

@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-from tm2tfr.choices import BASES, CIRCUIT_VARIANTS, LEFT_BOUNDARIES, LOGIC_COMPARE, LOGIC_VARIANTS, RASP_MASKS
+from tm2tfr.choices import (
+    BASES,
+    CIRCUIT_VARIANTS,
+    LEFT_BOUNDARIES,
+    LOGIC_ANSWERS,
+    LOGIC_COMPARE,
+    LOGIC_VARIANTS,
+    RASP_MASKS,
+)
 from tm2tfr.cli.options import (
     CIRCUITS,
     CONSTRUCTION,
@@ -118,6 +126,12 @@ _WORDS = {
         of=LOGIC_COMPARE,
         panel=FORMULAS,
         help="How counts are compared: by lookup (default), or by the sign of their difference, with bounded features.",
+    ),
+    "answers": choice(
+        "--answers",
+        of=LOGIC_ANSWERS,
+        panel=FORMULAS,
+        help="What is answered, a column each: all parts (default), or the definitions alone.",
     ),
     "steep": flag(
         "--steep",

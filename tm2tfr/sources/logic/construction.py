@@ -60,6 +60,7 @@ CONSTRUCTION = Construction(
         "mask": MASK,
         "compare": "numbers are compared by lookup or by sign in formulas of temporal logic",
         "variant": VARIANT,
+        "answers": "parts that are answered, or definitions, are those of a formula",
         "steep": "steep queries are those of the weights of a formula",
     },
     compile=_compile,

@@ -26,13 +26,13 @@ def output_names(program: LogicProgram) -> dict[Node, str]:
     return names
 
 
-def answered_names(program: LogicProgram) -> dict[Node, str]:
+def answered_names(program: LogicProgram, *, defined: bool = False) -> dict[Node, str]:
     """Return the name of each node that weights answer: all but constants, the token, and sums of one term.
 
-    What is compiled, or has a definition, is answered whatever it is.
+    What is compiled, or has a definition, is answered whatever it is; with `defined`, nothing else.
     """
-    defined, names = _defined(program), output_names(program)
-    return {n: name for n, name in names.items() if n is program.root or n in defined or not _plain(n)}
+    known, names = _defined(program), output_names(program)
+    return {n: name for n, name in names.items() if n is program.root or n in known or not (defined or _plain(n))}
 
 
 def _plain(node: Node) -> bool:

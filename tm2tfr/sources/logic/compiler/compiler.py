@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tm2tfr.choices import LOGIC, LOGIC_COMPARE, LOGIC_VARIANTS, RASP_MASKS, LogicCompare, LogicVariant, RaspMask
+from tm2tfr.choices import (
+    LOGIC,
+    LOGIC_ANSWERS,
+    LOGIC_COMPARE,
+    LOGIC_VARIANTS,
+    RASP_MASKS,
+    LogicAnswers,
+    LogicCompare,
+    LogicVariant,
+    RaspMask,
+)
 from tm2tfr.errors import CompileError, Diagnostic, did_you_mean
 from tm2tfr.sources.logic.lower import lowered
 from tm2tfr.sources.logic.nodes import Node, looks_right
@@ -29,6 +39,7 @@ class LogicOptions:
             None: a decoder if nothing looks right.
         compare: how numbers are compared, see `tm2tfr.choices.LOGIC_COMPARE`.
         variant: see `tm2tfr.choices.LOGIC_VARIANTS`.
+        answers: which nodes are outputs, see `tm2tfr.choices.LOGIC_ANSWERS`.
         steep: whether queries grow with the position, so that softmax needs no temperature; for ⊖ and since alone.
 
     Raises:
@@ -40,6 +51,7 @@ class LogicOptions:
     mask: RaspMask | None = None
     compare: LogicCompare = "lookup"
     variant: LogicVariant = "ours"
+    answers: LogicAnswers = "all"
     steep: bool = False
 
     def __post_init__(self) -> None:
@@ -58,6 +70,7 @@ class LogicOptions:
             mask=_word("mask", options.get("mask"), RASP_MASKS),
             compare=_word("way to compare", options.get("compare"), LOGIC_COMPARE) or "lookup",
             variant=_word("variant of formulas", options.get("variant"), LOGIC_VARIANTS) or "ours",
+            answers=_word("way to answer", options.get("answers"), LOGIC_ANSWERS) or "all",
             steep=options.get("steep") not in (None, False, "False"),
         )
 
@@ -101,13 +114,19 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
         what = f"{program.name}: Theorems 13 and 16, which --variant {options.variant} shows, are about decoders"
         raise CompileError(f"{what}: omit --variant, or compile a formula about the past")
     names = output_names(program)
-    outputs = [(name, node) for node, name in answered_names(program).items()]
+    answered = answered_names(program, defined=options.answers == "definitions")
+    outputs = [(name, node) for node, name in answered.items()]
     graph, _ = lowered(outputs, names, name=program.name, file=file, alphabet=program.alphabet)
     chosen = FramedOptions(
         ahead=ahead, sign=options.compare == "sign", steep=options.steep, printed=options.variant == "paper"
     )
     stated = {"define": program.chosen, "alphabet": written(program.alphabet), "mask": "none" if ahead else "future"}
-    stated |= {"compare": options.compare, "variant": options.variant, "steep": str(options.steep)}
+    stated |= {
+        "compare": options.compare,
+        "variant": options.variant,
+        "answers": options.answers,
+        "steep": str(options.steep),
+    }
     said = provenance.stated(LOGIC, source=program.text, name=program.name, options=stated)
     decoder, left = compile_framed(graph, chosen, said)
     notes = [f"{name} is not an output: the sign head compares numbers that are never looked up" for name in left]
