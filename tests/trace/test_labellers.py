@@ -104,10 +104,10 @@ def test_a_labeller_has_a_column_for_each_output() -> None:
     ]
     assert columns_of(labeller()) is columns
     named = dataclasses.replace(
-        labeller(), outputs=(Output("x", LETTERS), Output("i", None), Output("x (output)", ("yes", "no")))
+        labeller(), outputs=(Output("x", LETTERS), Output("i", None), Output("x (defined)", ("yes", "no")))
     )
-    assert [c.name for c in columns_of(named)] == ["i", "x", "x (output) (output)", "i (output)", "x (output)"]
-    assert [c.holds for c in columns_of(named)[2:]] == ["x", "i", "x (output)"]
+    assert [c.name for c in columns_of(named)] == ["i", "x", "x (defined) (defined)", "i (defined)", "x (defined)"]
+    assert [c.holds for c in columns_of(named)[2:]] == ["x", "i", "x (defined)"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def _labelling(outputs: tuple[Output, ...]) -> tuple[Column, ...]:
     for output in outputs:
         name = output.name
         while name in ("i", "x") or (name != output.name and name in taken):
-            name = f"{name} (output)"
+            name = f"{name} (defined)"
         taken.add(name)
         what = "the number of this output" if output.labels is None else "the label of this output"
         columns.append(Column(name=name, kind="output", holds=output.name, real=output.labels is None, meaning=what))

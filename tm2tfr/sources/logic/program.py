@@ -11,6 +11,8 @@ from tm2tfr.sources.logic.nodes import Node, needed
 
 Language = Literal["tl", "srasp"]
 """``tl``: formulas of temporal logic; ``srasp``: programs in B-RASP, S-RASP and C-RASP."""
+_MOST_NAMED = 8
+"""The most definitions that a complaint names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,12 @@ class LogicProgram:
             CompileError: if no definition has that name.
         """
         if name not in self.definitions:
-            known = ", ".join([each for each in self.definitions if each][:8]) or "none"
-            close = did_you_mean(name, self.definitions)
-            raise CompileError(f"{self.name}: nothing is defined as {name!r}{close}: the definitions are {known}")
+            known = [each for each in self.definitions if each]
+            if not known:
+                raise CompileError(f"{self.name}: nothing is defined as {name!r}: it has no definitions: omit --define")
+            shown = known if len(known) <= _MOST_NAMED else [*known[: _MOST_NAMED - 1], "…", known[-1]]
+            close = did_you_mean(name, known)
+            raise CompileError(
+                f"{self.name}: nothing is defined as {name!r}{close}: the definitions are {', '.join(shown)}"
+            )
         return replace(self, chosen=name)

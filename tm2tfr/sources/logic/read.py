@@ -18,6 +18,8 @@ from tm2tfr.text.source import Log, Mark, decoded
 _DEFINES = re.compile(r"(^|;)[ \t]*[^\W\d]\w*\([ \t]*i[ \t]*\)[ \t]*(:=|=(?!=))", re.MULTILINE)
 """What a program has and a formula has not: ``name(i) =`` at the beginning of a definition."""
 
+_NUMBER = re.compile(r"-?\d+", re.ASCII)
+
 
 @dataclass(frozen=True)
 class LoadedLogic:
@@ -60,7 +62,7 @@ def read(text: str | bytes, *, file: str, name: str = "", language: Language | N
         log.add(_line(log, said, "define"), what, "name a definition")
     if not broken and chosen in shown:
         _unused(stated, worker.used, chosen, log)
-    examples = tuple(_meant(each, shown, said.alphabet) for each in said.examples)
+    examples = tuple(_meant(each, shown, chosen, said.alphabet) for each in said.examples)
     alphabet = said.alphabet or _letters(worker.build.nodes, examples)
     if not broken:
         _check_examples(examples, shown, alphabet, said, log)
@@ -108,12 +110,21 @@ def _letters(nodes: Sequence[Node], examples: tuple[WordExample, ...]) -> tuple[
     return tuple(sorted(found | {token for example in examples for token in example.word}))
 
 
-def _meant(example: WordExample, known: dict[str, Node], alphabet: tuple[str, ...]) -> WordExample:
-    """Return the example; ``a(b)`` is a word where nothing is defined as a and the alphabet has brackets."""
+def _meant(example: WordExample, known: dict[str, Node], chosen: str, alphabet: tuple[str, ...]) -> WordExample:
+    """Return the example; ``a(b)`` is a word where nothing is defined as a and the alphabet has brackets.
+
+    Of a number, values are separated by blanks, or have a digit each, or are one number, the last position's.
+    """
     if example.of and example.of not in known:
         whole = (*example.of, "(", *example.word, ")")
         if set(whole) <= set(alphabet):
             return replace(example, of="", word=whole)
+    node = known.get(example.of or chosen)
+    if node is not None and node.kind == "number":
+        said = "".join(example.values).split()
+        plain = len(example.values) == len(example.word) and all(map(str.isdigit, example.values))
+        if not plain and said and all(map(_NUMBER.fullmatch, said)) and all(len(value) == 1 for value in example.values):
+            return replace(example, values=tuple(said))
     return example
 
 

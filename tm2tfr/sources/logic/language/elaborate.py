@@ -66,7 +66,8 @@ class LogicElaborator(Attentions):
         """Return whether a definition defines something new; otherwise complain."""
         if name in self.first and each.name is not None:
             what = f"{name!r} is defined a second time; the first is in line {self.first[name].span.line}"
-            self.log.add(each.name.span, what, "choose another name, or compare with '=='")
+            other = "" if each.sign == ":=" else ", or compare with '=='"
+            self.log.add(each.name.span, what, f"choose another name{other}")
             return False
         if not name and each.body is not None:
             if self.language == "srasp":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.logic.language.lexemes import (
+    BUILT_IN,
     CLOSING,
     ELSEWHERE,
     FUNCTIONS,
@@ -28,6 +30,8 @@ _CHARACTERS = {
     "∉": ("'∉' is not an operator", "write !(… in {…})"),
 }
 _PAIRS = {"=>": "->", "=<": "<=", "===": "==", "<>": "!=", "=!": "!=", "><": "!=", "=>=": ">="}
+_WORDS = tuple(word for word, kind in KEYWORDS.items() if kind in ("PREFIX", "TEMPORAL", "ATTEND", "PSUM") and word[1:])
+"""The operators that are words, and may be mistyped."""
 _BINARY = frozenset({
     "IFF", "IMPLIES", "OR", "AND", "TEMPORAL", "RELATION", "EQUAL", "PLUS", "MINUS", "STAR", "ASK", "COLON",
     "IF", "ELSE", "IN", "COMMA",
@@ -52,7 +56,7 @@ def unexpected(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -
     if token.type == "UNREADABLE":
         known = (f"{str(token)!r} cannot be read", 'remove it, or write it in quotes: Q["…"]')
         return token.span, *_CHARACTERS.get(str(token), known)
-    for rule in (_definition, _bracket, _word, _letter, _chain, _operator, _operand):
+    for rule in (_definition, _bracket, _word, _letter, _chain, _operator, _mistyped, _operand):
         if (found := rule(tokens, begins, at, expected)) is not None:
             return found
     return token.span, f"{str(token)!r} cannot stand here", _wanted(expected)
@@ -154,6 +158,22 @@ def _operator(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) ->
         what = f"{str(token)!r} cannot follow {str(before)!r}"
         return token.span, what, "remove one of the two, or write an operand between"
     return token.span, f"the left side of {str(token)!r} is missing", "write a formula or a number before it"
+
+
+def _mistyped(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> Complaint | None:
+    """Return the complaint about a name that resembles a word of the language, beside another operand."""
+    token = tokens[at]
+    before = tokens[at - 1] if at > begins else None
+    if before is None or token.type in INFIX or "AND" not in expected:
+        return None
+    for word in (before, token):
+        close = did_you_mean(str(word), _WORDS) if word.type == "NAME" and str(word) not in BUILT_IN else ""
+        if close:
+            what = f"{str(word)!r} is not an operator{close}"
+            if "_j'" in close:
+                return word.span, what, "what is attended to, or summed, is at the position j: write j"
+            return word.span, what, "write that, or an operator such as '&' between two operands"
+    return None
 
 
 def _operand(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> Complaint | None:

@@ -120,7 +120,7 @@ class Numbers(Names):
         def made(n: int) -> Node:
             of = self.number(cases[n].linear, phrase.parts[0])
             if not isinstance(of, CountLeft | CountRight | Place):
-                what = f"{phrase.text!r} is of a count or of the position"
+                what = f"{phrase.text!r} takes a single count or the position, and this is {_kind(of)}"
                 raise self.refuse(phrase.parts[0], what, "write for example odd(count(Q[a]))")
             node: Node = self.make(Predicate, phrase, of=of, **fields)
             return node
@@ -187,3 +187,14 @@ class Numbers(Names):
             what = f"these conditions make more than {MOST_CASES} cases"
             raise self.refuse(phrase, what, "compare parts of it one by one")
         return cases
+
+
+def _kind(number: Node) -> str:
+    """Return what a number is that is neither a count nor the position."""
+    terms = number.terms if isinstance(number, Sum) else ()
+    if not terms:
+        return "a whole number"
+    ((factor, term), *more) = terms
+    if more or (isinstance(number, Sum) and number.constant):
+        return "a sum"
+    return "a truth value" if factor == 1 and term.kind == "bit" else "a multiple"

@@ -25,11 +25,13 @@ class Stated:
         name: its name; None: an expression that has none.
         parameters: the names in brackets behind it.
         body: its right side; None if it cannot be read, which has been reported.
+        sign: what stands between them: ``:=`` or ``=``, which may be meant to compare; empty without a name.
     """
 
     name: Lexeme | None
     parameters: tuple[Lexeme, ...]
     body: Phrase | None
+    sign: str = ""
 
 
 def parse(log: Log) -> tuple[Stated, ...]:
@@ -54,7 +56,7 @@ def _stated(tokens: list[Lexeme], log: Log) -> Stated:
     if name is not None and name.type != "NAME":
         name = None
     body = _expression(tokens, begins, log)
-    return Stated(name, parameters, body if sound else None)
+    return Stated(name, parameters, body if sound else None, str(tokens[begins - 1]) if begins else "")
 
 
 def _expression(tokens: list[Lexeme], begins: int, log: Log) -> Phrase | None:
