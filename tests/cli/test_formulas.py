@@ -13,7 +13,7 @@ import pytest
 import tm2tfr
 from tests.cli.lines import said
 from tm2tfr.cli import main
-from tm2tfr.errors import SpecWarning
+from tm2tfr.errors import EngineError, InputError, SpecWarning
 from tm2tfr.transformer.weights import matrices, replaced
 
 
@@ -216,6 +216,69 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, *line.split()) == answer
+
+
+@pytest.mark.parametrize("command", ["trace", "table", "check", "soften", "explore", "certify"])
+@pytest.mark.parametrize("name", ["since-b", "reverse"])
+def test_what_takes_no_steps_has_no_limit_of_them(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, command, name, "--max-steps", "10000") == (
+        f"tm2tfr {command}: {name} answers all positions at once, and takes no steps on a tape: omit --max-steps"
+    )
+
+
+SIGNLESS = "--compare sign changes nothing: there are no two numbers that the sign head compares"
+AS_PRINTED = "--variant paper changes nothing: there is no ⊖ and no since, whose heads it is about"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("since-b --compare sign", (SIGNLESS,)),
+        ("since-b --variant paper", ()),
+        ("ends-in-110 --variant paper", ()),
+        ("more-as-than-bs --compare sign", ()),
+        ("more-as-than-bs --variant paper", (AS_PRINTED,)),
+        ("hop-1 --compare sign --variant paper", (SIGNLESS, AS_PRINTED)),
+    ],
+)
+def test_an_option_that_changes_nothing_is_told_of(
+    line: str, told: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warned = "".join(f"warning: {each}\n" for each in told)
+    shown = printed(capsys, "compile", *line.split(), warned=warned).splitlines()
+    assert [each for each in shown if each.startswith("note: --")] == [f"note: {each}" for each in told]
+    path = tmp_path / "x.safetensors"
+    printed(capsys, "compile", *line.split(), "-o", str(path), warned=warned)
+    assert main_warned(capsys, "check", *line.split(), "--all-up-to", "1").count("changes nothing") == len(told)
+    noted = main_warned(capsys, "check", str(path), "--all-up-to", "1").splitlines()
+    assert [each for each in noted if "changes nothing" in each] == [f"note: {each}" for each in told]
+
+
+def main_warned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 0
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "word"), [("since-b", "ab"), ("reverse", "ab"), ("chapter", "11")])
+def test_all_inputs_are_looked_at_before_any_run(name: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "'z'" in said(capsys, "check", name, "-i", word, "-i", "zz")
+
+
+def test_a_position_that_is_not_there_is_told_before_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "trace", "since-b", "--at", "99") == (
+        "the run on 'BOS a b a c b' has 6 positions, and none numbered 99: use a position from 0 to 5"
+    )
+
+
+def test_a_formula_is_a_text_and_measured_as_labels() -> None:
+    with pytest.raises(InputError, match="a formula must be text, not 3: write for example 'once"):
+        tm2tfr.formula(3)  # type: ignore[arg-type]
+    with pytest.raises(
+        EngineError, match=r"call tm2tfr\.api\.softness\.measure_labels, as the command 'tm2tfr soften' does"
+    ):
+        tm2tfr.measure_softness("since-b", "ab")
 
 
 def test_explore_takes_how_counts_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,7 +175,7 @@ def test_a_split_without_an_example_is_told_of(tmp_path: Path) -> None:
     spec = "machines: [chapter]\ninputs: [1, 11]\nsupervision: answer\nsplits: {few: 0, all: 1}"
     found = making.make(read(spec, file="spec.yaml"), tmp_path / "made", workers=1)
     assert found.examples == {"few": {}, "all": {"answer": 2}}
-    assert dataset_report(found).splitlines()[1:3] == ["few: no examples", "all: 2 examples (2 answer)"]
+    assert dataset_report(found).splitlines()[1:3] == ["few: no examples", "all: 2 examples (answer)"]
     assert "split: few" not in (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
 
 

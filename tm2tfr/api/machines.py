@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, outside
-from tm2tfr.errors import CompileError, ConversionError, SpecWarning
+from tm2tfr.errors import CompileError, ConversionError, InputError, SpecWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,9 +80,12 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
         define: the definition that is compiled. Default: the last one.
 
     Raises:
+        InputError: if it is not a text.
         SpecError: with every error of the text.
         CompileError: if nothing is defined by that name, or the alphabet is none.
     """
+    if not isinstance(text, str):
+        raise InputError(f"a formula must be text, not {text!r}: write for example 'once Q[a]'")
     from tm2tfr.sources.logic.construction import CONSTRUCTION
     from tm2tfr.sources.registry import of_formula
 

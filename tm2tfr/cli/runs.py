@@ -98,6 +98,7 @@ def trace(
     found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
     quiet = quiet or run.recorded
     done = traced(found, word, replace(run, keep_rows=not quiet))
+    vectors = None if at is None else wording.vectors(found, done.input, at, run)  # refused before anything is printed
     if quiet:
         click.echo(wording.input_line(done))
     else:
@@ -108,8 +109,8 @@ def trace(
     if run.out is not None:
         click.echo(f"wrote {run.out}", err=True)
         warn_of_formulas(found, run.out.suffix.lower()[1:])
-    if at is not None:
-        click.echo("\n" + wording.vectors(found, done.input, at, run))
+    if vectors is not None:
+        click.echo("\n" + vectors)
     _exit(done)
 
 
@@ -195,6 +196,10 @@ def check(
     """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
     check_places(asked.argument, run)
     found = subject(asked, seeded=count is not None)
+    for word in words:  # what is no input is refused before any run
+        given = found.word(word)
+        if found.machine is not None:
+            found.machine.check_input(given)
     from tm2tfr.cli.report import Report
 
     as_json = format == "json"

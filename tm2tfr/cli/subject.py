@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
 from tm2tfr.cli.colour import cautioned
@@ -39,8 +40,10 @@ def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) ->
 
     Raises:
         CompileError: if an option of the construction does not apply to it.
+        UsageError: for a number of steps of what takes none.
     """
     from tm2tfr.api.subject import Subject
+    from tm2tfr.transformer.provenance import without_effect
 
     given = _given(asked, seeded=seeded)
     if format is not None and given is not asked.argument:
@@ -48,7 +51,22 @@ def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) ->
     found = Subject.read(given, options=asked.options, format=format)
     for warning in found.warnings:
         click.echo(cautioned(warning), err=True)
+    _refuse_steps(found, asked)
+    if asked.options:
+        for note in without_effect(found.decoder.provenance):
+            click.echo(cautioned(f"warning: {note}"), err=True)
     return found
+
+
+def _refuse_steps(found: Subject, asked: Asked) -> None:
+    """Raise UsageError if a number of steps is given for what takes none."""
+    context = click.get_current_context(silent=True)
+    if context is None or context.get_parameter_source("max_steps") in (None, ParameterSource.DEFAULT):
+        return
+    labels = found.construction is not None and found.construction.labels is not None
+    if labels or (found.weights is not None and found.weights.labeller):
+        what = f"{asked} answers all positions at once, and takes no steps on a tape"
+        raise UsageError(f"tm2tfr {context.info_name}: {what}: omit --max-steps")
 
 
 def _given(asked: Asked, *, seeded: bool) -> Any:

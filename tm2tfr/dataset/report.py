@@ -30,7 +30,7 @@ def dataset_report(found: Dataset) -> str:
     labels = found.labels_by
     lines = [f"{found.name}: {summed(found.tally, found.noun, labels)}{'' if labels else ', all agree'}"]
     for split, forms in found.examples.items():
-        shown = ", ".join(f"{number:,} {form}" for form, number in forms.items())
+        shown = ", ".join(f"{number:,} {form}" if len(forms) > 1 else form for form, number in forms.items())
         lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")
     if found.left_out:
         undefined = f"{counted(found.left_out, 'input')} on which the program is undefined"

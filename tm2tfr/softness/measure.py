@@ -103,6 +103,8 @@ class Softness:
 def refuse_unmeasured(decoder: Decoder) -> None:
     """Raise EngineError if `decoder` has a part that nothing is measured of."""
     remedy = "soften them at a temperature, and check the run of what comes out"
+    if decoder.labeller:
+        remedy = f"call tm2tfr.api.softness.measure_labels, as the command 'tm2tfr soften' does, or {remedy}"
     refuse_parts(decoder, "a measurement of softness", remedy, known=(TABLE, NORMS, NO_BOS))
 
 

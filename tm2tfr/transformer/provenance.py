@@ -40,6 +40,11 @@ def notes(provenance: Provenance) -> tuple[str, ...]:
     return tuple(provenance.get(NOTES, "").splitlines())
 
 
+def without_effect(provenance: Provenance) -> tuple[str, ...]:
+    """Return the notes on options that change nothing, which are those that begin with ``--``."""
+    return tuple(note for note in notes(provenance) if note.startswith("--"))
+
+
 def softened(provenance: Provenance, temperature: float) -> dict[str, str]:
     """Return the provenance of the same weights with softmax attention."""
     return {**provenance, ATTENTION: "softmax", TEMPERATURE: repr(float(temperature))}

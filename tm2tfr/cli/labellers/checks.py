@@ -103,7 +103,7 @@ def report_of_labels(
     Args:
         soft: the attention and the temperature that are asked for.
     """
-    from tm2tfr.transformer.provenance import notes
+    from tm2tfr.transformer.provenance import notes, without_effect
 
     refuse(run, words, all_up_to, count, seed)
     good = True
@@ -115,7 +115,9 @@ def report_of_labels(
     asked = lengths(subject, all_up_to, count, int(seed or 0))
     examples = (len(example.word) for example in _examples(subject))
     subject = for_words(subject, *soft, max(asked.upto, asked.longest if asked.count else 0, *examples, 1))
-    for note in notes(subject.decoder.provenance):
+    said = subject.decoder.provenance
+    told = without_effect(said) if not subject.compiled else ()  # by whoever read the options
+    for note in (note for note in notes(said) if note not in told):
         click.echo(colour.cautioned(f"note: {note}"), err=True)
     if all_up_to is None and count is None:
         for example in _examples(subject):

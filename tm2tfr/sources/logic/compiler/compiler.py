@@ -23,6 +23,7 @@ from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.outputs import answered_names, output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
+from tm2tfr.sources.sequence.graph import SequenceGraph
 from tm2tfr.text.words import alphabet_of, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -130,7 +131,19 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
     said = provenance.stated(LOGIC, source=program.text, name=program.name, options=stated)
     decoder, left = compile_framed(graph, chosen, said)
     notes = [f"{name} is not an output: the sign head compares numbers that are never looked up" for name in left]
+    notes += _without_effect(graph, chosen, decoder)
     return replace(decoder, provenance=provenance.noted(decoder.provenance, notes))
+
+
+def _without_effect(graph: SequenceGraph, chosen: FramedOptions, decoder: Decoder) -> list[str]:
+    """Return a note on each option without which the weights are the same."""
+    options = {
+        "sign": "--compare sign changes nothing: there are no two numbers that the sign head compares",
+        "printed": "--variant paper changes nothing: there is no ⊖ and no since, whose heads it is about",
+    }
+    asked = {name: note for name, note in options.items() if getattr(chosen, name)}
+    plain = {name: compile_framed(graph, replace(chosen, **{name: False}))[0] for name in asked}
+    return [note for name, note in asked.items() if plain[name].layers == decoder.layers]
 
 
 def _file(program: LogicProgram) -> str:
