@@ -81,9 +81,8 @@ def certify(
         done_circuit = circuit_report(certify(found), engine=engine, dtype=dtype)
         _finish(done_circuit, output, asked)
     if found.construction is not None and found.construction.name == LOGIC:
-        if max_steps is not None or max_head is not None:
-            option = "--max-steps" if max_steps is not None else "--max-head"
-            raise UsageError(f"tm2tfr certify: {asked} takes no steps on a tape: omit {option}, or use --max-positions")
+        if max_head is not None:
+            raise UsageError(f"tm2tfr certify: {asked} takes no steps on a tape: omit --max-head, or use --max-positions")
         from tm2tfr.sources.logic.proof.report import logic_report
 
         done_logic = logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
