@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,8 @@ import tm2tfr
 from tests.engines.labellers import labeller
 from tests.installed import needs_dot
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, EngineError
+from tm2tfr.errors import CompileError, EngineError, ShapeError
+from tm2tfr.explorer.labeller import labeller_page
 
 
 def tables(html: str) -> list[list[list[str]]]:
@@ -73,6 +75,40 @@ def test_the_page_of_a_formula_shows_what_its_weights_are_fed() -> None:
     (embedding,) = re.findall(r"<summary>embedding: .*?</summary>\n(.*?)</table>", html, re.DOTALL)
     rows = re.findall(r'<tr><th scope="row">(\d+)</th><td>(\w+)</td>', embedding)
     assert rows == [("0", "BOS"), ("1", "w1"), ("2", "r1"), ("3", "r0")]
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "fed"), [("hop-1", "abcab", ["BOS", *"abcab"]), ("starts-110", "0110", ["BOS", *"0110", "EOS"])]
+)
+def test_all_of_the_page_of_a_formula_is_the_run_of_its_table(name: str, word: str, fed: list[str]) -> None:
+    page = tm2tfr.explore(name, word)
+    subject = tm2tfr.Subject.of(name)
+    answers, *rest = tables(page.html)
+    places = [f"{n} {token}" for n, token in enumerate(fed)]
+    assert [row[:2] for row in answers[1:]] == [place.split() for place in places]
+    heads = [head.name for layer in subject.decoder.layers for head in layer.heads]
+    drawn, streams = rest[: len(heads)], rest[len(heads) :]
+    for head, [across, *rows] in zip(heads, drawn, strict=True):
+        assert [cell.split() for cell in across] == [[], *(place.split() for place in places)]
+        assert [row[0] for row in rows] == places
+        weights = tm2tfr.attention_of(subject, word, head=head).weights
+        assert [[float(Fraction(cell or "0")) for cell in row[1:]] for row in rows] == weights.tolist()
+    assert [row[:2] for row in streams[0][1:]] == [place.split() for place in places]
+    assert all([row[0] for row in each] == ["i", *map(str, range(len(fed)))] for each in streams)
+
+
+def test_a_page_of_two_runs_is_refused() -> None:
+    trace = tm2tfr.check("hop-1", "abc")
+    with pytest.raises(ShapeError, match="the page of hop-1: 4 rows and 0 observations: give those of one run"):
+        labeller_page(trace, tm2tfr.Subject.of("hop-1").decoder, [])
+
+
+def test_the_title_is_there_once() -> None:
+    html = tm2tfr.explore("hop-1", "abc").html
+    said = "hop-1 on abc: every cell agrees with the evaluator"
+    assert html.count(said) == 2
+    assert f"<title>{said}</title>" in html
+    assert f"<h1>{said}</h1>" in html
 
 
 def test_the_page_asks_nothing_of_a_network_and_has_no_script() -> None:

@@ -97,6 +97,7 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
     from tm2tfr.explorer.labeller import labeller_page
+    from tm2tfr.sources.rasp.program import Program
 
     if compare is not None:
         raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
@@ -111,7 +112,8 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
         what = f"{found.name}: the page shows every pair of positions, and {len(tokens):,} positions are too many"
         raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
     seen = observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
-    return labeller_page(trace, found.decoder, seen, _drawings(found, given))
+    plain = isinstance(found.program, Program)
+    return labeller_page(trace, found.decoder, seen, _drawings(found, given), tokens=None if plain else tokens)
 
 
 def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:

@@ -38,7 +38,11 @@ def explore(
     max_steps: int,
     dtype: str | None,
 ) -> None:
-    """Write one HTML page that shows how the transformer computes: step by step, offline, with every number."""
+    """Write one HTML page that shows how the transformer computes, offline and with every number.
+
+    A machine or a circuit is played step by step. The page of a RASP program or a formula stands still: all positions are
+    computed at once, so everything is side by side.
+    """
     from tm2tfr.places import check_file
 
     check_file(output, reading=[asked.argument], what="pages", endings=[".html", ".htm"])

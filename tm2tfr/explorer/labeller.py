@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.watching import Observation
-from tm2tfr.errors import counted, visible
+from tm2tfr.errors import ShapeError, counted, visible
 from tm2tfr.explorer.page import Explorer
 from tm2tfr.tables.html import summary
 from tm2tfr.tables.sheet import title
@@ -37,14 +37,28 @@ svg{max-width:none}
 
 
 def labeller_page(
-    trace: Trace, decoder: Decoder, seen: Sequence[Observation], pictures: Sequence[tuple[str, str]] = ()
+    trace: Trace,
+    decoder: Decoder,
+    seen: Sequence[Observation],
+    pictures: Sequence[tuple[str, str]] = (),
+    *,
+    tokens: Sequence[str] | None = None,
 ) -> Explorer:
     """Return the page.
 
     Args:
-        seen: what there is at each position of the run.
+        seen: what there is at each position of the run, the one of the trace.
+        tokens: what is fed at each position, shown beside its number where heads look; by default the number is alone.
         pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
+
+    Raises:
+        ShapeError: if there are not as many positions, or tokens, as rows of the trace.
     """
+    for many, what in ((len(seen), "observations"), (len(seen if tokens is None else tokens), "tokens")):
+        if many != len(trace.rows):
+            rows = counted(len(trace.rows), "row")
+            raise ShapeError(f"the page of {visible(trace.machine)}: {rows} and {many} {what}: give those of one run")
+    names = [*map(str, range(len(seen)))] if tokens is None else [f"{n} {visible(t)}" for n, t in enumerate(tokens)]
     name = visible(title(trace))
     drawings = "".join(f"<h2>{escape(heading)}</h2>\n{_picture(drawn)}" for heading, drawn in pictures)
     html = f"""<!doctype html>
@@ -58,9 +72,9 @@ def labeller_page(
 </head>
 <body>
 <h1>{escape(name)}</h1>
-<div class="wide">{summary(trace)}</div>
+<div class="wide">{summary(trace, titled=False)}</div>
 {drawings}<h2>Where the heads of the weights look</h2>
-{"".join(_layers(decoder, seen))}<h2>The residual stream, stage by stage</h2>
+{"".join(_layers(decoder, seen, names))}<h2>The residual stream, stage by stage</h2>
 <p>After each stage, what it changed: labels of one-hot vectors, · for zero, and numbers.</p>
 {"".join(_stages(decoder, seen))}</body>
 </html>
@@ -73,20 +87,21 @@ def _picture(drawn: str) -> str:
     return f'<div class="wide">{inside}</div>\n'
 
 
-def _layers(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
+def _layers(decoder: Decoder, seen: Sequence[Observation], names: Sequence[str]) -> Iterator[str]:
     """Yield a matrix for each head, layer by layer: a row for each position that looks."""
     for n, layer in enumerate(decoder.layers):
         if layer.heads:
-            heads = "".join(_head(head.name, [each.heads[n, k][1] for each in seen]) for k, head in enumerate(layer.heads))
+            looks = [[each.heads[n, k][1] for each in seen] for k in range(len(layer.heads))]
+            heads = "".join(_head(head.name, places, names) for head, places in zip(layer.heads, looks, strict=True))
             about = f" ({visible(layer.name)})" if layer.name else ""
             yield f'<h3>layer {n + 1}{escape(about)}</h3>\n<div class="heads">{heads}</div>\n'
 
 
-def _head(name: str, attended: Sequence[Any]) -> str:
+def _head(name: str, attended: Sequence[Any], names: Sequence[str]) -> str:
     count = len(attended)
-    heading = "".join(f'<th scope="col">{k}</th>' for k in range(count))
+    heading = "".join(f'<th scope="col">{escape(each).replace(" ", " <br>", 1)}</th>' for each in names)
     rows = []
-    for q, places in enumerate(attended):
+    for query, places in zip(names, attended, strict=True):
         shares = np.zeros(count)
         shares[np.asarray(places)] = 1 / len(places)
         said = "1" if len(places) == 1 else f"1/{len(places)}"
@@ -94,7 +109,7 @@ def _head(name: str, attended: Sequence[Any]) -> str:
         cells = "".join(
             f'<td style="background:rgba(11,114,133,{s:.2f}){light}">{said}</td>' if s else "<td></td>" for s in shares
         )
-        rows.append(f'<tr><th scope="row">{q}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{escape(query)}</th>{cells}</tr>')
     return (
         f'<table class="weights"><caption>{escape(visible(name))}</caption><thead><tr><th></th>{heading}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"

@@ -19,8 +19,12 @@ STYLE = """<style>
 """
 
 
-def summary(trace: Trace) -> str:
-    """Return the table, with rows left out if there are many, the verdict, and the result of the comparison."""
+def summary(trace: Trace, *, titled: bool = True) -> str:
+    """Return the table, with rows left out if there are many, the verdict, and the result of the comparison.
+
+    Args:
+        titled: whether the table has a caption; a page with a heading of its own needs none.
+    """
     words = [] if any(column.kind == "output" for column in trace.columns) else [_verdict(trace)]
     words.append(f"{trace.engine} engine, {trace.dtype}, {trace.tokens:,} positions")
     if trace.divergence is not None:
@@ -29,7 +33,11 @@ def summary(trace: Trace) -> str:
         words.append(f"✓ {trace.compared:,} cells compared with the {trace.reference}, all agree")
     else:
         words.append("not compared with a simulator")
-    table = STYLE + html(Sheet.of(trace, window=WINDOW, elide=MOST_ROWS), title(trace)) if trace.rows else ""
+    table = (
+        STYLE + html(Sheet.of(trace, window=WINDOW, elide=MOST_ROWS), title(trace) if titled else None)
+        if trace.rows
+        else ""
+    )
     return table + "".join(f"<p>{escape(line)}</p>\n" for line in words)
 
 
@@ -37,13 +45,13 @@ def _verdict(trace: Trace) -> str:
     return f"{trace.answer}, T = {trace.T:,}" if trace.T is not None else "no verdict within the limit"
 
 
-def html(sheet: Sheet, caption: str) -> str:
+def html(sheet: Sheet, caption: str | None) -> str:
     """Return the table; the head's cell is underlined, a wrong one reads ``found ≠ expected`` and is marked."""
     header = "".join(f'<th scope="col">{escape(c)}</th>' for c in sheet.header)
     rows = "\n".join(f"    <tr{_row(sheet, line)}</tr>" for line in sheet.lines)
+    above = "" if caption is None else f"  <caption>{escape(caption)}</caption>\n"
     return f"""<table class="tm2tfr">
-  <caption>{escape(caption)}</caption>
-  <thead>
+{above}  <thead>
     <tr>{header}</tr>
   </thead>
   <tbody>
