@@ -156,10 +156,16 @@ def test_graph_distinguishes_attention(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "convert", "starts-110", "--to", "paper") == "Q_1 ∧ ⊕Q_1 ∧ ⊕⊕Q_0\n"
-    assert printed(capsys, "convert", "-f", "x := once Q[a]", "--to", "latex").startswith("\\begin{align*}\n")
+    assert printed(capsys, "convert", "-f", "x := once Q[a]", "--to", "latex").splitlines()[1] == "\\begin{align*}"
+    assert printed(capsys, "convert", "-f", "x := once Q[a]") == "# alphabet: a\n\nx = once Q[a]\n"
     path = tmp_path / "again.tl"
     printed(capsys, "convert", "since-b", "-o", str(path), warned=f"wrote {path}\n")
     assert tm2tfr.load(path).root.right.values == ("b",)
+    for name, ending, reads, right in (("since-b", "srasp", "a program", "tl"), ("hop-1", "TL", "a formula", "srasp")):
+        noun, other = tm2tfr.load(name).noun, f".{ending.lower()}"
+        assert said(capsys, "convert", name, "-o", f"z.{ending}") == (
+            f"z.{ending}: {name} is a {noun}, and a file that ends in {other} is read as {reads}: use z.{right}"
+        )
     assert said(capsys, "convert", "since-b", "--to", "bench") == (
         "since-b is a formula, which is not written as 'bench': use one of ascii, paper, latex, dot, mermaid"
     )

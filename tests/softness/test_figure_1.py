@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import tm2tfr
+from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
 from tm2tfr.errors import CompileError, OutputError
 from tm2tfr.softness.figure_1 import cases
@@ -71,7 +73,7 @@ def test_as_text(small: Figure) -> None:
     assert [line.split("  ")[0] for line in lines[:6]] == ["4.1", "4.1", "4.1", "4.1", "4.4", "4.2"]
     assert lines[0].split()[-3:] == ["1.24", "≤", "1.95"]
     assert lines[6] == ""
-    assert lines[7].endswith("at which every node is right, on words of 4 and 8 tokens;")
+    assert lines[7].endswith("at which every node is right, on words of 4 and 8 tokens:")
 
 
 def test_as_markdown(small: Figure) -> None:
@@ -99,7 +101,10 @@ def test_as_json(small: Figure) -> None:
 def test_as_a_picture(small: Figure, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is missing: install the extra plot")
     plot(small, tmp_path / "x.svg")
-    assert (tmp_path / "x.svg").read_text(encoding="utf-8").count('<g id="axes_') == 3
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert drawn.count('<g id="axes_') == 3
+    ticks = re.findall(r'<g id="xtick_.*?<!-- (.*?) -->', drawn, re.DOTALL)
+    assert ticks == ["5", "6", "9", "10", "5", "9", "5", "9"]  # those measured, and no powers of ten
     with pytest.raises(OutputError, match="a plot is written as .png, .svg, .pdf"):
         plot(small, tmp_path / "x.jpg")
 
@@ -107,9 +112,20 @@ def test_as_a_picture(small: Figure, tmp_path: Path) -> None:
 def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(cases, "CASES", CASES[:1])
     code, lines = tm2tfr_here(capsys, "figure-1", "--length", "20")
-    assert (code, len(lines)) == (0, 6)
-    assert lines[0].endswith("1/τ at n=16")
-    assert lines[3].endswith("on words of 8 and 16 tokens;")
+    assert (code, len(lines)) == (0, 7)
+    assert lines[0].endswith("1/τ at n=20")
+    assert lines[3].endswith("on words of 8, 16 and 20 tokens:")
+    assert lines[4].endswith("otherwise 200 sampled ones, so that 1/τ needed is at least as shown;")
+    for length in ("7", "257"):
+        assert said(capsys, "figure-1", "--length", length) == (
+            f"tm2tfr figure-1: --length {length} is not measured: use 8 to 256, or tm2tfr.figure_1 in Python"
+        )
+
+
+def test_at_one_length_nothing_is_said_of_growth() -> None:
+    (row,) = tm2tfr.figure_1(lengths=(4,), cases=[CASES[4]]).rows
+    assert (row.needed, row.local) == (None, None)
+    assert report(Figure((row,)), "markdown").splitlines()[2].split(" | ")[5:8] == ["1", "-", "-"]
 
 
 def test_lengths_are_positive_numbers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.strategies import tries
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
+from tm2tfr.softness import needed
 from tm2tfr.softness.needed import (
     Needed,
     all_words,
@@ -168,6 +170,20 @@ def test_the_exponent_of_the_temperature_needed(text: str, alphabet: str, grows:
     times = [at.times(at.local) for at in found]
     assert all(each is not None and 1 <= each < 2 for each in times)
     assert all(at.theorem is not None and at.local is not None and at.local > 10 * at.theorem for at in found)
+
+
+@pytest.mark.parametrize(("text", "carried"), [("Q[a] since Q[b]", True), ("Q[a] until Q[b]", False)])
+def test_the_past_needs_at_each_length_what_it_needs_at_shorter_ones(
+    text: str, carried: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder, labels = compiled(text)
+    hard = growth(decoder, labels, (10,))[0]
+    monkeypatch.setattr(needed, "sampled_words", lambda _letters, n, _count, _seed: np.ones((1, n), dtype=np.int64))
+    (easy,), (first, second) = growth(decoder, labels, (13,)), growth(decoder, labels, (10, 13))
+    assert hard.found is not None
+    assert easy.found is not None
+    assert easy.found > hard.found
+    assert (first, second) == (hard, replace(easy, found=hard.found) if carried else easy)
 
 
 def test_words_of_a_length() -> None:

@@ -46,6 +46,7 @@ def test_every_table_compiles(program: str, tmp_path: Path) -> None:
         table(wrong, "latex", elide=7),
         table(replace(all_of_them, blank="."), "latex"),
         table(replace(made([0, -1, 3, 0], writes=" \n⟨␣"), blank="□"), "latex"),
+        table(run("dyck-2-by-depth"), "latex"),
         *(table(run(make(), word, max_steps=6), "latex") for make, word, _ in HANDMADE.values()),
     ]
     log = compiled("\n\n".join(tables), tmp_path, program)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, LOGIC_FORMATS, PICTURES, READABLE, WRITABLE
+from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, LOGIC, LOGIC_FORMATS, PICTURES, READABLE, WRITABLE
 from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
@@ -129,7 +129,7 @@ def _draw_run(
 @choice(
     "--to",
     of=(*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS),
-    help="Default: from the extension of the output file, otherwise yaml.",
+    help="Default: from the extension of the output file, otherwise yaml, or ascii for a formula.",
 )
 @choice(
     "--from",
@@ -149,7 +149,11 @@ def convert(asked: Asked, output: Path | None, to: str | None, format: str | Non
     if output is not None and to is None:
         check_target(output)
     found, construction = _program(asked, cone, format=format)
-    target = to or (construction.format_for(output) if output else "yaml")
+    if output is not None and construction.name == LOGIC:
+        from tm2tfr.sources.logic.conversion import check_ending
+
+        check_ending(found, output)
+    target = to or (construction.format_for(output) if output else next(iter(construction.targets), "yaml"))
     written = construction.convert(found, target)
     for note in written.notes:
         click.echo(f"note: {note}", err=True)

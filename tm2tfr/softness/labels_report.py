@@ -78,7 +78,7 @@ def _growth(found: Sequence[Needed]) -> Iterable[str]:
         return
     yield ""
     yield "1/τ needed, the same for all heads, where every output is right at every position of all words of n tokens, or"
-    yield f"of {SAMPLED} random ones; beside it the local bound, the largest of all heads', and Theorem 26"
+    yield f"of {SAMPLED} sampled ones (at least this); beside it the local bound, the largest of all heads', and Theorem 26"
     titles = ["n", "words", "1/τ needed", "local bound", "times", "Theorem 26", "times"]
     yield from aligned([titles, *(_needed(at) for at in found)], set(range(7)))
     needed, local = needed_exponent(found), local_exponent(found)

@@ -7,7 +7,7 @@ can be compared with the bounds: it is the largest found at which all words are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -91,13 +91,26 @@ def needed_at(decoder: Decoder, labels: ManyLabels, words: NDArray[np.int64], *,
 
 
 def growth(decoder: Decoder, labels: ManyLabels, lengths: Sequence[int] = LENGTHS, *, seed: int = 0) -> tuple[Needed, ...]:
-    """Return the temperatures by length: on all words, or on `SAMPLED` random ones where there are more than `EVERY`."""
-    found = []
+    """Return the temperatures by length: on all words, or on `SAMPLED` random ones where there are more than `EVERY`.
+
+    Of weights that do not look ahead, a word that goes wrong goes wrong however it continues: they need at each length what
+    they need at any shorter one. Where what is right was undefined on some of the words, nothing is carried over.
+    """
+    found: list[Needed] = []
     for n in lengths:
         every = labels.letters**n <= EVERY
         words = all_words(labels.letters, n) if every else sampled_words(labels.letters, n, SAMPLED, seed)
-        found.append(needed_at(decoder, labels, words, every=every))
+        at = needed_at(decoder, labels, words, every=every)
+        carried = at.words == len(words) and not decoder.looks_ahead
+        shorter = [each.found for each in found if each.length < n] if carried else []
+        found.append(replace(at, found=_colder([at.found, *shorter])))
     return tuple(found)
+
+
+def _colder(found: Sequence[float | None]) -> float | None:
+    """Return the least of the temperatures at one length, the first one, and at shorter ones where one was found."""
+    first, *shorter = found
+    return None if first is None else min([first, *(each for each in shorter if each is not None)])
 
 
 def needed_exponent(found: Sequence[Needed]) -> float | None:

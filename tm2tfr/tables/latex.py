@@ -1,4 +1,5 @@
-r"""A trace's table as LaTeX: a ``tabular`` in the chapter's notation that needs no package but booktabs.
+r"""A trace's table as LaTeX: a ``tabular`` in the chapter's notation that needs no package but booktabs,
+and amssymb where a heading has the signs of choices.
 
 It compiles with pdfLaTeX whatever characters the symbols and states contain, see `tm2tfr.text.tex`.
 """
@@ -7,21 +8,20 @@ from __future__ import annotations
 
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.tables.sheet import TAPE, Gap, Line, Sheet, Stretch
-from tm2tfr.text.tex import maths, text
-
-_TOP = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
+from tm2tfr.text.tex import maths, needs, text
 
 
 def latex(sheet: Sheet, caption: str | None) -> str:
     """Return a ``tabular``, inside a ``table`` if there is a `caption`."""
     columns = "".join(sheet.with_tape(["r" if c.numeric else "l" for c in sheet.columns], "l"))
     heads = sheet.with_tape([c.tex or text(c.name) for c in sheet.columns], TAPE)
-    rows = [_TOP, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    rows = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     rows += [rf"{' & '.join(heads)} \\", r"\midrule", *(_row(sheet, line) for line in sheet.lines)]
     rows += [r"\bottomrule", r"\end{tabular}"]
     if caption:
-        rows[1:] = [r"\begin{table}", r"\centering", rf"\caption{{{text(caption)}}}", *rows[1:], r"\end{table}"]
-    return "\n".join([*rows, ""])
+        rows = [r"\begin{table}", r"\centering", rf"\caption{{{text(caption)}}}", *rows, r"\end{table}"]
+    body = "\n".join([*rows, ""])
+    return f"{needs(body, 'booktabs')}\n{body}"
 
 
 def _row(sheet: Sheet, line: Line | Gap) -> str:

@@ -58,6 +58,15 @@ _GREEK = re.compile(
 )
 _INDEXED = re.compile(r"([A-Za-z])_?([0-9]+)")
 
+_AMSMATH, _AMSSYMB = r"\begin{align", r"\blacktriangle"
+
+
+def needs(body: str, *packages: str) -> str:
+    """Return the comment that names the packages that some LaTeX needs: some that are given, and those of AMS it uses."""
+    ours = {"amsmath": _AMSMATH in body, "amssymb": _AMSSYMB in body}
+    names = ",".join([*packages, *(name for name, used in ours.items() if used)])
+    return rf"% needs \usepackage{{{names}}} in the preamble, and nothing else"
+
 
 def text(plain: str) -> str:
     """Return any text as LaTeX for use in a paragraph."""

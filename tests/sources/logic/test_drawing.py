@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.installed import needs_dot
+from tests.installed import NO_LATEX, needs_dot
+from tests.sources.turing.test_conversion import compiled, has
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
 from tm2tfr.sources.logic.drawing.graphs import render, save, to_dot, to_mermaid
@@ -98,9 +99,11 @@ def test_what_is_too_large_is_not_drawn() -> None:
 def test_formats() -> None:
     assert convert(SINCE, "paper").text == "seen = ⊖Q_a\n(seen ∨ (Q_b ∨ ¬Q_a)) since (Q_b ∨ ¬Q_a)\n"
     assert convert(SINCE, "latex").text == (
+        "% needs \\usepackage{amsmath} in the preamble, and nothing else\n"
         "\\begin{align*}\n  \\mathit{seen} &= \\ominus Q_{a} \\\\\n"
         "  & \\mathit{seen} \\mathbin{\\mathbf{S}} (Q_{b} \\lor \\lnot Q_{a})\n\\end{align*}\n"
     )
+    assert convert(load("hop-1").program, "latex").text.startswith("% needs \\usepackage{amsmath,amssymb} in the preamble,")
     assert headings(SINCE)["seen"] == "$\\mathit{seen}$"
     assert [format_for(Path(name)) for name in ("x.tl", "x.srasp", "x.tex", "x.gv", "x.mmd")] == [
         "ascii", "ascii", "latex", "dot", "mermaid"
@@ -109,6 +112,11 @@ def test_formats() -> None:
         format_for(Path("x.bench"))
     with pytest.raises(ConversionError, match=r"which is not written as 'latx' \(did you mean 'latex'\?\): use one of"):
         convert(SINCE, "latx")
+
+
+@pytest.mark.skipif(not has("amssymb.sty"), reason=NO_LATEX)
+def test_the_equations_compile(tmp_path: Path) -> None:
+    compiled(*(convert(load(name).program, "latex").text for name in shipped()), folder=tmp_path)
 
 
 def test_what_looks_where() -> None:

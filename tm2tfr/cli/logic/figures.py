@@ -11,8 +11,9 @@ from tm2tfr.choices import FIGURES
 from tm2tfr.cli import options
 from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
+from tm2tfr.errors import UsageError
 
-SHORTEST, LONGEST = 8, 64
+SHORTEST, LONGEST, MOST = 8, 64, 256
 
 
 @command(
@@ -24,7 +25,9 @@ SHORTEST, LONGEST = 8, 64
 @options.output
 @options.file("--plot", help="Draw 1/τ by length in this .png, .svg or .pdf file (extra: plot).")
 @options.count(
-    "--length", least=2 * SHORTEST, help=f"The longest words: of {SHORTEST}, {2 * SHORTEST}, … tokens. Default: {LONGEST}."
+    "--length",
+    least=1,
+    help=f"The longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to {MOST}. Default: {LONGEST}.",
 )
 def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
     """Measure Figure 1 of Yang et al. on compiled weights: temperature and position embedding by the length of words."""
@@ -40,15 +43,28 @@ def figure_1(format: str, output: Path | None, plot: Path | None, length: int | 
     from tm2tfr.api.figure_1 import figure_1 as measured
     from tm2tfr.softness.figure_1.report import report
 
-    longest = LONGEST if length is None else length
-    lengths = [SHORTEST * 2**k for k in range(longest.bit_length()) if SHORTEST * 2**k <= longest]
-    found = measured(lengths=lengths, progress=_told if sys.stderr.isatty() else None)
+    found = measured(
+        lengths=_lengths(LONGEST if length is None else length), progress=_told if sys.stderr.isatty() else None
+    )
     write(report(found, format), output, "")
     if plot is not None:
         from tm2tfr.softness.figure_1.plot import plot as drawn
 
         drawn(found, plot)
         click.echo(f"wrote {plot}", err=True)
+
+
+def _lengths(longest: int) -> list[int]:
+    """Return 8, 16, … and the longest.
+
+    Raises:
+        UsageError: if that is too short, or too long.
+    """
+    if not SHORTEST <= longest <= MOST:
+        what = f"tm2tfr figure-1: --length {longest} is not measured"
+        raise UsageError(f"{what}: use {SHORTEST} to {MOST}, or tm2tfr.figure_1 in Python")
+    doubled = [SHORTEST * 2**k for k in range(longest.bit_length()) if SHORTEST * 2**k < longest]
+    return [*doubled, longest]
 
 
 def _told(what: str) -> None:

@@ -29,7 +29,7 @@ def plot(figure: Figure, path: str | Path) -> None:
         for panel in axes[len(sections) :]:
             panel.set_axis_off()
 
-    drawn(path, draw, size=(5 * COLUMNS, 4.2 * lines))
+    drawn(path, draw, size=(5 * COLUMNS, 5.4 * lines))
 
 
 def _panel(axes: Any, section: str, rows: list[FigureRow]) -> None:
@@ -42,6 +42,9 @@ def _panel(axes: Any, section: str, rows: list[FigureRow]) -> None:
         axes.plot([n for n, _ in found], [value for _, value in found], "o-", color=f"C{k}", label=named)
         axes.plot([n for n, _ in local], [value for _, value in local], "--", color=f"C{k}")
     axes.set(xscale="log", yscale="log", xlabel="positions N", ylabel="1/τ (dashed: local bound)")
+    positions = sorted({at.positions for row in rows for at in row.growth})
+    axes.set_xticks(positions, [str(n) for n in positions], rotation=45)
+    axes.set_xticks([], minor=True)
     low, high = axes.get_ylim()
     axes.set_ylim(low / 2, high * 2)  # so that what hardly grows looks like it
-    axes.legend(fontsize="x-small")
+    axes.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.22))

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 from tm2tfr.softness.figure_1.measured import Figure, FigureRow
+from tm2tfr.softness.needed import EVERY, SAMPLED
 from tm2tfr.softness.report import number
 from tm2tfr.text.columns import aligned
 from tm2tfr.text.markdown import code
-from tm2tfr.text.tex import text
+from tm2tfr.text.tex import needs, text
 
 TITLES = ("§", "logic", "measured on", "weights", "printed τ", "printed PE", "τ needed", "τ proved", "PE", "1/τ at n=")
 _POWER = re.compile(r"N\^(-?[0-9.]+)")
@@ -58,7 +59,7 @@ def _power(exponent: float | None, sign: int) -> str:
 
 def _proved(row: FigureRow) -> str:
     """Return how the temperature of the local bounds falls; that of Theorem 26 where there are none."""
-    if row.local is not None:
+    if any(at.local is not None for at in row.growth) or row.theorem is None:
         return _power(row.local, -1)
     return f"{_power(row.theorem, -1)} (26)"
 
@@ -75,7 +76,8 @@ def _about(lengths: Sequence[int]) -> list[str]:
     *first, last = map(str, lengths)
     listed = f"{', '.join(first)} and {last}" if first else last
     return [
-        f"τ needed: the largest temperature, one for all heads, at which every node is right, on words of {listed} tokens;",
+        f"τ needed: the largest temperature, one for all heads, at which every node is right, on words of {listed} tokens:",
+        f"all if there are at most {EVERY:,}, otherwise {SAMPLED} sampled ones, so that 1/τ needed is at least as shown;",
         "τ proved: by the local bounds, or (26) by Theorem 26 where there are none; PE: the largest position feature;",
         "N: the number of positions, with BOS and EOS.",
     ]
@@ -84,7 +86,7 @@ def _about(lengths: Sequence[int]) -> list[str]:
 def _latex(rows: Sequence[Sequence[str]]) -> str:
     titles, *lines = (" & ".join(map(_tex_cell, row)) + r" \\" for row in rows)
     begin = [
-        r"% needs \usepackage{booktabs} in the preamble, and nothing else",
+        needs("", "booktabs"),
         rf"\begin{{tabular}}{{{'l' * len(TITLES)}}}",
     ]
     return "\n".join([*begin, r"\toprule", titles, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -7,7 +7,7 @@ from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.text import tex
 
 _TABLE = r"% needs nothing in the preamble"
-_PICTURE = r"% needs \usepackage{tikz} in the preamble, and nothing else"
+_PICTURE = tex.needs("", "tikz")
 _BETWEEN = {"AND": r"\wedge", "OR": r"\vee", "XOR": r"\oplus"}
 _NEGATED = {"NAND": "AND", "NOR": "OR", "XNOR": "XOR", "NOT": "BUF"}
 _LEVEL, _ROW = 2.4, 0.9

@@ -11,6 +11,7 @@ from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import text_of, texts_of, write
 from tm2tfr.sources.logic.writing.styles import STYLES
+from tm2tfr.text.tex import needs
 
 TARGETS: tuple[str, ...] = ("ascii", "paper", "latex", "dot", "mermaid")
 """Everything that a formula is written in."""
@@ -62,6 +63,15 @@ def format_for(output: Path) -> str:
     return found
 
 
+def check_ending(program: LogicProgram, output: Path) -> None:
+    """Raise OutputError if the ending of `output` is that of the other language, so that it would not be read back."""
+    ending, right = output.suffix.lower(), f".{program.language}"
+    if ending in (".tl", ".srasp") and ending != right:
+        read = "a formula" if ending == ".tl" else "a program"
+        what = f"{output}: {program.name} is a {program.noun}, and a file that ends in {ending} is read as {read}"
+        raise OutputError(f"{what}: use {output.with_suffix(right)}")
+
+
 def headings(program: LogicProgram) -> dict[str, str]:
     """Return the name of each output -> its heading in LaTeX."""
     texts = texts_of(program, "latex")
@@ -78,11 +88,12 @@ def _in_signs(program: LogicProgram) -> str:
 
 
 def _in_latex(program: LogicProgram) -> str:
-    """Return the definitions as equations that are aligned."""
+    """Return the definitions as equations that are aligned, behind the packages that they need."""
     word = STYLES["latex"].word
     lines = []
     for name, node in program.definitions.items():
         text = text_of(node, "latex", language=program.language)
         lines.append(f"{word(name)} &= {text}" if name else f"& {text}")
     body = " \\\\\n  ".join(lines)
-    return f"\\begin{{align*}}\n  {body}\n\\end{{align*}}\n"
+    equations = f"\\begin{{align*}}\n  {body}\n\\end{{align*}}\n"
+    return f"{needs(equations)}\n{equations}"

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from tm2tfr.sources.turing.graph import to_graph
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
-from tm2tfr.text.tex import maths
+from tm2tfr.text.tex import maths, needs
 
-_TABLE = r"% needs \usepackage{booktabs} in the preamble, and nothing else"
-_PICTURE = r"% needs \usepackage{tikz} in the preamble, and nothing else"
+_TABLE, _PICTURE = needs("", "booktabs"), needs("", "tikz")
 _STYLES = {
     None: "",
     "accept": ", accepting",

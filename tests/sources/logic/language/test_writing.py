@@ -102,7 +102,7 @@ def test_an_attention_in_three_ways() -> None:
     assert text_of(node) == "latest_j [j <= i, d(j) = d(i) & !Q[b](j)] in(j) : '?'"
     assert text_of(node, "paper") == "▶_j [j ≤ i, d(j) = d(i) ∧ ¬Q_b(j)] in(j) : '?'"
     assert text_of(node, "latex") == (
-        r"\blacktriangleright_j [j \leq i, d(j) = d(i) \land \lnot Q_{b}(j)] \mathit{in}(j) : \text{`?{}'}"
+        r"\blacktriangleright_j [j \leq i, d(j) = d(i) \land \lnot Q_{b}(j)] \mathit{in}(j) : \textrm{`?{}'}"
     )
 
 

@@ -45,7 +45,7 @@ class Style:
     def label(self, value: str) -> str:
         """Return a label, in quotes."""
         if self.name == "latex":
-            return rf"\text{{`{tex.text(value)}'}}"
+            return rf"\textrm{{`{tex.text(value)}'}}"
         return f"'{escaped(value)}'"
 
     def letter(self, token: str) -> str:
@@ -85,8 +85,9 @@ STYLES: dict[StyleName, Style] = {
             "since": r"\mathbin{\mathbf{since}}", "until": r"\mathbin{\mathbf{until}}", "S": r"\mathbin{\mathbf{S}}",
             "U": r"\mathbin{\mathbf{U}}", "once": r"\mathbf{once}\ ", "historically": r"\mathbf{historically}\ ",
             "eventually": r"\mathbf{eventually}\ ", "always": r"\mathbf{always}\ ", "first": r"\mathit{first}",
-            "last": r"\mathit{last}", "position": r"\mathit{position}", "if": r"\ \text{if}\ ", "else": r"\ \text{else}\ ",
-            "latest": r"\blacktriangleright_j", "earliest": r"\blacktriangleleft_j", "{": r"\{", "}": r"\}",
+            "last": r"\mathit{last}", "position": r"\mathit{position}", "if": r"\ \textrm{if}\ ",
+            "else": r"\ \textrm{else}\ ", "latest": r"\blacktriangleright_j",
+            "earliest": r"\blacktriangleleft_j", "{": r"\{", "}": r"\}",
             "count": r"\overleftarrow{\#}", "count_right": r"\overrightarrow{\#}",
         },
     ),
