@@ -373,6 +373,7 @@ class Construction(Generic[_Program]):
         exported: program -> what an export has to say of it beside its weights, as plain data.
         card: program -> the paragraph of a model card that says what the model is given and what it generates.
         prepare: (program, options) -> the program that these options are about, which also says what is right.
+        cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
         restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
             were compiled from; None: what was read.
         called: program -> what this very program is called, where its kind has several nouns.
@@ -405,6 +406,7 @@ class Construction(Generic[_Program]):
     exported: Callable[[_Program], Mapping[str, Any]] | None = None
     card: Callable[[_Program], str] | None = None
     prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
     restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
     called: Callable[[_Program], str] | None = None
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None

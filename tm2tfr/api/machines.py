@@ -86,15 +86,15 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     """
     if not isinstance(text, str):
         raise InputError(f"a formula must be text, not {text!r}: write for example 'once Q[a]'")
-    from tm2tfr.sources.logic.construction import CONSTRUCTION
+    from tm2tfr.sources.logic.cautions import cautions
+    from tm2tfr.sources.logic.compiler import LogicOptions, prepared
     from tm2tfr.sources.registry import of_formula
 
-    found = of_formula(text)
-    for warning in found.warnings:
+    found, options = of_formula(text), {"alphabet": alphabet, "define": define}
+    program = prepared(found.program, LogicOptions.of(options))
+    for warning in cautions(program, options, found.warnings):
         warnings.warn(warning, SpecWarning, stacklevel=outside())
-    prepare = CONSTRUCTION.prepare
-    program: LogicProgram = found.program
-    return program if prepare is None else prepare(program, {"alphabet": alphabet, "define": define})
+    return program
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:

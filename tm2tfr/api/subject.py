@@ -157,12 +157,16 @@ class Subject:
         source, construction = self.source, self.construction
         if source is not None and construction is not None and construction.prepare is not None:
             source = construction.prepare(source, asked)
+        noted = self.warnings
+        if source is not None and construction is not None and construction.cautions is not None:
+            noted = construction.cautions(source, asked, noted)
         found = replace(
             self,
             source=source,
             weights=None if self.source else self.weights,
             left_boundary=asked.get("left_boundary", self.left_boundary),
             options={**self.options, **rest},
+            warnings=noted,
         )
         _ = found.decoder  # refuses an option that does not apply, whether the decoder will be needed or not
         return found

@@ -28,6 +28,11 @@ def read_word(text: str) -> tuple[str | bool | int | Fraction, ...]:
     return tuple(text)
 
 
+def broken_list(text: str) -> bool:
+    """Return whether a text begins like a JSON list of texts, and is none."""
+    return text.startswith("[") and '"' in text and read_word(text) == tuple(text)
+
+
 def written(word: Sequence[str | bool | int | Fraction]) -> str:
     """Return a word as `read_word` reads it: plain text where every token is one character, otherwise a JSON list."""
     if all(isinstance(token, str) and len(token) == 1 for token in word) and tuple(word[:1]) != ("[",):
@@ -60,6 +65,8 @@ def alphabet_of(
         CompileError: if there are none, a token is there twice, or two look the same.
     """
     tokens = read_word(given.strip()) if isinstance(given, str) else given
+    if isinstance(given, str) and broken_list(given.strip()):
+        raise CompileError(f'the alphabet {given.strip()!r} is no JSON list: write for example ["a", "bc", 3]')
     if not isinstance(tokens, list | tuple | range) or not all(isinstance(t, str | bool | int | Fraction) for t in tokens):
         raise CompileError(f"the alphabet must be tokens, not {given!r}: use for example abc, or ['a', 'bc', 3]")
     texts = [shown(token) for token in tokens]

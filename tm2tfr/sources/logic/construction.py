@@ -78,6 +78,7 @@ CONSTRUCTION = Construction(
     card=later("tm2tfr.sources.logic.card", "card"),
     prove=later("tm2tfr.sources.logic.proof", "prove"),
     prepare=_prepare,
+    cautions=later("tm2tfr.sources.logic.cautions", "cautions"),
     restore=_prepare,
     called=lambda program: program.noun,
     fed=_fed,

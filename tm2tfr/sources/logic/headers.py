@@ -9,13 +9,14 @@ positions.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.logic.program import WordExample
 from tm2tfr.text.headers import header_lines
 from tm2tfr.text.source import Log, Mark
-from tm2tfr.text.words import read_word
+from tm2tfr.text.words import broken_list, read_word
 
 KNOWN = ("title", "alphabet", "define", "example", "accepts", "rejects")
 RESERVED_TOKENS = ("BOS", "EOS", "⊥")
@@ -45,6 +46,12 @@ def tokens_of(text: str) -> tuple[str, ...]:
     return tuple(map(str, read_word(text)))
 
 
+def resembling(token: str, alphabet: Sequence[str]) -> str:
+    """Return `` (did you mean 'a'?)`` if a token of the alphabet resembles this one, or differs from it in case alone."""
+    same = next((each for each in alphabet if each.casefold() == token.casefold()), None)
+    return did_you_mean(token, alphabet) if same is None else f" (did you mean {same!r}?)"
+
+
 def read_headers(log: Log) -> LogicHeaders:
     """Return what the headers of the log's source say; what is wrong with them goes to the log."""
     found = LogicHeaders()
@@ -64,7 +71,10 @@ def read_headers(log: Log) -> LogicHeaders:
             log.add(span, f"the header {kind!r} is empty", "write something behind the ':', or remove it")
         elif kind == "alphabet":
             tokens = tokens_of(said)
-            _check_alphabet(tokens, number, log)
+            if broken_list(said):
+                log.add(span, "the alphabet is no JSON list", 'write for example ["a", "bc"]')
+            else:
+                _check_alphabet(tokens, number, log)
             found = replace(found, alphabet=tuple(dict.fromkeys(tokens)), lines={**found.lines, kind: number})
         elif kind == "title":
             found = replace(found, title=said, lines={**found.lines, kind: number})

@@ -65,6 +65,14 @@ class LogicProgram:
         return "formula" if self.language == "tl" else "program"
 
     @property
+    def file(self) -> str:
+        """What complaints call its text."""
+        if self.name == self.text:
+            return "<formula>"
+        ending = f".{self.language}"
+        return self.name if self.name.endswith(ending) else f"{self.name}{ending}"
+
+    @property
     def root(self) -> Node:
         """The node that is compiled."""
         return self.definitions[self.chosen]

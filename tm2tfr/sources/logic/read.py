@@ -154,11 +154,15 @@ def _check_letters(nodes: Sequence[Node], log: Log) -> None:
                 log.add(node.span, f"the token {token!r} is reserved", "rename it")
 
 
+def never_used(name: str) -> str:
+    """Return the words for a definition that nothing uses."""
+    return f"{name!r} is defined and never used"
+
+
 def _unused(stated: tuple[Stated, ...], used: set[str], chosen: str, log: Log) -> None:
     for each in stated:
         if each.name is not None and str(each.name) not in {*used, chosen} and not str(each.name).startswith("_"):
-            what = f"{str(each.name)!r} is defined and never used"
-            log.add(each.name.span, what, "use it, remove it, or begin its name with '_'", "warning")
+            log.add(each.name.span, never_used(str(each.name)), "use it, remove it, or begin its name with '_'", "warning")
 
 
 def _line(log: Log, said: LogicHeaders, which: str) -> Span:

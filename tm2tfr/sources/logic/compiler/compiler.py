@@ -109,11 +109,14 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
     if not program.alphabet:
         what = f"{program.name}: the tokens of its words are not known"
         raise CompileError(f"{what}: add the header '# alphabet: ab' to the text, or give --alphabet ab")
-    file = _file(program)
+    file = program.file
     ahead = _ahead(program, options, file)
     if ahead and options.variant != "ours":
-        what = f"{program.name}: Theorems 13 and 16, which --variant {options.variant} shows, are about decoders"
-        raise CompileError(f"{what}: omit --variant, or compile a formula about the past")
+        right = next((node for node in program.nodes if looks_right(node)), None)
+        seen = "--mask none looks" if right is None else f"{_called(right)} looks"
+        what = f"{seen} at later positions, and --variant {options.variant} shows Theorems 13 and 16, of decoders"
+        remedy = "omit --variant, or --mask none" if right is None else "omit --variant, or look at earlier positions alone"
+        raise CompileError(str(Diagnostic(what=what, remedy=remedy, file=file, span=right.span if right else None)))
     names = output_names(program)
     answered = answered_names(program, defined=options.answers == "definitions")
     outputs = [(name, node) for node, name in answered.items()]
@@ -144,13 +147,6 @@ def _without_effect(graph: SequenceGraph, chosen: FramedOptions, decoder: Decode
     asked = {name: note for name, note in options.items() if getattr(chosen, name)}
     plain = {name: compile_framed(graph, replace(chosen, **{name: False}))[0] for name in asked}
     return [note for name, note in asked.items() if plain[name].layers == decoder.layers]
-
-
-def _file(program: LogicProgram) -> str:
-    if program.name == program.text:
-        return "<formula>"
-    ending = f".{program.language}"
-    return program.name if program.name.endswith(ending) else f"{program.name}{ending}"
 
 
 def _ahead(program: LogicProgram, options: LogicOptions, file: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tm2tfr.errors import did_you_mean
+from tm2tfr.sources.logic.headers import resembling
 from tm2tfr.sources.logic.language.attention import Attentions
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN
 from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context, Macro, Meaningless, called
@@ -264,7 +264,7 @@ class LogicElaborator(Attentions):
             return self.always(value=of.value in values)
         if isinstance(of, Input) and self.alphabet:
             for value in (value for value in values if value not in self.alphabet):
-                what = f"{value!r} is not in the alphabet that the header names{did_you_mean(value, self.alphabet)}"
+                what = f"{value!r} is not in the alphabet that the header names{resembling(value, self.alphabet)}"
                 self.log.add(at.span, what, "add it to the header, or write one that is", "warning")
         return self.make(OneOf, phrase, of=of, values=tuple(dict.fromkeys(values)))
 

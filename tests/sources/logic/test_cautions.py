@@ -1,0 +1,101 @@
+"""Warnings that depend on the options: tokens outside the alphabet that is given, definitions that are asked for."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tm2tfr.cli import main
+from tm2tfr.errors import CompileError, SpecWarning
+
+
+def warned(text: str, alphabet: str) -> list[str]:
+    """Return the warnings about a formula over an alphabet, each without the line of the text below it."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tm2tfr.formula(text, alphabet=alphabet)
+    assert all(each.category is SpecWarning and each.filename == __file__ for each in found)
+    return [str(each.message).splitlines()[0] for each in found]
+
+
+def test_a_token_outside_the_alphabet_that_is_given_is_warned_of_once_where_it_is_named_first() -> None:
+    outside = "is not in the alphabet that is given"
+    other = "write one that is, or add it to the alphabet"
+    assert warned("once Q[A] & prev Q[A]", "ab") == [f"<formula>:1:6: warning: 'A' {outside} (did you mean 'a'?): {other}"]
+    assert warned("Q[c] & Q[a] | Q[d]", "ab") == [
+        f"<formula>:1:1: warning: 'c' {outside}: {other}",
+        f"<formula>:1:15: warning: 'd' {outside}: {other}",
+    ]
+    assert warned('Q["lef"]', '["left", "right"]') == [
+        f"<formula>:1:1: warning: 'lef' {outside} (did you mean 'left'?): {other}"
+    ]
+    assert warned("once Q_ab", "ab") == [
+        f"<formula>:1:6: warning: 'ab' {outside}: write Q[a] | Q[b] for any of these tokens, or add it to the alphabet as "
+        "one token"
+    ]
+    assert not warned("once Q[a]", "ab")
+
+
+def test_every_function_that_takes_an_alphabet_warns() -> None:
+    with pytest.warns(SpecWarning, match="'c' is not in the alphabet that is given"):
+        tm2tfr.compile(tm2tfr.formula("once Q[c]"), alphabet="ab")
+
+
+def test_the_commands_warn_with_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["check", "-f", "once Q[A]", "--alphabet", "ab", "--input", "ab"])
+    assert capsys.readouterr().err == (
+        "<formula>:1:6: warning: 'A' is not in the alphabet that is given (did you mean 'a'?): "
+        "write one that is, or add it to the alphabet\n  once Q[A]\n       ^~~~\n"
+    )
+
+
+def test_a_definition_that_is_asked_for_is_not_said_to_be_unused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "d.tl"
+    path.write_text("x := Q[a]\ny := Q[b]\nz := once y\nonce x\n", encoding="utf-8")
+    for define, heads in ((None, ["d.tl:3:1: warning: 'z'"]), ("z", []), ("y", ["d.tl:3:1: warning: 'z'"])):
+        chosen = [] if define is None else ["--define", define]
+        with pytest.raises(SystemExit, match="^0$"):
+            main(["check", str(path), "--input", "ab", *chosen])
+        said = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+        assert said == [
+            f"{path.parent}/{head} is defined and never used: use it, remove it, or begin its name with '_'"
+            for head in heads
+        ]
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [
+        (
+            " next Q[a]",
+            {"variant": "paper"},
+            "<formula>:1:2: this operator looks at later positions, and --variant paper shows Theorems 13 and 16, of "
+            "decoders: omit --variant, or look at earlier positions alone\n   next Q[a]\n   ^~~~~~~~~",
+        ),
+        (
+            "once Q[a]",
+            {"variant": "paper", "mask": "none"},
+            "<formula>: --mask none looks at later positions, and --variant paper shows Theorems 13 and 16, of decoders: "
+            "omit --variant, or --mask none",
+        ),
+        (
+            "once Q[a]",
+            {"alphabet": '["a", "b"'},
+            'the alphabet \'["a", "b"\' is no JSON list: write for example ["a", "bc", 3]',
+        ),
+    ],
+)
+def test_options_that_cannot_be(given: str, options: dict[str, str], words: str) -> None:
+    with pytest.raises(CompileError) as found:
+        tm2tfr.compile(tm2tfr.formula(given), **options)  # type: ignore[arg-type]
+    assert str(found.value) == words
+
+
+def test_brackets_are_an_alphabet() -> None:
+    assert tm2tfr.formula("once Q['[']", alphabet="[](){}").alphabet == ("[", "]", "(", ")", "{", "}")
