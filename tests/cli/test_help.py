@@ -93,3 +93,16 @@ def test_a_soft_table(tmp_path: Path) -> None:
     assert "soft attention: 0.279 of the weight went to other positions" in done.stderr
     said = failed(2, tm2tfr("table", "--temperature", "0.1", cwd=tmp_path))
     assert "--temperature only applies to softmax attention" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("trace", "the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs."),
+        ("trace", "The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text."),
+        ("sweep", "Compare decoders with the reference on every program and every input of a spec"),
+        ("soften", "--temperature auto|local|theorem-26|τ"),
+    ],
+)
+def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert words in " ".join(" ".join(tm2tfr_here(capsys, command, "--help")[1]).split())

@@ -172,11 +172,14 @@ def check(
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Run a decoder and compare every position's x, q, b, m, h, a and y with the reference simulator's.
+    """Run a decoder and compare every cell at every position with the reference.
+
+    Of a machine these are x, q, b, m, h, a and y, and the reference is the simulator; of a circuit the bits, and of a
+    program or a formula all of its values, by its evaluator or interpreter.
 
     Args:
-        subject: see `Subject.of`; a machine is compiled first.
-        word: the input; by default the machine's own.
+        subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
+        word: the input; by default the subject's own.
         machine: what to compare with, in any form of a subject; by default the machine stored with the weights.
         left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
         keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.

@@ -65,7 +65,7 @@ def dataset(
     raise click.exceptions.Exit(1 if found.failure else 0)
 
 
-@command(summary="Compare them on every machine and input of a spec", example="tm2tfr sweep two-states")
+@command(summary="Compare them on every program and input of a spec", example="tm2tfr sweep two-states")
 @options.argument("spec", type=SPEC, default="two-states", help=f"{SPEC_HELP} Default: two-states.")
 @options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: the spec's limit.")
 @workers
@@ -85,7 +85,7 @@ def sweep(
     max_steps: int | None,
     left_boundary: str | None,
 ) -> None:
-    """Compare decoder and simulator on every program and every input of a spec; show the first counter-example."""
+    """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
     from tm2tfr.dataset.report import sweep_report
 

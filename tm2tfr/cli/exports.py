@@ -45,7 +45,7 @@ def export(
     stock: bool,
     verify: bool,
 ) -> None:
-    """Export a machine or a circuit as a model for another program, run it there, and compare it with the reference."""
+    """Export weights as a model for another program, run it there, and compare it with the reference."""
     from tm2tfr.places import check_folder
     from tm2tfr.targets.common.directory import NAMES
 

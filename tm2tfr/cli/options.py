@@ -115,7 +115,8 @@ word = option(
     "-i",
     "word",
     metavar="WORD",
-    help="The input: a word; of a circuit bits, numbers such as 0x3A+7, or text. Default: the machine's own, or zeros.",
+    help="The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text. Default: the "
+    "program's own, its first example, or of a circuit zeros.",
 )
 output = file("--output", "-o", help="Write to this file instead of standard output.")
 attention = choice(

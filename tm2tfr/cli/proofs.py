@@ -106,7 +106,9 @@ def _finish(done: CertificateReport | CircuitReport | LogicReport, output: Path 
 @subject_asked()
 @options.word
 @options.option(
-    "--temperature", metavar="auto|τ", help="Where errors are measured. Default: a quarter of the largest that is right."
+    "--temperature",
+    metavar="auto|local|theorem-26|τ",
+    help="Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is right.",
 )
 @options.flag("--all", "everything", help="Show every position, however many there are.")
 @options.choice("--format", of=SOFT_REPORTS, default="text", help="Tables for people, or every measurement.")

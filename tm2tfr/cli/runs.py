@@ -93,7 +93,10 @@ def trace(
     attention: str | None,
     temperature: str | None,
 ) -> None:
-    """Run a decoder, print its table, and compare every cell with the simulator (machines) or the evaluator (circuits)."""
+    """Run a decoder, print its table, and compare every cell with the reference.
+
+    That is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
+    """
     check_places(asked.argument, run)
     found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
     quiet = quiet or run.recorded
