@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tm2tfr
 from tests.handmade import majority
 from tm2tfr.engines import engine
 from tm2tfr.errors import EngineError, OutputError, ShapeError
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.logic.read import formula
 from tm2tfr.tables.attention import AttentionMap, attention_figure, attention_map, plot_attention
 
 DENSE = engine("dense")
@@ -70,7 +72,32 @@ def test_the_text_has_a_line_for_each_predicted_symbol() -> None:
         "b      █",
         "sum    ▒▒",
         "carry  ▒▒·",
+        "weights: · 0, ░ up to 1/4, ▒ up to 1/2, ▓ up to 3/4, █ up to 1",
     ]
+
+
+def test_the_text_shows_all_that_is_in_sight() -> None:
+    assert tm2tfr.attention_of("starts-110", "0110", head="1.1").text().splitlines() == [
+        "layer 1 (attention 1), head 'j = i+1'",
+        "0 BOS  ·█····",
+        "1 0    ··█···",
+        "2 1    ···█··",
+        "3 1    ····█·",
+        "4 0    ·····█",
+        "5 EOS  ·····█",
+    ]
+    every = tm2tfr.attention_of(formula("Q[a] U Q[b]", alphabet="ab"), "a", head="2.1")
+    assert every.text().splitlines()[1:4] == ["0 BOS  ▒▒▒", "1 a    ▒▒▒", "2 EOS  ▒▒▒"]
+    past = AttentionMap(title="t", weights=np.eye(3), rows=tuple("abc"), columns=tuple("abc"), mask="past")
+    assert past.text() == "t\na  █··\nb   █·\nc    █\n"
+
+
+def test_the_picture_has_a_scale_and_says_what_its_rows_are() -> None:
+    pytest.importorskip("matplotlib")
+    looking = attention_figure(tm2tfr.attention_of("starts-110", "0110"), Path("map.png"))
+    answering = attention_figure(drawn(load("half-adder"), "lookup"), Path("map.png"))
+    assert [figure.axes[0].get_ylabel() for figure in (looking, answering)] == ["attending", "predicted"]
+    assert looking.axes[1].get_ylabel() == "weight"
 
 
 def test_any_decoder_has_maps() -> None:

@@ -1,7 +1,8 @@
 """Where a head of any decoder looks in a run, as a matrix, as text, and as a picture.
 
 The weights are those that the engine computed: equal shares of the best positions, or softmax. A row is called by the token
-that is predicted there, the one after the position that looks, as in the figures of the paper on circuits.
+that is predicted there, the one after the position that looks, as in the figures of the paper on circuits; a labeller
+predicts nothing, and its rows are called by the positions that look.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from tm2tfr.extras import required
 from tm2tfr.files import write_whole
 from tm2tfr.text.columns import aligned
 from tm2tfr.transformer.attention import in_sight, softmax
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.transformer.weights import Decoder, Head, Mask
 
 ATTENTION_FORMATS = (".png", ".svg", ".pdf")
 BLOCKS = "·░▒▓█"
 """How text shows a weight: none, up to a quarter, a half, three quarters, and more."""
+SHADES = "weights: · 0, ░ up to 1/4, ▒ up to 1/2, ▓ up to 3/4, █ up to 1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +36,10 @@ class AttentionMap:
 
     Args:
         title: for people.
-        weights: (positions, positions): what position i gives to position j; 0 where j > i.
-        rows: what is predicted at each position; columns: what is fed at each.
+        weights: (positions, positions): what position i gives to position j; 0 where the head's mask hides j.
+        rows: what is predicted at each position, or what looks; columns: what is fed at each.
+        axis: what the rows are, for people.
+        mask: which positions the head sees.
 
     Raises:
         ShapeError: if there are not as many names as positions.
@@ -45,6 +49,8 @@ class AttentionMap:
     weights: NDArray[np.float64]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    axis: str = "predicted"
+    mask: Mask = "future"
 
     def __post_init__(self) -> None:
         if self.weights.shape != (len(self.rows), len(self.columns)):
@@ -52,11 +58,13 @@ class AttentionMap:
             raise ShapeError(f"{there}, for attention of shape {self.weights.shape}: give one name for each")
 
     def text(self) -> str:
-        """Return the map as text: one line for each predicted token, one block for each position up to it."""
+        """Return the map as text: a line for each row with a block for each position in sight, then what shades mean."""
         levels = np.ceil(np.clip(self.weights, 0, 1) * (len(BLOCKS) - 1) - 1e-3).astype(int)
-        cells = ["".join(BLOCKS[n] for n in levels[i, : i + 1]) for i in range(len(self.rows))]
+        sights = [in_sight(self.mask, i, len(self.rows)) for i in range(len(self.rows))]
+        cells = [" " * s.start + "".join(BLOCKS[n] for n in levels[i, s.start : s.stop]) for i, s in enumerate(sights)]
         lines = aligned([(visible(name), row) for name, row in zip(self.rows, cells, strict=True)], set())
-        return "\n".join([visible(self.title), *(line.rstrip() for line in lines)]) + "\n"
+        about = [SHADES] if any(BLOCKS.index(sign) in levels for sign in BLOCKS[1:-1]) else []
+        return "\n".join([visible(self.title), *(line.rstrip() for line in lines), *about]) + "\n"
 
 
 def attention_map(
@@ -99,7 +107,8 @@ def attention_map(
     else:
         rows, columns = tuple(symbols[1:]), tuple(symbols[:-1])
     title = f"layer {layer} ({decoder.layers[layer - 1].name}), head {looked_at.name!r}"
-    return AttentionMap(title=title, weights=weights, rows=rows, columns=columns)
+    axis = "attending" if decoder.labeller else "predicted"
+    return AttentionMap(title=title, weights=weights, rows=rows, columns=columns, axis=axis, mask=looked_at.mask)
 
 
 def _head(decoder: Decoder, layer: int, head: int) -> Head:
@@ -113,7 +122,7 @@ def _head(decoder: Decoder, layer: int, head: int) -> Head:
 
 
 def attention_figure(found: AttentionMap, path: Path) -> Any:
-    """Return a matplotlib figure of the map: white is 0, black is 1; `path`: where it goes, for complaints.
+    """Return a matplotlib figure of the map and its scale: white is 0, black is 1; `path`: where it goes, for complaints.
 
     Raises:
         OutputError: if matplotlib is missing.
@@ -122,11 +131,12 @@ def attention_figure(found: AttentionMap, path: Path) -> Any:
     size = max(4.0, 0.14 * len(found.rows) + 1.5)
     figure = figures.Figure(figsize=(size, size), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(found.weights, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
+    shades = axes.imshow(found.weights, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
     names = [[visible(name).replace("$", r"\$") for name in each] for each in (found.columns, found.rows)]
     axes.set_xticks(range(len(found.columns)), names[0], rotation=90, fontsize=6)
     axes.set_yticks(range(len(found.rows)), names[1], fontsize=6)
-    axes.set(title=visible(found.title).replace("$", r"\$"), xlabel="attended to", ylabel="predicted")
+    axes.set(title=visible(found.title).replace("$", r"\$"), xlabel="attended to", ylabel=found.axis)
+    figure.colorbar(shades, ax=axes, shrink=0.6, label="weight")
     return figure
 
 
