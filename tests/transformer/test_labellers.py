@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from safetensors.numpy import load as load_tensors
 
+import tm2tfr
 from tests.engines.labellers import LETTERS, OUTPUTS, causal, labeller, scrambled, soft
 from tests.handmade import bigrams, majority, tabled
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
 from tm2tfr.errors import ShapeError
+from tm2tfr.sources.logic.read import formula
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.listing import html_summary, listing, summary
 from tm2tfr.transformer.outputs import Output, sections
@@ -246,3 +248,11 @@ def test_the_summary_has_masks_and_outputs() -> None:
     assert "masks future, past, none, outputs next (3 labels), share (a number), same (2 labels)" in html_summary(
         labeller()
     )
+
+
+@pytest.mark.parametrize(("text", "fed"), [("once Q[a]", "BOS word"), ("eventually Q[a]", "BOS word EOS")])
+def test_the_summary_says_between_what_words_are_fed(text: str, fed: str) -> None:
+    said = tm2tfr.summary(formula(text, alphabet="ab"))
+    assert re.search(rf"^fed {{2,}}{fed}$", said, re.MULTILINE)
+    assert not re.search(r"^BOS ", said, re.MULTILINE)
+    assert re.search(r"^BOS {2,}none$", tm2tfr.summary("reverse"), re.MULTILINE)

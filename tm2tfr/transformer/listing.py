@@ -70,10 +70,17 @@ def summary(decoder: Decoder) -> str:
         "non-zero": decoder.nonzero,
     }
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
-    table += [("BOS", "none")] if decoder.bos is None else []
+    table += [_beginning(decoder)] if decoder.bos is None else []
     more = [f"masks: {', '.join(_masks(decoder))}"] if decoder.looks_ahead else []
     more += [visible(f"outputs: {', '.join(map(_output, decoder.outputs))}")] if decoder.outputs else []
     return "\n".join([*body, "", *aligned(table, {1}), *([""] if more else []), *more]) + "\n"
+
+
+def _beginning(decoder: Decoder) -> tuple[str, str]:
+    """Return what there is to say of BOS where none is put before the input: it can be a part of what is fed."""
+    if decoder.labeller and decoder.positions is None and decoder.vocabulary[:1] == ("BOS",):
+        return "fed", f"BOS word{' EOS' if 'EOS' in decoder.vocabulary else ''}"
+    return "BOS", "none"
 
 
 def _masks(decoder: Decoder) -> list[str]:
