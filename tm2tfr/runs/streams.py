@@ -1,10 +1,11 @@
-"""The whole residual stream of a labeller's weights, after every sublayer, on all short inputs, and the gaps of its heads.
+"""The whole residual stream of a labeller's weights on all short inputs, where its heads look, and their gaps.
 
 The outputs alone can be right where a value on the way is wrong that makes no difference to them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -15,11 +16,10 @@ from numpy.typing import NDArray
 from tm2tfr.choices import Float
 from tm2tfr.contract import Specification, written
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.decode import Engine
-from tm2tfr.engines.watching import observe_all
+from tm2tfr.engines.watching import Observation, observe_all
 from tm2tfr.runs.run import truth_of
 from tm2tfr.runs.words import every_input, labels_of
-from tm2tfr.trace.cause import Cause, find_cause
+from tm2tfr.trace.cause import Cause, find_cause, looked_elsewhere
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -68,7 +68,8 @@ class Streams:
         longest: of up to how many tokens.
         numbers: the number of numbers compared.
         covered: whether the specification knows every claim of the weights; if not, nothing was compared.
-        input, cause: the first input with a wrong number, and where that comes from; None if there is none.
+        input, cause: the first input with a wrong number, or on which a head looks elsewhere than it claims, and where that
+            comes from; None if there is none.
         gaps: of every head that claims one, on these inputs.
     """
 
@@ -82,7 +83,7 @@ class Streams:
 
     @property
     def agrees(self) -> bool:
-        """Whether no number is wrong, and no gap is smaller than claimed."""
+        """Whether no number is wrong, no head looks elsewhere than claimed, and no gap is smaller than claimed."""
         return self.cause is None and all(gap.holds for gap in self.gaps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,7 +95,7 @@ class Streams:
 
 
 def checked_streams(decoder: Decoder, program: Any, *, longest: int | None = None, dtype: Float = "float64") -> Streams:
-    """Compare the stream after every sublayer at every position, up to the first input with a wrong number.
+    """Compare the stream after every sublayer at every position, and where heads look, up to the first input with a fault.
 
     Args:
         program: what labels words, such as a RASP program.
@@ -119,10 +120,12 @@ def checked_streams(decoder: Decoder, program: Any, *, longest: int | None = Non
             if not specification.covers(decoder.layout):
                 return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=False)
             inputs, numbers = inputs + 1, numbers + len(truth.prompt) * stages * decoder.layout.width
-            if not there.agrees(specification, engine):
+            seen = observe_all(decoder, specification.tokens, engine=engine)
+            cause = None  # as well where there are a few roundings more than there may be
+            if not there.agrees(specification, seen, engine.dtype):
                 cause = find_cause(decoder, specification, 0, engine=engine)
-                if cause is None:  # a few roundings more than there may be
-                    continue
+            cause = cause or looked_elsewhere(decoder, specification, seen, engine=engine)
+            if cause is not None:
                 return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=True, input=word, cause=cause)
     return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=True, gaps=there.gaps)
 
@@ -148,13 +151,13 @@ class _Written:
         }
         self._smallest = dict.fromkeys(self._claiming, inf)
 
-    def agrees(self, specification: Specification, engine: Engine) -> bool:
-        """Return whether every number of a stream is right, up to a few roundings of the engine's numbers."""
+    def agrees(self, specification: Specification, observed: Sequence[Observation], dtype: str) -> bool:
+        """Return whether every number of a stream is right, up to a few roundings of numbers of `dtype`."""
         decoder, tokens = self._decoder, specification.tokens
         last = len(decoder.layers), "feed_forward"
         final = [list(map(float, specification.stream(decoder.layout, i, *last))) for i in range(len(tokens))]
-        due, slack = np.array(final), 8 * float(np.finfo(engine.dtype).eps)
-        for i, seen in enumerate(observe_all(decoder, tokens, engine=engine)):
+        due, slack = np.array(final), 8 * float(np.finfo(dtype).eps)
+        for i, seen in enumerate(observed):
             for layer, part, residual in seen.stages:
                 right = np.where(self._mask(layer, part), due[i], 0.0)
                 allowed = slack * np.maximum(np.abs(right), 1 / len(tokens))

@@ -122,6 +122,24 @@ def _first_of_all(decoder: Decoder, specification: Specification, position: int,
     return None
 
 
+def looked_elsewhere(
+    decoder: Decoder, specification: Specification, observed: Sequence[Observation], *, engine: Engine
+) -> Cause | None:
+    """Return the first head that looks elsewhere than it claims, though what it carries is right; None if there is none.
+
+    Args:
+        observed: the run, position by position. Under softmax a head looks everywhere, and nothing is compared.
+    """
+    for i, seen in enumerate(observed):
+        finder = _Finder(decoder, specification, i, engine, seen)
+        for n, layer in enumerate(decoder.layers):
+            for k, head in enumerate(layer.heads):
+                cause = finder.elsewhere(n, k, head) if head.weighting == "average-hard" else None
+                if cause is not None:
+                    return cause
+    return None
+
+
 def unembedding_cause(
     decoder: Decoder, position: int, expected: Any, found: Any, about: str | None = None, *, output: str | None = None
 ) -> Cause:
@@ -204,6 +222,24 @@ class _Finder:
             found=_words(subspace, found),
             attention=looked.attention if looked is not None and looked.astray else None,
             why=self._why(layer, part, subspace, looked),
+            about=self.specification.about(self.position),
+        )
+
+    def elsewhere(self, layer: int, k: int, head: Head) -> Cause | None:
+        """Return that a head looked elsewhere than it claims; None if it did not, or nothing is known of its claim."""
+        looked = self._looked(layer, k, head)
+        if looked is None or not looked.astray:
+            return None
+        return Cause(
+            position=self.position,
+            layer=layer + 1,
+            layer_name=self.decoder.layers[layer].name,
+            part="attention",
+            subspace="where a head looks",
+            expected=_positions(looked.attention.expected),
+            found=_positions(looked.attention.attended),
+            attention=looked.attention,
+            why=self._why_elsewhere(layer, looked),
             about=self.specification.about(self.position),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
 from tm2tfr.engines.whole import WholeDense
+from tm2tfr.runs.streams import checked_streams
 from tm2tfr.runs.words import checked_words
 from tm2tfr.sources.logic.given.library import load
 from tm2tfr.sources.logic.labelling import LogicLabels
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.read import formula
 from tm2tfr.sources.logic.truth import LogicTruth
 from tm2tfr.trace.cause import find_cause
 from tm2tfr.transformer.weights import Decoder
@@ -88,6 +91,22 @@ def test_a_wrong_weight_is_named_with_its_layer(name: str) -> None:
         assert cause is not None, matrix
         assert cause.layer == layer_of(matrix, decoder), (matrix, str(cause))
     assert changed > total / 2
+
+
+def test_a_head_that_looks_elsewhere_than_it_claims_is_named_though_all_numbers_are_right() -> None:
+    """In (a | b) S b all that since may look at holds the same, and back would do as well."""
+    program = formula("(Q[a] | Q[b]) S Q[b]", alphabet=("a", "b"))
+    decoder = weights(program)
+    *before, last = decoder.layers
+    (head,) = last.heads
+    assert head.claim is not None
+    assert checked_streams(decoder, program, longest=3).agrees
+    lying = replace(head, claim=replace(head.claim, attends="back"))
+    found = checked_streams(replace(decoder, layers=(*before, replace(last, heads=(lying,)))), program, longest=3)
+    assert (found.agrees, found.input) == (False, "b")
+    assert found.cause is not None
+    assert (found.cause.layer, found.cause.position, found.cause.subspace) == (3, 1, "where a head looks")
+    assert (found.cause.expected, found.cause.found) == ("position 0", "position 1")
 
 
 @pytest.mark.slow
