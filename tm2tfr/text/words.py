@@ -40,6 +40,11 @@ def written(word: Sequence[str | bool | int | Fraction]) -> str:
     return json.dumps([_plain(token) for token in word], ensure_ascii=False)
 
 
+def applied(name: str, word: str) -> str:
+    """Return ``name(word)``, where a word with round brackets in it is in quotes."""
+    return f"{name}({word!r})" if {"(", ")"} & {*word} else f"{name}({word})"
+
+
 def shown_word(word: Sequence[str | bool | int | Fraction]) -> str:
     """Return a word as complaints have it, in quotes where it is plain text."""
     text = written(word)

@@ -90,7 +90,10 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
             over = "length" if head.claim.over == "length" else "position"
             why = "what it needs grows with the length" if head.claim.constant else f"its gap shrinks with the {over}"
             what = f"layer {number}, head {head.name!r}: {why}, so softmax needs a temperature"
-            raise CompileError(f"{what}: use local, with the length of the runs, or compile with --steep")
+            steep = (
+                "" if _counts_or_looks_ahead(decoder) else ", or compile with --steep, which is for since and prev alone"
+            )
+            raise CompileError(f"{what}: use local, with the length of the runs{steep}")
         factor = rounded_up(needed(head, 1 if n is None else n))
         with np.errstate(over="ignore"):
             values = head.query.values * factor
@@ -102,6 +105,11 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
     )
     said = provenance.locally_softened(decoder.provenance, n)
     return dataclasses.replace(decoder, layers=layers, provenance=said)
+
+
+def _counts_or_looks_ahead(decoder: Decoder) -> bool:
+    """Return whether there is what has no steep queries: uniform heads, and those that see what follows."""
+    return any(head.uniform or head.mask != "future" for layer in decoder.layers for head in layer.heads)
 
 
 def rounded_up(number: float) -> float:

@@ -99,3 +99,26 @@ def test_options_that_cannot_be(given: str, options: dict[str, str], words: str)
 
 def test_brackets_are_an_alphabet() -> None:
     assert tm2tfr.formula("once Q['[']", alphabet="[](){}").alphabet == ("[", "]", "(", ")", "{", "}")
+
+
+def test_steep_queries_are_offered_only_where_nothing_counts_or_looks_ahead() -> None:
+    why = "so softmax needs a temperature: use local, with the length of the runs"
+    past = tm2tfr.formula("Q[a] S Q[b]")
+    with pytest.raises(CompileError, match=f"{why}, or compile with --steep, which is for since and prev alone$"):
+        tm2tfr.soften(past, temperature="none")
+    assert tm2tfr.soften(tm2tfr.compile(past, steep=True), temperature="none").soft
+    for text in ("always Q[a]", "once Q[a] & count(Q[a]) = count(Q[b])"):
+        with pytest.raises(CompileError, match=f"{why}$"):
+            tm2tfr.soften(tm2tfr.formula(text, alphabet="ab"), temperature="none")
+
+
+def test_a_word_with_brackets_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "d.tl"
+    path.write_text("# alphabet: ()\n# example: x()() -> F\n# example: x(() -> T\n\nx := once Q['(']\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["list", str(path)])
+    assert "\n  x(')(') = … F\n  x('(') = T\n" in capsys.readouterr().out
+
+
+def test_definitions_of_programs_have_their_position_in_the_signs_of_the_paper() -> None:
+    assert tm2tfr.convert("hop-1", "paper").splitlines()[-1].startswith("hop_1(i) := ")

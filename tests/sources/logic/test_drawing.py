@@ -97,7 +97,7 @@ def test_what_is_too_large_is_not_drawn() -> None:
 
 
 def test_formats() -> None:
-    assert convert(SINCE, "paper").text == "seen = ⊖Q_a\n(seen ∨ (Q_b ∨ ¬Q_a)) since (Q_b ∨ ¬Q_a)\n"
+    assert convert(SINCE, "paper").text == "seen := ⊖Q_a\n(seen ∨ (Q_b ∨ ¬Q_a)) since (Q_b ∨ ¬Q_a)\n"
     assert convert(SINCE, "latex").text == (
         "% needs \\usepackage{amsmath} in the preamble, and nothing else\n"
         "\\begin{align*}\n  \\mathit{seen} &= \\ominus Q_{a} \\\\\n"

@@ -17,7 +17,7 @@ from tm2tfr.cli import colour
 from tm2tfr.cli.output import tell
 from tm2tfr.cli.softness import for_words
 from tm2tfr.errors import Interrupted, UsageError, counted, visible
-from tm2tfr.text.words import joined
+from tm2tfr.text.words import applied, joined
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -271,7 +271,7 @@ def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: b
         plain = {"example": example.as_dict()}
         tell(json.dumps({**(trace.as_dict() if trace else {}), **plain}, ensure_ascii=False), as_json=True)
         return good
-    shown = f"{visible(example.of)}({visible(example.word)}) = {_list(example.expected)}"
+    shown = f"{applied(visible(example.of), visible(example.word))} = {_list(example.expected)}"
     if not example.met:
         text = f"FAIL  {shown}, says the author; the {example.reference} says {_list(example.found)}"
     elif trace is None:

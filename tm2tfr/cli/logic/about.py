@@ -75,7 +75,7 @@ def _facts(program: LogicProgram) -> dict[str, Any]:
 def described(argument: str, program: LogicProgram, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a formula or a program, given as `argument`; as JSON, one object."""
     from tm2tfr.sources.logic.given.inputs import own_word
-    from tm2tfr.text.words import joined, written
+    from tm2tfr.text.words import applied, joined, written
 
     names = [name for name in program.definitions if name]
     if as_json:
@@ -94,7 +94,7 @@ def described(argument: str, program: LogicProgram, *, as_json: bool) -> Iterato
     for example in program.examples:
         last = "" if len(example.values) == len(example.word) else "… "
         name = example.of or program.chosen or program.noun
-        yield visible(f"  {name}({written(example.word)}) = {last}{joined(example.values)}")
+        yield visible(f"  {applied(name, written(example.word))} = {last}{joined(example.values)}")
     yield ""
     yield styled("Try", "bold")
     word, tokens = (own_word(program), []) if program.alphabet else ("ab", ["--alphabet", "ab"])

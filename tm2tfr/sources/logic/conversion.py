@@ -80,10 +80,10 @@ def headings(program: LogicProgram) -> dict[str, str]:
 
 def _in_signs(program: LogicProgram) -> str:
     """Return the definitions, each on a line, in the signs of the paper."""
-    lines = []
+    lines, at = [], "(i)" if program.language == "srasp" else ""
     for name, node in program.definitions.items():
         text = text_of(node, "paper", language=program.language)
-        lines.append(f"{name} = {text}" if name else text)
+        lines.append(f"{name}{at} := {text}" if name else text)
     return "\n".join([*lines, ""])
 
 
