@@ -148,7 +148,7 @@ def test_a_wrong_weight_is_named_with_its_layer(tmp_path: Path, capsys: pytest.C
 
 def test_graph_distinguishes_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, "graph", "hop-1")
-    assert '[label="hop_1\\n▶_j [j ≤ i, before(j) = in(i)] in(j) : \'?\'" fillcolor="#e5ebfd" peripheries=2]' in shown
+    assert '[label="hop_1\\n▶ [j ≤ i, before(j) = in(i)] in(j) : \'?\'" fillcolor="#e5ebfd" peripheries=2]' in shown
     printed(capsys, "graph", *ONCE[:2], "-o", str(tmp_path / "x.mmd"), warned=f"wrote {tmp_path / 'x.mmd'}\n")
     assert (tmp_path / "x.mmd").read_text(encoding="utf-8").startswith("flowchart TB\n")
     assert "runs are drawn of RASP programs" in said(capsys, "graph", "hop-1", "--input", "abc")

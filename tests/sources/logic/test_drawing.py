@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -40,6 +41,40 @@ def test_dot() -> None:
         '\ts3 -> s1 [color="#2b8a3e"]',
         "}",
     ]
+
+
+def test_signs_are_those_of_the_language() -> None:
+    said = formula('even(count(Q[a])) & mod(count(Q[a]), 3, 1) & odd(count(Q[a])) & Q["]"]')
+    assert [operator(node) for node in shown_nodes(said)] == [
+        "Q[a]", "#←", "even", "≡ 1 mod 3", "odd", 'Q["]"]', "∧"
+    ]  # fmt: skip
+    shown = to_dot(load("hop-1").program)
+    assert "hop_1\\n▶ [j ≤ i, before(j) = in(i)] in(j) : '?'" in shown
+    assert """[label="'?'" fillcolor=white""" in shown
+    assert "∈ {'('}" in to_dot(load("dyck-2-by-depth").program)
+
+
+def test_the_legend_has_the_colours_that_occur() -> None:
+    def legend(text: str) -> list[str]:
+        return re.findall(r">([^<>]+)<", to_dot(formula(text, alphabet="ab")).splitlines()[1])
+
+    assert legend("Q[a] & !Q[b]") == []
+    assert legend("Q[a] S Q[b]") == ["→ key", "→ value", "looks left"]
+    assert legend("eventually Q[a]") == ["→ key", "→ value", "looks right"]
+    shown = to_dot(load("hop-1").program).splitlines()[1]
+    assert re.findall(r'color="(#\w+)">([^<]+)<', shown) == [
+        ("#4c6ef5", "→ key"), ("#d9480f", "→ query"), ("#2b8a3e", "→ value"), ("#e5ebfd", "looks left")
+    ]  # fmt: skip
+
+
+@needs_dot
+@pytest.mark.parametrize("text", ["Q[a] since Q[b]", "Q[b] until Q[a]", "count(Q[b]) > count(Q[a])"])
+def test_operands_stand_in_their_order(text: str) -> None:
+    program = formula(text, alphabet="ab")
+    svg = render(program, "svg").decode()
+    places = dict(re.findall(r"<title>(s\d+)</title>.*?<text [^>]*\bx=\"([-\d.]+)\"", svg, re.DOTALL))
+    left, right = (float(places[f"s{part.node.number}"]) for part in parts(program.root))
+    assert left < right
 
 
 def test_mermaid() -> None:

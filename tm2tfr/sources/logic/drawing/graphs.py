@@ -1,8 +1,9 @@
 """The syntax of a formula or a program as a graph: Graphviz DOT, Mermaid, SVG, PNG, PDF, and for networkx.
 
-From top to bottom: what is compiled, then what it is made of; equal subformulas are one node. Operators that attention
-computes are filled, those that look at later positions in another colour, and the arrows into them are blue from what is
-compared at the key, orange from what is compared at the query, green from the values.
+From top to bottom: what is compiled, then what that is made of, in order; equal subformulas are one node. Operators that
+attention computes are filled, those that look at later positions in another colour, and the arrows into them are blue from
+what is compared at the key, orange from what is compared at the query, green from the values. Below is what the colours mean,
+those that occur.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import graphviz
 
 from tm2tfr.errors import OutputError, counted, visible
-from tm2tfr.sources.logic.drawing.operators import PartRole, look, operator, parts, shown_nodes
+from tm2tfr.sources.logic.drawing.operators import LooksAt, PartRole, look, operator, parts, shown_nodes
 from tm2tfr.sources.logic.nodes import Node, Retrieve
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MOST_NODES_DRAWN = 300
 _COLOURS: dict[PartRole, str] = {"key": "#4c6ef5", "query": "#d9480f", "value": "#2b8a3e", "": "#7a7f87"}
 _FILLS = {"": "white", "left": "#e5ebfd", "right": "#fdebe0", "both": "#f6e3f5"}
+_DIRECTIONS: dict[LooksAt, str] = {"left": "left", "right": "right", "both": "both ways"}
 
 
 def to_dot(program: LogicProgram) -> str:
@@ -102,8 +104,24 @@ def _labelled(program: LogicProgram) -> Iterator[tuple[Node, tuple[str, ...]]]:
         raise OutputError(f"{what} can be drawn legibly: draw an earlier definition with --define")
     names = {node: name for name, node in reversed(list(program.definitions.items())) if name}
     for node in reversed(drawn):
-        said = text_of(node, "paper", language="srasp") if isinstance(node, Retrieve) else operator(node)
+        said = _attending(node) if isinstance(node, Retrieve) else operator(node)
         yield node, (names[node], said) if node in names else (said,)
+
+
+def _attending(node: Retrieve) -> str:
+    """Return an attention in the paper's signs, without the subscript j of its operator: it is in the bracket as well."""
+    sign, bracket, rest = text_of(node, "paper", language="srasp").partition(" [")
+    return f"{sign.removesuffix('_j')}{bracket}{rest}"
+
+
+def _legend(program: LogicProgram) -> str:
+    """Return what the colours mean that occur, as a label of Graphviz, which has the form of HTML; empty if none does."""
+    roles = {role for _, _, role, _ in _arrows(program)}
+    looks = {look(node) for node in shown_nodes(program)}
+    arrows = [f'<td><font color="{_COLOURS[role]}">→ {role}</font></td>' for role in _COLOURS if role and role in roles]
+    fills = [f'<td bgcolor="{_FILLS[at]}">looks {_DIRECTIONS[at]}</td>' for at in _DIRECTIONS if at in looks]
+    cells = "".join([*arrows, *fills])
+    return f'<<table border="0" cellspacing="6"><tr>{cells}</tr></table>>' if cells else ""
 
 
 def _arrows(program: LogicProgram) -> Iterator[tuple[Node, Node, PartRole, str]]:
@@ -117,7 +135,14 @@ def _digraph(program: LogicProgram) -> Any:
     """Return the `graphviz.Digraph`, which is untyped."""
     drawing = graphviz.Digraph(
         dot_label(visible(program.name)),
-        graph_attr={**FONT, "rankdir": "TB", "nodesep": "0.25", "ranksep": "0.35"},
+        graph_attr={
+            **FONT,
+            **({"label": legend, "fontsize": "9"} if (legend := _legend(program)) else {}),
+            "rankdir": "TB",
+            "ordering": "out",
+            "nodesep": "0.25",
+            "ranksep": "0.35",
+        },
         node_attr={
             **FONT,
             "style": "filled,rounded",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, leaves, looks_right
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.writing.styles import escaped
 
 PartRole = Literal["", "key", "query", "value"]
 """How a node is used: in attention as key, query or value, otherwise at its own position."""
@@ -88,21 +89,27 @@ def _times(factor: int) -> str:
 
 def _one_of(node: logic.OneOf) -> str:
     if not isinstance(node.of, logic.Input):
-        return f"∈ {{{', '.join(node.values)}}}"
-    return " ∨ ".join(f"Q[{value}]" for value in node.values)
+        return f"∈ {{{', '.join(map(_quoted, node.values))}}}"
+    return " ∨ ".join(f'Q["{value}"]' if value in ("[", "]") else f"Q[{value}]" for value in node.values)
+
+
+def _quoted(label: str) -> str:
+    return f"'{escaped(label)}'"
 
 
 def _predicate(node: logic.Predicate) -> str:
     if node.predicate != "mod":
         return node.predicate
-    return "odd" if (node.modulus, node.remainder) == (2, 1) else f"≡ {node.remainder} mod {node.modulus}"
+    if node.modulus == 2:
+        return "odd" if node.remainder else "even"
+    return f"≡ {node.remainder} mod {node.modulus}"
 
 
 _RELATIONS = {"<=": "≤", "<": "<", ">=": "≥", ">": ">", "==": "=", "!=": "≠"}
 _SIGHTS = {"<=": "j ≤ i", "<": "j < i", ">=": "j ≥ i", ">": "j > i", "any": "any j"}
 _SIGNS: Mapping[type[Node], Callable[[Any], str]] = {
     logic.Input: lambda node: "token",
-    logic.Text: lambda node: f'"{node.value}"',
+    logic.Text: lambda node: _quoted(node.value),
     logic.Choose: lambda node: "if … then … else …",
     logic.Always: lambda node: "⊤" if node.value else "⊥",
     logic.OneOf: _one_of,
