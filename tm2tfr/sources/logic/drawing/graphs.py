@@ -2,8 +2,8 @@
 
 From top to bottom: what is compiled, then what that is made of, in order; equal subformulas are one node. Operators that
 attention computes are filled, those that look at later positions in another colour, and the arrows into them are blue from
-what is compared at the key, orange from what is compared at the query, green from the values. Below is what the colours mean,
-those that occur.
+what is compared at the key, orange from what is compared at the query, green from the values. Below is what the colours
+mean, those that occur.
 """
 
 from __future__ import annotations
