@@ -95,6 +95,8 @@ CIRCUIT_FORMATS: tuple[str, ...] = ("bench", "aag", "aig", "blif", "truth-table"
 """The formats that circuits are read from and written in, beside our own YAML."""
 HARDWARE: tuple[str, ...] = ("verilog",)
 """The formats that circuits are only written in."""
+LOGIC_LANGUAGES: tuple[str, ...] = ("tl", "srasp")
+"""The languages of formulas and of programs, which are the endings of their files too."""
 LOGIC_FORMATS: tuple[str, ...] = ("ascii", "paper")
 """The formats that formulas are written in, beside LaTeX and drawings: as they are typed, and in the signs of the paper."""
 TARGETS: tuple[str, ...] = ("gpt2", "bert", "lens", "torch", "onnx")

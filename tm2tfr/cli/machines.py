@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tm2tfr.choices import CIRCUIT_FORMATS, DRAWN, HARDWARE, LOGIC, LOGIC_FORMATS, PICTURES, READABLE, WRITABLE
+from tm2tfr.choices import (
+    CIRCUIT_FORMATS,
+    DRAWN,
+    HARDWARE,
+    LOGIC,
+    LOGIC_FORMATS,
+    LOGIC_LANGUAGES,
+    PICTURES,
+    READABLE,
+    WRITABLE,
+)
 from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
@@ -135,7 +145,7 @@ def _draw_run(
     "--from",
     "--format",
     "format",
-    of=(*READABLE, *CIRCUIT_FORMATS),
+    of=(*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES),
     older=["--format"],
     help="Default: from the extension or the content.",
 )

@@ -9,12 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.choices import CIRCUIT, LOGIC, RASP, TURING
+from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING
 from tm2tfr.contract import Construction
 from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
 from tm2tfr.files import is_safetensors
 
 if TYPE_CHECKING:
+    from tm2tfr.sources.logic.program import Language
     from tm2tfr.sources.logic.read import LoadedLogic
     from tm2tfr.sources.rasp.read import LoadedRasp
 
@@ -90,8 +91,8 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         return _of_standard_input(format)
     if format is None and _is_rasp(given):
         return _rasp(given)
-    if format is None and _is_logic(given):
-        return _logic(given)
+    if format in LOGIC_LANGUAGES or (format is None and _is_logic(given)):
+        return _logic(given, format)
     if _is_circuit_text(name, format):
         from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
@@ -127,10 +128,15 @@ def _is_logic(given: str | Path) -> bool:
     return is_logic(given) and str(given) not in shipped() and str(given) not in GENERATORS
 
 
-def _logic(given: str | Path) -> LoadedProgram:
-    from tm2tfr.sources.logic.given.library import load  # noqa: PLC0415
+def _logic(given: str | Path, format: str | None) -> LoadedProgram:
+    """Return a formula or program, read in the language that is named; only then may it be on standard input."""
+    from tm2tfr.sources.circuit.formats.registry import standard_input  # noqa: PLC0415
+    from tm2tfr.sources.logic.given.library import from_text, load  # noqa: PLC0415
 
-    return _of_logic(load(given))
+    language: Language | None = None if format is None else "tl" if format == "tl" else "srasp"
+    if str(given) == _STDIN:
+        return _of_logic(from_text(standard_input(), language=language))
+    return _of_logic(load(given, language=language))
 
 
 def _of_logic(found: LoadedLogic) -> LoadedProgram:

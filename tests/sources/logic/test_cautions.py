@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, SpecWarning
+from tm2tfr.errors import CompileError, SpecError, SpecWarning
 
 
 def warned(text: str, alphabet: str) -> list[str]:
@@ -122,3 +122,16 @@ def test_a_word_with_brackets_is_quoted(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_definitions_of_programs_have_their_position_in_the_signs_of_the_paper() -> None:
     assert tm2tfr.convert("hop-1", "paper").splitlines()[-1].startswith("hop_1(i) := ")
+
+
+def test_a_text_is_read_in_the_language_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ever.txt"
+    path.write_text("once Q[a]\n", encoding="utf-8")
+    assert tm2tfr.load(path, format="tl").language == "tl"
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["convert", str(path), "--from", "tl", "--to", "paper"])
+    assert capsys.readouterr().out == "⊤ since Q_a\n"
+    path.write_text("x(i) = Q_a(i)\n", encoding="utf-8")
+    assert tm2tfr.load(path, format="srasp").language == "srasp"
+    with pytest.raises(SpecError, match="formulas are written without positions"):
+        tm2tfr.load(path, format="tl")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tm2tfr import shelf
 from tm2tfr.sources.logic.language.lexemes import lexemes, statements
+from tm2tfr.sources.logic.program import Language
 from tm2tfr.sources.logic.read import LoadedLogic, language_of, read
 from tm2tfr.text.source import Source
 
@@ -30,8 +31,12 @@ def is_logic(given: str | Path) -> bool:
     return isinstance(given, str) and any(shelf.on_shelf(kind, given) for kind in SHELVES)
 
 
-def load(where: str | Path) -> LoadedLogic:
+def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
     """Load a formula or program from a path, or a shipped one by its name, with or without its ending; a file comes first.
+
+    Args:
+        where: the path or the name.
+        language: that of the text; None: by its ending.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped one.
@@ -42,9 +47,9 @@ def load(where: str | Path) -> LoadedLogic:
     for kind, ending in zip(SHELVES, ENDINGS, strict=True):
         bare = path.name.removesuffix(ending) if str(where) == path.name else ""
         if bare in shelf.shelf(kind) and not path.is_file():
-            return read(shelf.shipped_text(kind, bare), file=f"{bare}{ending}")
+            return read(shelf.shipped_text(kind, bare), file=f"{bare}{ending}", language=language)
     kind = SHELVES[path.suffix.lower() == ENDINGS[1]]
-    return read(shelf.contents(kind, str(where)), file=shelf.display(str(where)), name=path.stem)
+    return read(shelf.contents(kind, str(where)), file=shelf.display(str(where)), name=path.stem, language=language)
 
 
 def looks_like(text: bytes) -> bool:
@@ -60,10 +65,10 @@ def looks_like(text: bytes) -> bool:
     return False
 
 
-def from_text(text: bytes) -> LoadedLogic:
+def from_text(text: bytes, *, language: Language | None = None) -> LoadedLogic:
     """Return the formula or program that was read from standard input.
 
     Raises:
         SpecError: with every error of the text.
     """
-    return read(text, file=STDIN, name="stdin")
+    return read(text, file=STDIN, name="stdin", language=language)
