@@ -308,7 +308,7 @@ class Examined:
         word: its input, as people write it.
         expected, found: the author's values and those of the reference, as text; one text: that there are none.
         runs, why: whether the weights are to be run on it, and why not.
-        kind, reference: what has the values, ``sop``, and what says what is right.
+        kind, reference, numbers: what has the values, ``sop``; what says what is right; whether they are numbers.
     """
 
     of: str
@@ -319,6 +319,7 @@ class Examined:
     why: str = ""
     kind: str = "sop"
     reference: str = "interpreter"
+    numbers: bool = False
 
     @property
     def met(self) -> bool:

@@ -124,6 +124,14 @@ def test_check_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, *asked, "--temperature", "10", code=1).startswith("FAIL  all 39 inputs")
 
 
+def test_numbers_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "n.tl"
+    path.write_text("# example: aba -> [1, 1, 2]\ncount(Q[a])\n", encoding="utf-8")
+    assert "count(Q[a]) = 1 1 2" in printed(capsys, "trace", str(path)).splitlines()
+    assert "  formula(aba) = 1 1 2" in printed(capsys, "list", str(path)).splitlines()
+    assert printed(capsys, "check", str(path)).splitlines()[0] == "ok    formula(aba) = 1 1 2: 11 cells agree"
+
+
 def test_what_the_author_says_counts_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wrong.tl"
     path.write_text("# example: ab -> FT\n# accepts: b\nprev Q[a] | Q[c]\n", encoding="utf-8")

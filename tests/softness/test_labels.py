@@ -124,6 +124,12 @@ def test_csv_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [head["gap"] for head in plain["heads"]] == [None, 1.0]
 
 
+def test_the_program_is_called_what_it_is() -> None:
+    formula, program = tm2tfr.formula("Q[a]", alphabet="ab"), "deduplicate"
+    assert next(iter(measure_labels(formula, "ab").as_dict().items())) == ("formula", formula.name)
+    assert next(iter(measure_labels(program).as_dict().items())) == ("program", program)
+
+
 def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["soften", REVERSE, "--plot", str(tmp_path / "x.svg")])

@@ -96,6 +96,7 @@ class SoftLabels:
         warmest: the largest temperature found at which all outputs are right; None: none of those tried.
         rows: by falling temperature.
         growth: the temperatures needed on many words, by their length, if some head has a margin and the length is free.
+        noun: what the program is called.
     """
 
     program: str
@@ -106,6 +107,7 @@ class SoftLabels:
     warmest: float | None
     rows: tuple[AtTemperature, ...]
     growth: tuple[Needed, ...] = ()
+    noun: str = "program"
 
     @property
     def holds(self) -> bool:
@@ -124,7 +126,9 @@ class SoftLabels:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain data; a gap without a lower score is None."""
-        plain = asdict(self)
+        plain = {self.noun: self.program} | asdict(self)
+        for own in {"program", "noun"} - {self.noun}:
+            del plain[own]
         for head in plain["heads"]:
             head["gap"] = head["gap"] if math.isfinite(head["gap"]) else None
         exponents = {"exponent": needed_exponent(self.growth), "local_exponent": local_exponent(self.growth)}
@@ -192,6 +196,7 @@ def soft_labels(
         rows[temperature] = at(temperature)
     return SoftLabels(
         program=trace.machine,
+        noun=trace.noun,
         input=word,
         dtype=engine.dtype,
         positions=len(tokens),

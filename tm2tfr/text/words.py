@@ -88,9 +88,11 @@ def listed(tokens: Sequence[str], most: int = 12) -> str:
     return ", ".join(map(visible, tokens[:most])) + (", …" if len(tokens) > most else "")
 
 
-def joined(values: Sequence[str]) -> str:
-    """Return values on one line: one after the other where each is one character, otherwise separated by spaces."""
-    return ("" if all(len(value) == 1 for value in values) else " ").join(values)
+def joined(values: Sequence[str], *, numbers: bool = False) -> str:
+    """Return values on one line: one after the other where each is one character, otherwise, or if they are numbers,
+    separated by spaces.
+    """
+    return (" " if numbers or any(len(value) != 1 for value in values) else "").join(values)
 
 
 def all_words(alphabet: Sequence[_Token], length: int) -> Iterator[tuple[_Token, ...]]:

@@ -77,7 +77,7 @@ def test_numbers_at_the_ends_are_anything() -> None:
     cells = [row[2] for row in truth.rows(columns_of(decoder))]
     assert (cells[0] is ANY, cells[1:3], cells[3] is ANY) == (True, [0, 1], True)
     result = truth.result()
-    assert (result.verdict, result.outcome, result.values) == (None, "01", ("0", "1"))
+    assert (result.verdict, result.outcome, result.values) == (None, "0 1", ("0", "1"))
 
 
 def test_labels_have_no_verdict() -> None:

@@ -271,9 +271,11 @@ def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: b
         plain = {"example": example.as_dict()}
         tell(json.dumps({**(trace.as_dict() if trace else {}), **plain}, ensure_ascii=False), as_json=True)
         return good
-    shown = f"{applied(visible(example.of), visible(example.word))} = {_list(example.expected)}"
+    expected = _list(example.expected, numbers=example.numbers)
+    shown = f"{applied(visible(example.of), visible(example.word))} = {expected}"
     if not example.met:
-        text = f"FAIL  {shown}, says the author; the {example.reference} says {_list(example.found)}"
+        found = _list(example.found, numbers=example.numbers)
+        text = f"FAIL  {shown}, says the author; the {example.reference} says {found}"
     elif trace is None:
         text = f"ok    {shown}: {refused or example.why}"
     else:
@@ -283,8 +285,8 @@ def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: b
     return good
 
 
-def _list(values: Any) -> str:
-    return visible(values if isinstance(values, str) else joined(values))
+def _list(values: Any, *, numbers: bool) -> str:
+    return visible(values if isinstance(values, str) else joined(values, numbers=numbers))
 
 
 @contextmanager

@@ -94,7 +94,9 @@ def described(argument: str, program: LogicProgram, *, as_json: bool) -> Iterato
     for example in program.examples:
         last = "" if len(example.values) == len(example.word) else "… "
         name = example.of or program.chosen or program.noun
-        yield visible(f"  {applied(name, written(example.word))} = {last}{joined(example.values)}")
+        root = program.choosing(example.of).root if example.of else program.root
+        values = joined(example.values, numbers=root.kind == "number")
+        yield visible(f"  {applied(name, written(example.word))} = {last}{values}")
     yield ""
     yield styled("Try", "bold")
     word, tokens = (own_word(program), []) if program.alphabet else ("ab", ["--alphabet", "ab"])

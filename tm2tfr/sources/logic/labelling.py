@@ -90,6 +90,7 @@ def examined(program: LogicProgram, decoder: Decoder) -> Iterator[Examined]:
             why="" if known else "the weights do not take this word",
             kind="of",
             reference=LogicTruth.reference,
+            numbers=chosen.root.kind == "number",
         )
 
 

@@ -31,16 +31,18 @@ class LogicResult:
         node: the name of what was compiled.
         values: what it is at each position of the word, as text.
         verdict: of a bit, ``accept`` if it is true at the last position, otherwise ``reject``; None of anything else.
+        numbers: whether the values are numbers.
     """
 
     node: str
     values: tuple[str, ...]
     verdict: str | None
+    numbers: bool = False
 
     @property
     def outcome(self) -> str:
         """The verdict; if there is none, the values."""
-        return self.verdict or joined(self.values)
+        return self.verdict or joined(self.values, numbers=self.numbers)
 
     @property
     def said(self) -> str:
@@ -167,7 +169,7 @@ class LogicTruth:
         root = self.program.root
         values = tuple(str(shown_value(value, root.kind)) for value in self.nodes[root])
         verdict = None if root.kind != "bit" else "accept" if values[-1] == "T" else "reject"
-        return LogicResult(output_names(self.program)[root], values, verdict)
+        return LogicResult(output_names(self.program)[root], values, verdict, numbers=root.kind == "number")
 
     def specification(self, upto: int) -> LogicSpecification:
         """Return what every subspace holds at every position, and where each head looks."""
