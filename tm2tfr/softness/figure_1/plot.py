@@ -43,7 +43,7 @@ def _panel(axes: Any, section: str, rows: list[FigureRow]) -> None:
         axes.plot([n for n, _ in local], [value for _, value in local], "--", color=f"C{k}")
     axes.set(xscale="log", yscale="log", xlabel="positions N", ylabel="1/τ (dashed: local bound)")
     positions = sorted({at.positions for row in rows for at in row.growth})
-    axes.set_xticks(positions, [str(n) for n in positions], rotation=45)
+    axes.set_xticks(positions, [str(n) for n in positions], rotation=90, fontsize="x-small")
     axes.set_xticks([], minor=True)
     low, high = axes.get_ylim()
     axes.set_ylim(low / 2, high * 2)  # so that what hardly grows looks like it
