@@ -18,6 +18,7 @@ from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.given.library import load, shipped
 from tm2tfr.sources.logic.nodes import Always, Input, Node, Not, OneOf, Previous, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.read import read
 from tm2tfr.sources.logic.specification import LogicSpecification
 from tm2tfr.transformer.weights import Decoder
 
@@ -93,3 +94,16 @@ def test_what_is_never_true_needs_no_head() -> None:
 def test_shipped_formulas_and_programs_on_all_short_words(name: str) -> None:
     program = load(name).program
     assert streamed(program, {2: 5, 3: 3, 4: 3}.get(len(program.alphabet), 2)) > 5_000
+
+
+@pytest.mark.parametrize(("choice", "sight"), [("latest", "<="), ("earliest", ">=")])
+@pytest.mark.parametrize("score", ["Q_b(j)", "!(Q_b(j) & p(j))"])
+def test_what_is_retrieved_like_since_and_until(choice: str, sight: str, score: str) -> None:
+    text = (
+        f"# alphabet: ab\np(i) = latest_j [j < i] Q_a(j) : false\nx(i) = {choice}_j [j {sight} i, {score}] p(j) : false\n"
+    )
+    program = read(text, file="x.srasp").program
+    assert {head.claim.attends.split()[0] for layer in weights(program).layers for head in layer.heads if head.claim} >= {
+        "since" if choice == "latest" else "until"
+    }
+    assert streamed(program, 4) > 500

@@ -27,7 +27,7 @@ A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
 - ``lookup MASK X``: the position in sight that is nearest to X at i, where X is a number;
 - ``parity 1``: the latest odd position up to i, and ``parity 0``: the latest even one; i itself if there is none;
 - ``since s3``, ``until s3``: the latest position up to i, or the earliest one from i on, that is not inside the word or
-  where not (left and not right) of that node;
+  where not (left and not right) of that node, or where the score of a `Retrieve` about keys alone holds;
 - ``latest MASK s3 CLUSTERS``, ``earliest MASK s3 CLUSTERS``, with `` shifted back`` or `` shifted ahead`` behind it: of a
   `Retrieve`, see `tm2tfr.sources.logic.specification.heads`;
 - ``sign 1 s3``: of a `Comparison`: BOS where left - right is 1 or more, and from BOS; otherwise position 1.

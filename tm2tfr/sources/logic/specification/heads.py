@@ -50,12 +50,15 @@ def known(head: HeadClaim, values: WordValues) -> bool:
     node = values.by_number.get(head.node)
     if wanted is None or node is None:
         return wanted is None
+    if isinstance(node, Retrieve) and head.kind in _ENDING:
+        return (node.choice, node.sight) == _ENDING[head.kind] and not any(map(_of_query, leaves(node.score)))
     if isinstance(node, Retrieve):
         numbers = [number for cluster in head.clusters for number in cluster]
         return head.kind == node.choice and all(number < len(conjuncts(node)) for number in numbers)
     return isinstance(node, wanted)
 
 
+_ENDING = {"since": ("latest", "<="), "until": ("earliest", ">=")}
 _CLASSES: dict[str, type[Node]] = {
     "since": Since,
     "until": Until,
@@ -106,12 +109,18 @@ def signed(what: str, x: int) -> int:
 def _marked(head: HeadClaim, values: WordValues, i: int) -> int:
     """Return the latest position up to `i`, or the earliest from `i` on, where a step of ``since`` or ``until`` ends."""
     node = values.by_number[head.node]
-    if not isinstance(node, Since | Until):
-        raise TypeError(f"{node!r} is neither since nor until")
     j, step = i, -1 if head.kind == "since" else 1
-    while values.inside(j) and values.bit(node.left, j) and not values.bit(node.right, j):
+    while values.inside(j) and not _ends(node, values, j):
         j += step
     return min(j, values.positions - 1)
+
+
+def _ends(node: Node, values: WordValues, j: int) -> bool:
+    if isinstance(node, Since | Until):
+        return not values.bit(node.left, j) or values.bit(node.right, j)
+    if not isinstance(node, Retrieve):
+        raise TypeError(f"{node!r} is neither since nor until, and retrieves nothing")
+    return _holds(node.score, values, j, j)
 
 
 def reaches(values: WordValues, number: int, i: int, least: int) -> bool:
