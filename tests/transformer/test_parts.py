@@ -161,7 +161,7 @@ def test_exports_to_causal_models_refuse_heads_that_look_ahead(tmp_path: Path) -
 @pytest.mark.parametrize("name", TOLD)
 def test_softness_of_labellers_is_not_measured(name: str) -> None:
     made, lacking = TOLD[name]
-    words = f"these weights have {lacking}, which a measurement of softness cannot run: call tm2tfr.api.softness.measure_labels"
+    words = f"these weights have {lacking}, which a measurement of softness cannot run: call tm2tfr.api.softness.measure"
     with pytest.raises(EngineError, match=f"^{words}"):
         soft_run(made, "ab", truth=None, engine=engine("dense"))
     with pytest.raises(EngineError, match=f"^{words}"):
