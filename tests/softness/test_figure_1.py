@@ -98,6 +98,7 @@ def test_as_json(small: Figure) -> None:
     assert (first["local"], first["entries"]) == (0.0, pytest.approx(2.0, abs=0.001))
 
 
+@pytest.mark.slow
 def test_as_a_picture(small: Figure, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is missing: install the extra plot")
     plot(small, tmp_path / "x.svg")

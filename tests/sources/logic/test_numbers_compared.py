@@ -49,6 +49,7 @@ DIVIDED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "query"), SQUARED)
 @pytest.mark.parametrize("sight", ["<", "<=", ">="])
 def test_keys_with_squares(key: str, query: str, sight: str) -> None:
@@ -58,6 +59,7 @@ def test_keys_with_squares(key: str, query: str, sight: str) -> None:
     assert as_claimed(program) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "query", "divided"), DIVIDED)
 @pytest.mark.parametrize("sight", ["<", "<="])
 def test_quotients_and_remainders(key: str, query: str, divided: str, sight: str) -> None:
@@ -71,6 +73,11 @@ def test_quotients_and_remainders(key: str, query: str, divided: str, sight: str
 
 def test_quotients_among_all_positions() -> None:
     assert streamed(matching("2*na(i) - nb(i)", "nb(i)", ">"), 4) > 1_000
+
+
+def test_one_of_each_kind_on_short_words() -> None:
+    assert streamed(matching(*SQUARED[2], "<"), 3) > 500
+    assert streamed(matching(*DIVIDED[2][:2], "<"), 3) > 500
 
 
 def test_what_has_no_square_is_refused_with_its_place() -> None:
