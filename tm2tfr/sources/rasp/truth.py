@@ -133,7 +133,7 @@ class RaspTruth:
             return i
         if column.kind == "fed":
             return token
-        values = self.values.get(column.name)
+        values = self.values.get(column.holds)
         return ANY if values is None else values[i]
 
     def result(self) -> RaspResult:
