@@ -15,6 +15,7 @@ from .errors import SpecError, SpecWarning, Tm2tfrError
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
+from .sources.turing.universal.program import Universal
 from .tables.table import table
 from .trace.check import Trace
 from .transformer.weights import Decoder
@@ -31,6 +32,7 @@ __all__ = [
     "Subject",
     "Tm2tfrError",
     "Trace",
+    "Universal",
     "__version__",
     "activations",
     "attention_of",

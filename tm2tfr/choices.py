@@ -24,6 +24,12 @@ LeftBoundary = Literal["repaired", "chapter"]
 LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
 """What a move left at cell 0 of a one-way tape emits: m = 0, or m = -1 as printed (Exercise 8.3)."""
 
+UNIVERSAL = "universal"
+"""The construction of one decoder for all machines of a size, as the provenance of weights names it."""
+UniversalTape = Literal["both", "one-way", "two-way"]
+UNIVERSAL_TAPES: tuple[UniversalTape, ...] = get_args(UniversalTape)
+"""The tape of the machines that a universal decoder runs; for both, the first token of its prompt says which."""
+
 CIRCUIT = "circuit"
 """The construction that compiles Boolean circuits, as the provenance of weights names it."""
 CircuitVariant = Literal["lookup", "paper-hard", "paper"]

@@ -79,7 +79,10 @@ def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
     if parts[1:2] == ["sources"]:
-        return "registry" if parts[2:3] == ["registry"] else ROOMS.get("".join(parts[3:4]), "sources")
+        own = [
+            part for part in parts[3:] if part != "universal"
+        ]  # a second construction of Turing machines, with such rooms
+        return "registry" if parts[2:3] == ["registry"] else ROOMS.get("".join(own[:1]), "sources")
     return (*parts, "__init__")[1]
 
 
@@ -188,6 +191,10 @@ RIGHT = (
     "tm2tfr.sources.turing.specification",
     "tm2tfr.sources.turing.truth",
     "tm2tfr.sources.turing.proof",
+    "tm2tfr.sources.turing.universal.program",
+    "tm2tfr.sources.turing.universal.prompt",
+    "tm2tfr.sources.turing.universal.specification",
+    "tm2tfr.sources.turing.universal.truth",
     "tm2tfr.trace",
     "tm2tfr.sources.circuit.columns",
     "tm2tfr.sources.circuit.evaluate",

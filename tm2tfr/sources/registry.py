@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING
+from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
 from tm2tfr.contract import Construction
 from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
 from tm2tfr.files import is_safetensors
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from tm2tfr.sources.rasp.read import LoadedRasp
 
 _MODULES = {
+    UNIVERSAL: "tm2tfr.sources.turing.universal.construction",
     TURING: "tm2tfr.sources.turing.construction",
     CIRCUIT: "tm2tfr.sources.circuit.construction",
     RASP: "tm2tfr.sources.rasp.construction",
     LOGIC: "tm2tfr.sources.logic.construction",
 }
-"""The name of a construction, as the provenance of weights has it -> the module with its `Construction`."""
+"""The name of a construction, as the provenance of weights has it -> the module with its `Construction`; one within the
+package of another comes before it."""
 
 
 def named(name: str | None) -> Construction[Any] | None:

@@ -53,6 +53,11 @@ class TuringTruth:
         """The machine's blank."""
         return self.machine.blank
 
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """How the machine can halt."""
+        return ("accept", "reject") if self.machine.decides else ("halt",)
+
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream does not have the columns of the chapter's table."""
         lacking = [c.holds for c in TURING if c.holds and c.read_from(layout) is None]
@@ -82,7 +87,7 @@ class TuringTruth:
         goes on for ever if that list lacks its verdict, and ends too early if it holds anything else. It has to hold the
         verdicts that the machine can give; another verdict does no harm.
         """
-        due = [VERDICT_TOKENS[o] for o in (("accept", "reject") if self.machine.decides else ("halt",))]
+        due = [VERDICT_TOKENS[o] for o in self.outcomes]
         lacking = [token for token in due if token not in decoder.stop]
         early = [token for token in decoder.stop if token not in VERDICT_TOKENS.values()]
         if not lacking and not early:

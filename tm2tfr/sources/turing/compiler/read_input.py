@@ -5,7 +5,7 @@ from __future__ import annotations
 from tm2tfr.sources.turing.compiler.head_position import BEFORE, HERE
 from tm2tfr.sources.turing.compiler.vocabulary import Boundary
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.transformer.gadgets import Unit, feed_forward, is_zero, lookup, unless
+from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, is_zero, lookup, unless
 from tm2tfr.transformer.residual import Linear, Residual, at
 from tm2tfr.transformer.weights import Head, Layer
 
@@ -16,11 +16,9 @@ def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
     ``e_x(h)`` is kept on the input symbols only: it is 0 where x_h is BOS or a triple, which is all that (8.18)
     requires. With the left-boundary repair the layer also writes ``[h=0]``.
     """
-    heads = _two_way(layout, machine) if machine.tape == "two-way" else _one_way(layout, machine)
-    units: list[Unit] = []
-    for a in machine.input_alphabet or () if machine.tape == "two-way" else ():
-        here = {at("e_x(h)", a): 1.0}
-        units += unless(f"e_x(h)[{a}] unless h < 0", {at("e_x(h+)", a): 1}, "h-", here)
+    two_way = machine.tape == "two-way"
+    heads = lookups(layout, two_way, input_symbols(machine, "e_x(h+)" if two_way else "e_x(h)"))
+    units = kept(machine) if two_way else []
     if boundary == "repaired":
         units += is_zero("[h=0]", "h", {"[h=0]": 1})
     return Layer(
@@ -33,8 +31,25 @@ def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
     )
 
 
-def _one_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
-    symbols = _symbols(machine, "e_x(h)")
+def lookups(layout: Residual, two_way: bool, symbols: Transport = ()) -> tuple[Head, ...]:
+    """Return the heads that look up the positions h_i and h_{i-1} for their numbers and squares.
+
+    Args:
+        symbols: what the first of them, which attends to position h_i (or 0, if that is negative), carries beside.
+    """
+    return _two_way(layout, symbols) if two_way else _one_way(layout, symbols)
+
+
+def kept(machine: Machine) -> list[Unit]:
+    """Return the units that write ``e_x(h)``: ``e_x(h+)``, but nothing left of 0 (repair 5)."""
+    units: list[Unit] = []
+    for a in machine.input_alphabet or ():
+        here = {at("e_x(h)", a): 1.0}
+        units += unless(f"e_x(h)[{a}] unless h < 0", {at("e_x(h+)", a): 1}, "h-", here)
+    return units
+
+
+def _one_way(layout: Residual, symbols: Transport) -> tuple[Head, ...]:
     here = [*_number("h"), *symbols]
     return (
         lookup(layout, "cell h", "Eq. 8.8", scaled=HERE, carries=here, attends="h"),
@@ -42,9 +57,8 @@ def _one_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
     )
 
 
-def _two_way(layout: Residual, machine: Machine) -> tuple[Head, ...]:
+def _two_way(layout: Residual, symbols: Transport) -> tuple[Head, ...]:
     # h = h⁺ - h⁻ and one of the two is 0: looked up separately, the numbers and the squares simply add up.
-    symbols = _symbols(machine, "e_x(h+)")
     here, before = [*_number("h"), *symbols], _number("h_{i-1}")
     left = [*_number("h", sign=-1), ({"i": 1.0}, {"h-": 1.0})]
     repair = "repair 5"
@@ -69,5 +83,6 @@ def _number(name: str, sign: int = +1) -> list[tuple[Linear, Linear]]:
     return [({"i": 1.0}, {name: float(sign)}), ({"i^2": 1.0}, {f"{name}^2": 1.0})]
 
 
-def _symbols(machine: Machine, target: str) -> list[tuple[Linear, Linear]]:
+def input_symbols(machine: Machine, target: str) -> list[tuple[Linear, Linear]]:
+    """Return what a head carries to bring the input symbol of a position to the subspace `target`."""
     return [({at("e_x", a): 1.0}, {at(target, a): 1.0}) for a in machine.input_alphabet or ()]

@@ -13,6 +13,17 @@ from tm2tfr.transformer.weights import Layer
 
 def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
     """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``."""
+    return Layer(
+        name="unpack",
+        meaning="unpack the token: state, symbol written, move",
+        source="step 1, Eq. 8.5; repair 2",
+        feed_forward=feed_forward(layout, unpacking(tokens)),
+        equation="x_i = (q, b, m)",
+    )
+
+
+def unpacking(tokens: Sequence[str]) -> list[Unit]:
+    """Return the units of `unpack`, for the triples among `tokens`."""
     states: defaultdict[str, list[str]] = defaultdict(list)
     symbols: defaultdict[str, list[str]] = defaultdict(list)
     moves: defaultdict[int, list[str]] = defaultdict(list)
@@ -29,13 +40,7 @@ def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
     for move in (+1, -1):
         if carriers_of_move := moves[move]:
             units += _moved(move, carriers_of_move, tokens)
-    return Layer(
-        name="unpack",
-        meaning="unpack the token: state, symbol written, move",
-        source="step 1, Eq. 8.5; repair 2",
-        feed_forward=feed_forward(layout, units),
-        equation="x_i = (q, b, m)",
-    )
+    return units
 
 
 def _moved(move: int, carriers: Sequence[str], tokens: Sequence[str]) -> tuple[Unit, ...]:

@@ -1,0 +1,103 @@
+"""Reading the machine's rules: in layers 1 and 2 each gets a position of its own, in layer 6 the right one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tm2tfr.sources.turing.universal.names import MachineNames
+from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.gadgets import Unit, conjunction, feed_forward, head, latest, lookup, mean, rectified
+from tm2tfr.transformer.residual import Linear, Residual, at, total
+from tm2tfr.transformer.weights import Head, Layer
+
+
+def kinds(keys: Iterable[str], values: Iterable[str], tapes: Iterable[str]) -> list[Unit]:
+    """Return the units of layer 1 that write ``[rule]``, ``[key]`` and ``[value]``."""
+    of_key, of_value = (total(at("e_x", token) for token in tokens) for tokens in (keys, values))
+    of_tape = total(at("e_x", token) for token in tapes)
+    return [
+        *rectified("[key]", of_key, {"[key]": 1.0, "[rule]": 1.0}),
+        *rectified("[value]", of_value, {"[value]": 1.0, "[rule]": 1.0}),
+        *(rectified("[tape]", of_tape, {"[rule]": 1.0}) if of_tape else ()),
+    ]
+
+
+def description_heads(layout: Residual, names: MachineNames, tapes: tuple[str, ...]) -> tuple[Head, ...]:
+    """Return the heads of layer 2 that read the machine's description.
+
+    ``k/(i+1)`` is the mean of ``[rule]``. The last key is the latest write of the gadget `latest` with the key bits as
+    cells: equal ones are told apart by their positions. Position 0 names the tape, where there is a choice.
+    """
+    counted = mean(layout, "description", "universal, layer 2", [({"[rule]": 1}, {"k/(i+1)": 1})], attends="all")
+    carried: list[tuple[Linear, Linear]] = []
+    for q, state in enumerate(names.ruled):
+        carried.append((total(at("e_x", names.key(q, a)) for a in range(len(names.symbols))), {at("e_q(k)", state): 1.0}))
+    for a, symbol in enumerate(names.symbols):
+        carried.append((total(at("e_x", names.key(q, a)) for q in range(len(names.ruled))), {at("e_a(k)", symbol): 1.0}))
+    last = latest(
+        layout,
+        "last key",
+        "universal, layer 2",
+        wanted="1",
+        key=("[key]", "[key]"),
+        carries=carried,
+        attends="last key",
+    )
+    if not tapes:
+        return (counted, last)
+    tape = lookup(
+        layout,
+        "tape",
+        "universal, layer 2",
+        scaled={"1/(i+1)": -1},
+        carries=[({at("e_x", "one-way"): 1.0}, {"[one-way]": 1.0})],
+        attends="first",
+    )
+    return (counted, last, tape)
+
+
+def rule_units(names: MachineNames) -> list[Unit]:
+    """Return the units of layer 2 that write ``r_q`` and ``r_a``: the last key at a value, which is its rule's, else 0."""
+    units: list[Unit] = []
+    for target, source, labels in (("r_q", "e_q(k)", names.ruled), ("r_a", "e_a(k)", names.symbols)):
+        for label in labels:
+            bits = [{at(source, label): 1.0}, {"[value]": 1.0}]
+            units += conjunction(at(target, label), bits, {at(target, label): 1.0})
+    return units
+
+
+def find_rule(layout: Residual, names: MachineNames) -> Layer:
+    """Return the layer that finds the rule for (q, a).
+
+    The score of the position where a rule for (q', a') ends is [q = q'] + [a = a'], everywhere else it is 0. Where there
+    is a rule for (q, a), it alone has the score 2. Where there is none, the head carries a mean over rules of which none is
+    for both, and the two flags cannot both be 1.
+    """
+    states, symbols = names.ruled, names.symbols
+    forms: list[tuple[Linear, Linear]] = [({at("e_q", q): 1.0}, {at("r_q", q): 1.0}) for q in states]
+    forms += [({at("e_a", a): 1.0}, {at("r_a", a): 1.0}) for a in symbols]
+    carries: list[tuple[Linear, Linear]] = [({at("r_q", q): 1.0}, {at("r*_q", q): 1.0}) for q in states]
+    carries += [({at("r_a", a): 1.0}, {at("r*_a", a): 1.0}) for a in symbols]
+    carries += [({at("e_x", v): 1.0}, {at("out", v): 1.0}) for v in names.values]
+    found = head(
+        layout,
+        "rule for q, a",
+        "universal, layer 6",
+        query=[query for query, _ in forms],
+        key=[key for _, key in forms],
+        carries=carries,
+        claim=Claim(attends="rule", gap=1.0, over="constant"),
+    )
+    units: list[Unit] = []
+    for flag, own, its, labels in (("[r*_q=q]", "e_q", "r*_q", states), ("[r*_a=a]", "e_a", "r*_a", symbols)):
+        for label in labels:
+            bits = [{at(own, label): 1.0}, {at(its, label): 1.0}]
+            units += conjunction(f"{flag}, {label}", bits, {flag: 1.0})
+    return Layer(
+        name="find rule",
+        meaning="the rule for the state and the symbol, and whether there is one",
+        source="universal, layer 6",
+        heads=(found,),
+        feed_forward=feed_forward(layout, units),
+        equation="r* = argmax_j [q = r_q] + [a = r_a]",
+    )

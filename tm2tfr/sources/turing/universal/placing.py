@@ -1,0 +1,75 @@
+"""A machine as it stands in the prompt of a universal decoder: which of its states and symbols is which, and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from tm2tfr.errors import CompileError, counted, visible
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.tokens import VERDICTS
+from tm2tfr.sources.turing.universal.names import RuleAnswer, Entry, MachineNames, GivenVerdict, filled
+
+
+class Placed(NamedTuple):
+    """The names of the states and symbols of a decoder, and the rules of the machine in its prompt."""
+
+    names: MachineNames
+    entries: tuple[Entry, ...]
+
+
+def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
+    """Return `machine` in the prompt of a decoder.
+
+    The start state is q0, the others with rules follow in the machine's order. In a machine that decides, a
+    rule answers with the verdict of the state that it enters, and one is added, which rejects, wherever there is none. In
+    a machine that only halts, the first state without rules is the decoder's own, and others are states like any.
+
+    Args:
+        names: those of the decoder's class.
+        tape: ``one-way``, ``two-way`` or ``both``.
+
+    Raises:
+        CompileError: if the machine has too many states or symbols, with the numbers that would do, or another tape.
+    """
+    if tape not in ("both", machine.tape):
+        what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
+        raise CompileError(f"{what}: use one for both, with --tape both")
+    every = filled(*_own(machine, names), names)
+    states = {q: n for n, q in enumerate(every.states)}
+    symbols = {a: n for n, a in enumerate(every.symbols)}
+    return Placed(every, tuple(_entries(machine, states, symbols)))
+
+
+def _own(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]]:
+    """Return the machine's states and symbols in the places of the decoder's, with empty ones in between.
+
+    Raises:
+        CompileError: if they do not fit.
+    """
+    halting = [q for q in machine.states if q in machine.halting_states and q != machine.start]
+    resting = [] if machine.decides else halting
+    ruled = [machine.start, *(q for q in machine.states if q not in halting and q != machine.start), *resting[1:]]
+    symbols = [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]
+    room, most = len(names.ruled), len(names.symbols)
+    if len(ruled) > room or len(symbols) > most:
+        has = f"{counted(len(ruled), 'state')} to be told apart and {counted(len(symbols), 'symbol')}"
+        what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
+        raise CompileError(f"{what}: use --universal {max(len(ruled), room)},{max(len(symbols), most)}")
+    return [*ruled, *[""] * (room - len(ruled)), *(resting[:1] or [""])], symbols
+
+
+def _entries(machine: Machine, states: Mapping[str, int], symbols: Mapping[str, int]) -> Iterator[Entry]:
+    if machine.decides and (verdict := _verdict(machine, machine.start)) is not None:
+        yield from (Entry(states[machine.start], symbols[a], verdict) for a in machine.tape_alphabet)
+    for (q, a), rule in machine.transitions.items():
+        verdict = _verdict(machine, rule.state) if machine.decides else None
+        answer = RuleAnswer(states[rule.state], symbols[rule.write], rule.move) if verdict is None else verdict
+        yield Entry(states[q], symbols[a], answer)
+    if machine.decides:
+        yield from (Entry(states[q], symbols[a], "REJ") for q, a in machine.missing_rules)
+
+
+def _verdict(machine: Machine, state: str) -> GivenVerdict | None:
+    outcome = machine.outcome_of(state)
+    return None if outcome is None else VERDICTS[outcome]  # type: ignore[return-value]

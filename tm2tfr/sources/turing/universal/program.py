@@ -1,0 +1,186 @@
+"""All machines with at most so many states and symbols, and perhaps one of them: the program of a universal decoder."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
+from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.sources.turing.tokens import ACC, REJ
+from tm2tfr.sources.turing.universal.names import CHARACTERS, Entry, MachineNames, canonical
+from tm2tfr.sources.turing.universal.placing import Placed, placed
+
+VERDICT_STATES = {ACC: f"→{ACC}", REJ: f"→{REJ}"}
+"""A verdict -> the state of `Universal.standing` in which it has been given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Universal:
+    """All machines with at most `states` states and `symbols` symbols, and perhaps the one that is in the prompt.
+
+    >>> import tm2tfr
+    >>> every = tm2tfr.Universal(states=5, symbols=2)
+    >>> every.holding(tm2tfr.load("bb4")).description[:3]
+    ('two-way', 'A,0', '→(B,1,+1)')
+
+    Args:
+        states: S, the most states that have rules; a state without any, in which a machine halts, comes on top.
+        symbols: K, the most tape symbols, the blank among them.
+        tape: ``one-way`` or ``two-way``; ``both``: the first token of the prompt says which.
+        machine: the machine in the prompt.
+        seed: that of the order of its rules; None: the machine's own order.
+        described: the rules in the prompt, where they are given themselves; `machine` is then what they stand for.
+
+    Raises:
+        CompileError: for sizes that are no whole numbers from 1 on, more than 62 symbols, or an unknown tape; if the
+            machine does not fit.
+    """
+
+    states: int
+    symbols: int
+    tape: UniversalTape = "both"
+    machine: Machine | None = None
+    seed: int | None = None
+    described: tuple[Entry, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for what, value, most in (("states", self.states, None), ("symbols", self.symbols, len(CHARACTERS))):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most and value > most):
+                limit = f"from 1 to {most}" if most else "from 1 on"
+                raise CompileError(f"a universal decoder cannot have {value!r} {what}: use a whole number {limit}")
+        if self.tape not in UNIVERSAL_TAPES:
+            close = did_you_mean(str(self.tape), UNIVERSAL_TAPES)
+            raise CompileError(f"unknown tape {self.tape!r}{close}: use {', '.join(UNIVERSAL_TAPES)}")
+        if self.described is not None and self.machine is None:
+            raise CompileError("rules in a prompt stand for a machine: give it as well")
+        _ = self._placed  # refuses a machine that does not fit
+
+    # ── the class ───────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def name(self) -> str:
+        """That of the machine; without one, ``universal-8-4``."""
+        return f"universal-{self.states}-{self.symbols}" if self.machine is None else self.machine.name
+
+    @property
+    def tapes(self) -> tuple[str, ...]:
+        """The tokens that name a tape: none if there is no choice."""
+        return ("one-way", "two-way") if self.tape == "both" else ()
+
+    @property
+    def two_way(self) -> bool:
+        """Whether any of its machines may move left of cell 0."""
+        return self.tape != "one-way"
+
+    @property
+    def walled(self) -> bool:
+        """Whether any of its machines has a left end of the tape."""
+        return self.tape != "two-way"
+
+    @property
+    def empty(self) -> Universal:
+        """The class alone, without a machine."""
+        return self if self.machine is None else replace(self, machine=None, seed=None, described=None)
+
+    def holding(self, machine: Machine, *, seed: int | None = None) -> Universal:
+        """Return this class with a machine in the prompt.
+
+        Raises:
+            CompileError: if the machine does not fit; the message says which sizes would do.
+        """
+        return replace(self, machine=machine, seed=seed, described=None)
+
+    # ── the machine in the prompt ───────────────────────────────────────────────────────────────────────────
+    @cached_property
+    def _placed(self) -> Placed:
+        names = canonical(self.states, self.symbols)
+        if self.machine is None:
+            return Placed(names, ())
+        if self.described is not None:
+            return Placed(names, self.described)
+        return placed(self.machine, names, self.tape)
+
+    @property
+    def names(self) -> MachineNames:
+        """The names of states and symbols: the machine's own, where there is one."""
+        return self._placed.names
+
+    @property
+    def canonical(self) -> MachineNames:
+        """The names that the class itself has."""
+        return canonical(self.states, self.symbols)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The rules in the order of the prompt."""
+        entries = list(self._placed.entries)
+        if self.seed is not None:
+            random.Random(self.seed).shuffle(entries)
+        return tuple(entries)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The tokens, in the machine's own names."""
+        return self.names.vocabulary(self.tapes)
+
+    @property
+    def description(self) -> tuple[str, ...]:
+        """The tokens of the prompt before the input: the tape, and the rules, in the machine's own names."""
+        return self.described_in(self.names)
+
+    def described_in(self, names: MachineNames) -> tuple[str, ...]:
+        """Return the tokens of the prompt before the input, in other names.
+
+        Raises:
+            CompileError: if there is no machine.
+        """
+        tape = (self.right.tape,) if self.tape == "both" else ()
+        return (*tape, *(token for entry in self.entries for token in names.rule(entry)))
+
+    @property
+    def right(self) -> Machine:
+        """The machine.
+
+        Raises:
+            CompileError: if there is none.
+        """
+        if self.machine is None:
+            what = f"{self.name}: a universal decoder runs the machine in its prompt, and there is none"
+            raise CompileError(f"{what}: give a machine as well")
+        return self.machine
+
+    @cached_property
+    def standing(self) -> Machine:
+        """The machine as it stands in the prompt, in its own names: what the reference simulates.
+
+        It gives no verdicts: where a rule answers ACC or REJ, it enters one of `VERDICT_STATES`, which have no rules. Where
+        there is no rule, it halts; so it does where the machine itself has none, see `unruled`.
+        """
+        own, names = self.right, self.names
+        rules: dict[tuple[str, str], Rule] = {}
+        for state, symbol, answer in self.entries:
+            place = names.states[state], names.symbols[symbol]
+            if isinstance(answer, str):
+                if place in own.transitions:
+                    rules[place] = own.transitions[place]._replace(state=VERDICT_STATES[answer])
+            else:
+                rules[place] = Rule(names.states[answer.state], names.symbols[answer.symbol], answer.move)
+        return Machine(
+            transitions=rules,
+            start=names.states[0],
+            blank=names.blank,
+            input_alphabet=own.input_alphabet,
+            tape_alphabet=own.tape_alphabet,
+            tape=own.tape,
+            name=own.name,
+        )
+
+    @cached_property
+    def unruled(self) -> Mapping[tuple[str, str], str]:
+        """The verdicts that stand in the prompt where the machine itself makes no step: (state, symbol) -> ACC or REJ."""
+        own, names = self.right, self.names
+        said = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
+        return {(q, a): answer for q, a, answer in said if (q, a) not in own.transitions}
