@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tm2tfr.errors import CompileError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import VERDICTS
-from tm2tfr.sources.turing.universal.names import RuleAnswer, Entry, MachineNames, GivenVerdict, filled
+from tm2tfr.sources.turing.universal.names import Entry, GivenVerdict, MachineNames, RuleAnswer, filled
 
 
 class Placed(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ
-from tm2tfr.sources.turing.universal.names import RuleAnswer, MachineNames, GivenVerdict, value_token
+from tm2tfr.sources.turing.universal.names import GivenVerdict, MachineNames, RuleAnswer, value_token
 from tm2tfr.transformer.gadgets import Unit, conjunction, feed_forward, rectified
 from tm2tfr.transformer.residual import Linear, Residual, at, total
 from tm2tfr.transformer.weights import Layer
