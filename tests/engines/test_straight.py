@@ -41,9 +41,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the code as it is written, without Numba."""
 
-    def found(state: Any, token: Any) -> Any:
+    def found(*arguments: Any) -> Any:
         with np.errstate(over="ignore"):
-            return getattr(find, "py_func", find)(state, token)  # where Numba compiles nothing, `find` is plain already
+            return getattr(find, "py_func", find)(*arguments)  # where Numba compiles nothing, `find` is plain already
 
     def plain(text: str) -> Callable[..., Any]:
         names: dict[str, Any] = {"np": np, "find": found}

@@ -19,6 +19,11 @@ with the sign of the query's tie-break: that sign is the same at all positions i
 of features with coefficients of one sign, and none of them is ever negative (interval analysis over the embedding). So
 only the latest position of each k (the earliest for the negative sign) can win, exactly.
 
+Grouped. None of the above, and no component of the key reads a direction that is a function of the position alone, so
+that the key may well take few values: a token's class, or what a head found there. Positions whose keys are equal
+have equal scores, bit by bit, so that one score for each key that has occurred decides which positions share the
+attention. How many keys there are shows in the run; where grouping does not pay, the head is scanned, see `fast.groups`.
+
 Scan. All others.
 """
 
@@ -35,7 +40,7 @@ from tm2tfr.engines.overflow import reach
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
-HeadKind = Literal["mean", "position", "latest", "scan"]
+HeadKind = Literal["mean", "position", "latest", "grouped", "scan"]
 Terms = tuple[tuple[str, float, float], ...]
 """A combination of position features: (feature, weight of the embedding, weight of the key) in order of summation."""
 
@@ -91,6 +96,22 @@ def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, .
     if not components:
         return Recognition("mean", "queries or keys are 0: all positions share the attention, so a running sum is kept")
     keys = rows_of(head.key)
+    found = _searched(head, components, keys, known, classes, names)
+    if found.kind == "scan" and not any(classes[c] == POSITION for k in components for c, _ in keys[k]):
+        why = "its key contains no position: positions are grouped by key, and each key is scored once"
+        return Recognition("grouped", why, components)
+    return found
+
+
+def _searched(
+    head: Head,
+    components: tuple[int, ...],
+    keys: list[list[tuple[int, float]]],
+    known: Sources,
+    classes: Classes,
+    names: tuple[str, ...],
+) -> Recognition:
+    """Return the kind of a head that can be searched by position or by key; or why it cannot."""
     pure = {}
     for c in components:
         terms = combination(keys[c], known, classes, names)

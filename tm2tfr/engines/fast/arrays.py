@@ -14,7 +14,7 @@ from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 Entries = list[tuple[int, float]]
 """(number, weight) in order of summation."""
 
-KINDS = ("mean", "position", "latest", "scan")
+KINDS = ("mean", "position", "latest", "scan", "grouped")
 FEATURES = ("1/(i+1)", "1", "i", "i^2")
 """The position features by their codes, as `state.feature` computes them."""
 OF_TOKEN, STORED, OF_POSITION = range(3)
@@ -41,7 +41,8 @@ class Terms3(NamedTuple):
 class Heads(NamedTuple):
     """All heads; `layer` gives the range of heads of each layer, `component` and `value` those of each head.
 
-    ``finite`` is 1 where every score is certain to be finite.
+    ``finite`` is 1 where every score is certain to be finite. ``pool`` is the place of a grouped head's groups; ``given``
+    has a row for each pool and token: the values, not 0, that the token determines, by their places in a group.
     """
 
     layer: Ints
@@ -57,6 +58,7 @@ class Heads(NamedTuple):
     tie: Ints
     sign: Ints
     slot: Ints
+    pool: Ints
     hist: Ints
     query: Rows
     key: Rows
@@ -67,6 +69,7 @@ class Heads(NamedTuple):
     value_row: Rows
     value_terms: Terms3
     value_of_token: Floats
+    given: Rows
     output_row: Ints
     output_terms: Rows
 
@@ -111,6 +114,16 @@ class Tail(NamedTuple):
     key: Ints
 
 
+class Early(NamedTuple):
+    """The last layer with heads, if they are all grouped: what its answer depends on besides the groups; see `early`.
+
+    ``layer`` is -1 if that layer is another, ``key`` has the moving directions that matter at its beginning.
+    """
+
+    layer: int
+    key: Ints
+
+
 class Probes(NamedTuple):
     """The values read off the stream after the last layer: labels of one-hot directions, and numbers."""
 
@@ -129,6 +142,7 @@ class Plan(NamedTuple):
     heads: Heads
     body: Body
     tail: Tail
+    early: Early
     probes: Probes
 
 
@@ -171,6 +185,22 @@ def feature_code(name: str) -> int:
 def ints(values: Iterable[int]) -> Ints:
     """Return integers as an array."""
     return np.array(list(values), dtype=np.int64)
+
+
+def values_by_token(held: Sequence[dict[int, float]], table: Sequence[tuple[int, Entries]]) -> list[Entries]:
+    """Return for every token the values that are not 0 of ``row · x`` as (number of the row, value); see `token_values`."""
+    readers: dict[int, Entries] = {}
+    for number, row in table:
+        for direction, weight in row:
+            readers.setdefault(direction, []).append((number, weight))
+    found = []
+    for x in held:
+        totals: dict[int, float] = {}
+        for direction in sorted(x):
+            for number, weight in readers.get(direction, ()):
+                totals[number] = totals.get(number, 0.0) + weight * x[direction]
+        found.append([(number, total) for number, total in sorted(totals.items()) if total != 0.0])
+    return found
 
 
 def token_values(held: Sequence[dict[int, float]], row: Entries) -> Floats:

@@ -25,14 +25,18 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.engines.fast.groups import DEAR, FULL, find_own, mean_of_groups, store_in_group
 from tm2tfr.engines.fast.state import (
     DONE,
     GROW,
     GUARD,
     HEAD,
+    MANY_KEYS,
     NOT_CONCAVE,
     NOT_SQUARE,
+    POSITION,
     REASON,
+    SHARED,
     TINY,
     WANTED,
     U,
@@ -47,30 +51,54 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
     """Compute queries and what the guards need, changing no state: this can be repeated."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
-        kind = h.kind[g]
         for c in range(h.component[g], h.component[g + 1]):
             s.query[c] = row(h.query, c, s.x)
-        if kind == 1:
-            linear = s.query[h.linear[g]] * h.linear_weight[g]
-            if not (s.query[h.square[g]] * h.square_weight[g] < -TINY and abs(linear) < np.inf):
-                control[HEAD], control[REASON] = g, NOT_CONCAVE
-                return GUARD
-        elif kind == 2:
-            key = row(h.key, h.linear[g], s.x)
-            square = row(h.key, h.square[g], s.x)
-            s.keys[h.linear[g]], s.keys[h.square[g]] = key, square
-            control[HEAD] = g
-            if not (abs(key) < 1e9 and key == np.rint(key) and square == key * key):
-                control[REASON] = NOT_SQUARE
-                return GUARD
-            if not (s.query[h.square[g]] < -TINY and abs(s.query[h.linear[g]]) < -1e15 * s.query[h.square[g]]):
-                control[REASON] = NOT_CONCAVE
-                return GUARD
-            at = np.int64(key) + s.span[h.slot[g], 2]
-            if at < 0 or at >= s.group_position.shape[1]:
-                control[WANTED] = np.int64(key)
-                return GROW
+        control[HEAD], status = g, DONE
+        if h.kind[g] == 1:
+            status = _check_position(h, s, g, control)
+        elif h.kind[g] == 2:
+            status = _check_latest(h, s, g, control)
+        elif h.kind[g] == 4:
+            status = _check_groups(h, s, g, control)
+        if status != DONE:
+            return status
     return DONE
+
+
+@compiled
+def _check_position(h: Any, s: Any, g: Any, control: Any) -> Any:
+    linear = s.query[h.linear[g]] * h.linear_weight[g]
+    if s.query[h.square[g]] * h.square_weight[g] < -TINY and abs(linear) < np.inf:
+        return DONE
+    control[REASON] = NOT_CONCAVE
+    return GUARD
+
+
+@compiled
+def _check_latest(h: Any, s: Any, g: Any, control: Any) -> Any:
+    key = row(h.key, h.linear[g], s.x)
+    square = row(h.key, h.square[g], s.x)
+    s.keys[h.linear[g]], s.keys[h.square[g]] = key, square
+    if not (abs(key) < 1e9 and key == np.rint(key) and square == key * key):
+        control[REASON] = NOT_SQUARE
+        return GUARD
+    if not (s.query[h.square[g]] < -TINY and abs(s.query[h.linear[g]]) < -1e15 * s.query[h.square[g]]):
+        control[REASON] = NOT_CONCAVE
+        return GUARD
+    at = np.int64(key) + s.span[h.slot[g], 2]
+    if at < 0 or at >= s.group_position.shape[1]:
+        control[WANTED] = np.int64(key)
+        return GROW
+    return DONE
+
+
+@compiled
+def _check_groups(h: Any, s: Any, g: Any, control: Any) -> Any:
+    found = find_own(h, s, g, control[POSITION])
+    if found == DEAR:
+        control[REASON] = MANY_KEYS
+        return GUARD
+    return GROW if found == FULL else DONE
 
 
 @compiled
@@ -228,6 +256,14 @@ def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
 
 
 @compiled
+def _select(h: Any, s: Any, g: Any, i: Any) -> Any:
+    """Put what is attended to into `winners` and return its number."""
+    if h.kind[g] == 1:
+        return _select_position(h, s, g, i)
+    return _select_latest(h, s, g, i) if h.kind[g] == 2 else _select_scan(h, s, g, i)
+
+
+@compiled
 def _store(h: Any, s: Any, g: Any, token: Any, i: Any) -> Any:
     """Add this position to those that the head can attend to."""
     kind = h.kind[g]
@@ -273,21 +309,23 @@ def _value(h: Any, s: Any, g: Any, n: Any, winner: Any) -> Any:
 
 
 @compiled
-def attend(plan: Any, s: Any, layer: Any, token: Any, i: Any) -> Any:
+def attend(plan: Any, s: Any, layer: Any, token: Any, i: Any, control: Any) -> Any:
+    """Store this position, attend, and add what the heads carry to the stream; return DONE, or GUARD."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
         kind = h.kind[g]
+        if kind == 4:
+            store_in_group(h, s, g, token)
+            if not mean_of_groups(h, s, g, i):
+                control[HEAD], control[REASON] = g, SHARED
+                return GUARD
+            continue
         _store(h, s, g, token, i)
         if kind == 0:
             for n in range(h.value[g], h.value[g + 1]):
                 s.mean[n] = s.sums[n] / np.float64(i + 1)
             continue
-        if kind == 1:
-            number = _select_position(h, s, g, i)
-        elif kind == 2:
-            number = _select_latest(h, s, g, i)
-        else:
-            number = _select_scan(h, s, g, i)
+        number = _select(h, s, g, i)
         for n in range(h.value[g], h.value[g + 1]):
             total = _value(h, s, g, n, s.winners[0])
             if number > 1:
@@ -298,3 +336,4 @@ def attend(plan: Any, s: Any, layer: Any, token: Any, i: Any) -> Any:
     for g in range(h.layer[layer], h.layer[layer + 1]):
         for r in range(h.output[g], h.output[g + 1]):
             s.x[h.output_row[r]] += row(h.output_terms, r, s.mean)
+    return DONE

@@ -20,6 +20,7 @@ from tm2tfr.engines.fast.arrays import (
     rows,
     terms_of,
     token_values,
+    values_by_token,
 )
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition, Terms, combination
@@ -47,6 +48,7 @@ class _Lists:
     tie: list[int] = field(default_factory=list)
     sign: list[int] = field(default_factory=list)
     slot: list[int] = field(default_factory=list)
+    pool: list[int] = field(default_factory=list)
     hist: list[int] = field(default_factory=list)
     query: list[Entries] = field(default_factory=list)
     key: list[Entries] = field(default_factory=list)
@@ -57,10 +59,12 @@ class _Lists:
     value_row: list[Entries] = field(default_factory=list)
     value_terms: list[Terms] = field(default_factory=list)
     value_of_token: list[Floats] = field(default_factory=list)
+    given: list[Entries] = field(default_factory=list)
     output_row: list[int] = field(default_factory=list)
     output_terms: list[Entries] = field(default_factory=list)
     columns: int = 0
     slots: int = 0
+    pools: int = 0
 
 
 def collect(
@@ -92,7 +96,7 @@ def _numbers(values: list[float]) -> Floats:
 
 _MAKERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("linear_weight", "square_weight"), _numbers),
-    **dict.fromkeys(("query", "key", "value_row", "output_terms"), rows),
+    **dict.fromkeys(("query", "key", "value_row", "given", "output_terms"), rows),
     **dict.fromkeys(("key_terms", "value_terms"), terms_of),
 }
 """Column of `Heads` -> the function that makes it from a list; `ints` for the others."""
@@ -106,7 +110,7 @@ def _add(lists: _Lists, head: Head, found: Recognition) -> None:
     for c in found.components:
         lists.query.append(query[c])
         lists.key.append(key[c])
-        lists.key_terms.append(found.pure.get(c, ()) if found.kind != "scan" else ())
+        lists.key_terms.append(found.pure.get(c, ()) if found.kind not in ("scan", "grouped") else ())
         lists.key_kind.append(_key_kind(found, c))
     lists.component.append(start + len(places))
     position, latest = found.kind == "position", found.kind == "latest"
@@ -118,13 +122,15 @@ def _add(lists: _Lists, head: Head, found: Recognition) -> None:
     lists.sign.append(found.sign)
     lists.slot.append(lists.slots if latest else -1)
     lists.slots += latest
+    lists.pool.append(lists.pools if found.kind == "grouped" else -1)
+    lists.pools += found.kind == "grouped"
     lists.hist.append(lists.columns)
     if found.kind == "scan":
         lists.columns += len(places)
 
 
 def _key_kind(found: Recognition, component: int) -> int:
-    if found.kind == "scan":
+    if found.kind in ("scan", "grouped"):
         return OTHER
     if component == found.key:
         return KEY
@@ -141,10 +147,15 @@ def _add_values(
     held: Sequence[dict[int, float]],
 ) -> None:
     """Add the value components that are not 0; those of a group have their place in it, the others in the history."""
-    inside = 0
+    inside, by_token = 0, list[tuple[int, Entries]]()
     for row in rows_of(head.value):
         kind, place, terms = STORED, -1, None
-        if found.kind in ("position", "latest"):
+        if found.kind == "grouped":
+            place, inside = inside, inside + 1
+            if all(classes[c] <= TOKEN for c, _ in row):
+                kind = OF_TOKEN
+                by_token.append((place, row))
+        elif found.kind in ("position", "latest"):
             terms = combination(row, known, classes, names)
             if all(classes[c] <= TOKEN for c, _ in row):
                 kind, place = OF_TOKEN, len(lists.value_of_token)
@@ -153,13 +164,15 @@ def _add_values(
                 kind = OF_POSITION
         if kind == STORED and found.kind == "latest":
             place, inside = inside, inside + 1
-        elif kind == STORED and found.kind != "mean":
+        elif kind == STORED and found.kind not in ("mean", "grouped"):
             place, lists.columns = lists.columns, lists.columns + 1
         lists.value_kind.append(kind)
         lists.value_place.append(place)
         lists.value_row.append(row)
         lists.value_terms.append(terms if kind == OF_POSITION and terms else ())
     lists.value.append(len(lists.value_kind))
+    if found.kind == "grouped":
+        lists.given += values_by_token(held, by_token)
 
 
 def _add_outputs(lists: _Lists, head: Head) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast.attention import attend, prepare
+from tm2tfr.engines.fast.early import note, remember
 from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, OVERFLOW, POSITION, RESUME, STOPPED, compiled, entry, feature, row
 from tm2tfr.engines.fast.tail import finish, run_tail
 
@@ -57,6 +58,7 @@ def advance(
 ) -> Any:
     """Run up to `limit` positions and return DONE, STOPPED after a stop token, GROW or GUARD (call again after it).
 
+    After GUARD the arrays are of no use: a head has to be scanned from the first position on.
     Or OVERFLOW, before a position that the dense engine refuses: the arrays cannot be used after that.
 
     Args:
@@ -72,18 +74,24 @@ def advance(
             s.tokens[i] = token
             _embed(plan, s, token, i)
         for layer in range(max(0, control[RESUME] - 1), plan.tail.first):
+            if layer == plan.early.layer:
+                note(plan, s)
             status = prepare(plan, s, layer, control)
             if status != DONE:
                 control[RESUME] = layer + 1
                 return status
-            attend(plan, s, layer, token, i)
+            status = attend(plan, s, layer, token, i, control)
+            if status != DONE:
+                return status
             _feed_forward(plan, s, layer, token, vocabulary)
         control[RESUME] = 0
         n = control[COUNT]
         if whole:
             answer, _ = run_tail(plan.tail, s, token)
         else:
-            answer = finish(plan, s, token, control, codes[n], numbers[n])
+            answer, entry = finish(plan, s, token, control, codes[n], numbers[n])
+            if plan.early.layer >= 0 and entry >= 0:
+                remember(plan, s, token, entry, control)
         if s.overflow[0] != 0:
             return OVERFLOW
         answers[n] = answer

@@ -4,7 +4,8 @@ Nothing is approximated and no order of summation is changed, so that the kernel
 a table contains what the dense engine would have computed, with the same floating-point operations.
 
 The last layers, those after the last attention, are the *tail*: a pure function of the token and of the
-directions that they read. The kernel caches its answers under exactly that key.
+directions that they read. The kernel caches its answers under exactly that key. If the last heads are all grouped, it
+finds them before it has run those heads, see `early`; then whatever is read off the stream after them is kept as well.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from math import isfinite, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.engines.dense_parts import selected
 from tm2tfr.engines.dependence import TOKEN, Classes, Sources, rows_of, sources
 from tm2tfr.engines.fast.arrays import (
     Body,
+    Early,
     Entries,
     Plan,
     Probes,
@@ -33,8 +36,9 @@ from tm2tfr.engines.fast.arrays import (
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.recognise import Recognition
 from tm2tfr.transformer.matrix import Floats, Matrix
-from tm2tfr.transformer.weights import Decoder, FeedForward
+from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
+NEVER = Early(-1, ints(()))
 LONG = 8
 """If a row has more token directions than this, their sum is tabulated by token."""
 
@@ -59,19 +63,23 @@ def plan(
     with_heads = [n for n, layer in enumerate(decoder.layers) if layer.heads]
     first = with_heads[-1] + 1 if with_heads else 0
     tables = _Tables(decoder, known, first)
-    tail, written = _tail(decoder, known, first, tables)
+    tail, changed = _tail(decoder, known, first, tables)
+    is_early = first > 0 and all(found.kind == "grouped" for found in kinds[first - 1])
+    written = {*changed, *(_changed(decoder.layers[first - 1]) if is_early else ())}
     slices = [range(a, b) for a, b in labels]
     in_memo = [any(c in written for c in s) for s in slices]
     entry = known.layers[first].before if first < len(known.layers) else known.after
     key = set(tail.key.tolist())
     for s, memo in zip(slices, in_memo, strict=True):
         key |= {c for c in s if memo and entry[c] > TOKEN}
+    key |= {c for c in numbers if c in written and entry[c] > TOKEN}
     return Plan(
         features=features,
         table=rows(()) if decoder.position_table is None else by_column(decoder.position_table),
         heads=collect(decoder, known, kinds, tables.before),
         body=_body(decoder, known, first, tables),
         tail=tail._replace(key=ints(sorted(key))),
+        early=_early(decoder.layers[first - 1], first - 1, key, known.layers[first - 1].before) if is_early else NEVER,
         probes=Probes(
             ints(a for a, _ in labels),
             ints(b for _, b in labels),
@@ -80,6 +88,29 @@ def plan(
             ints(c in written for c in numbers),
         ),
     )
+
+
+def _changed(layer: Layer) -> set[int]:
+    """Return the directions that a layer writes."""
+    found = {r for head in layer.heads for r in head.output.rows.tolist()}
+    if layer.feed_forward is not None:
+        found |= {r for r, _ in _written(layer.feed_forward)}
+    return found
+
+
+def _early(layer: Layer, number: int, key: Collection[int], entry: Classes) -> Early:
+    """Return what the directions `key` after a layer are a function of, besides the values of its heads.
+
+    These are the directions at its beginning of which a head's query, a hidden unit that writes one of `key`, or one of
+    `key` itself consists, as far as they are not a function of the token.
+    """
+    needed = set(key)
+    for head in layer.heads:
+        needed |= set(selected(head.query, head.components).columns.tolist())
+    if layer.feed_forward is not None:
+        writers = np.unique(layer.feed_forward.output.columns[np.isin(layer.feed_forward.output.rows, list(key))])
+        needed |= set(selected(layer.feed_forward.input, writers).columns.tolist())
+    return Early(number, ints(c for c in sorted(needed) if entry[c] > TOKEN))
 
 
 class _Tables:

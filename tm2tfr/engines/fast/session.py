@@ -13,6 +13,7 @@ from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast import straight
+from tm2tfr.engines.fast.fresh import NO_SPAN, SCAN, fresh, longer, more_groups
 from tm2tfr.engines.fast.kernel import advance
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
@@ -22,22 +23,21 @@ from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 2**31 - 1
-MEMO = 2**16
-"""The number of the tail's answers that are kept."""
-LARGEST_MEMO = 2**23
-"""The most numbers in all of their keys."""
 SPECIALISE_AFTER = 500_000
 """From this position on, straight-line code is worth compiling, which takes about a second."""
 MOST_PATIENCE = 2**20
 """The most positions that the kernel runs before straight-line code that did not get far is tried again."""
 TOLD_BY_DENSE = 20_000
 """Up to this position the dense engine explains a refusal: it must run that far."""
-NO_SPAN = (2**40, -(2**40))
-"""The smallest and the largest key of a head that has none yet."""
 REASONS = {
     k.NOT_SQUARE: "a key is not an integer (below a billion) and its square",
     k.NOT_CONCAVE: "a score is not concave, or its maximum lies beyond all keys",
+    k.MANY_KEYS: "its key takes too many values to group positions by it",
+    k.SHARED: "several keys share the attention, and their values cannot be added up in any order",
 }
+KEPT = ("sums", "tokens", "hist", "span", *(f"group_{name}" for name in ("position", "token", "value")))
+KEPT += tuple(name for name in k.State._fields if name.startswith("pool_"))
+"""The arrays that a checkpoint has."""
 
 Snapshot = dict[str, NDArray[Any]]
 Short = tuple[Callable[..., Any], NDArray[np.float64], NDArray[np.float64]]
@@ -137,6 +137,8 @@ class FastSession:
             self._build()
             return
         state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
+        state.early_slot[state.early_place[: self._control[k.EARLY]]] = -1
+        state.pool_slot[:], state.pool_info[:], state.pool_size[:] = -1, 0, 0.0
         self._control[:] = 0
         self._control[[k.ENTRIES, k.HITS]] = kept
         for slot, (first, last, zero) in enumerate(state.span.tolist()):
@@ -262,58 +264,9 @@ class FastSession:
         self._short = None
         self.hurried = 0
         self._control[:] = 0
-        heads, tail = self._plan.heads, self._plan.tail
-        width, vocabulary = self._decoder.layout.width, len(self._decoder.vocabulary)
-        components, values = len(heads.key_kind), len(heads.value_kind)
-        scanned = heads.kind == 3
-        stored = (heads.value_kind == 1) & (heads.value_place >= 0)
-        owner = np.repeat(heads.kind, np.diff(heads.value))
-        in_group, in_hist = stored & (owner == 2), stored & (owner != 2)
-        columns = int(heads.value_place[in_hist].max(initial=-1)) + 1
-        if scanned.any():
-            ends = heads.hist + np.diff(heads.component)
-            columns = max(columns, int(ends[scanned].max()))
-        slots = int(heads.slot.max(initial=-1)) + 1
-        groups = int(heads.value_place[in_group].max(initial=-1)) + 1
-        units = max(len(self._plan.body.bias), len(tail.bias), 1)
-        self._scans = bool(scanned.any())
+        self._scans = bool((self._plan.heads.kind == SCAN).any())
         stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
-        key_values = np.zeros(len(tail.key))
-        memo = min(MEMO, LARGEST_MEMO // max(1, len(tail.key)))
-        self._state = k.State(
-            x=np.zeros(width),
-            query=np.zeros(components),
-            keys=np.zeros(components),
-            asked=np.zeros(components, dtype=np.int64),
-            mean=np.zeros(values),
-            sums=np.zeros(values),
-            tokens=np.zeros(0, dtype=np.int32),
-            hist=np.zeros((0, columns)),
-            group_position=np.full((slots, 1), -1, dtype=np.int64),
-            group_token=np.zeros((slots, 1), dtype=np.int32),
-            group_value=np.zeros((slots, 1, groups)),
-            span=np.array([[*NO_SPAN, 0]] * slots, dtype=np.int64).reshape(slots, 3),
-            winners=np.zeros(4096, dtype=np.int64),
-            scores=np.zeros(1),
-            hidden=np.zeros(units),
-            mark=np.zeros(units, dtype=np.int64),
-            row_mark=np.zeros(width, dtype=np.int64),
-            row_sum=np.zeros(width),
-            active=np.zeros(width, dtype=np.int64),
-            touched=np.zeros(units, dtype=np.int64),
-            logits=np.zeros(vocabulary),
-            stamp=np.zeros(1, dtype=np.int64),
-            key_values=key_values,
-            key_bits=key_values.view(np.int64),
-            memo_slot=np.full(4 * MEMO, -1, dtype=np.int32),
-            memo_token=np.empty(memo, dtype=np.int32),
-            memo_bits=np.empty((memo, len(tail.key)), dtype=np.int64),
-            memo_answer=np.empty(memo, dtype=np.int32),
-            memo_codes=np.empty((memo, len(self._labels)), dtype=np.int32),
-            memo_numbers=np.empty((memo, len(self._numbers))),
-            stop=stop,
-            overflow=np.zeros(1, dtype=np.int64),
-        )
+        self._state = fresh(self._plan, self._decoder.layout.width, stop)
 
     def _room(self, positions: int) -> None:
         """Make room for this many positions."""
@@ -321,15 +274,18 @@ class FastSession:
         if positions <= had:
             return
         size = max(positions, had + had // 2, 1024)
-        changed: Snapshot = {"tokens": _longer(state.tokens, size)}
-        changed["hist"] = _longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
+        changed: Snapshot = {"tokens": longer(state.tokens, size)}
+        changed["hist"] = longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
             changed["winners"], changed["scores"] = np.zeros(size, dtype=np.int64), np.zeros(size)
         self._state = state._replace(**changed)
 
     def _widen(self, wanted: int) -> None:
-        """Make room for the key `wanted`; if the keys are too sparse for that, scan."""
+        """Make room for the key `wanted`, or for more groups; if the keys are too sparse for that, scan."""
         state, head = self._state, int(self._control[k.HEAD])
+        if self._plan.heads.pool[head] >= 0:
+            self._state = more_groups(state, self._plan.heads)
+            return
         span = state.span[int(self._plan.heads.slot[head])]
         low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)
         if high - low > 64 * (self.position + 1024):
@@ -368,17 +324,9 @@ class FastSession:
         """Return all that is needed to resume later: copies, which a later `extend` does not change."""
         state, n = self._state, self.position
         scanned = [f.kind == "scan" for layer in self._found for f in layer]
-        arrays: Snapshot = {
-            "control": self._control,
-            "given": self._given,
-            "sums": state.sums,
-            "tokens": state.tokens[:n],
-            "hist": state.hist[:n],
-            "span": state.span,
-            "group_position": state.group_position,
-            "group_token": state.group_token,
-            "group_value": state.group_value,
-        }
+        arrays: Snapshot = {"control": self._control, "given": self._given}
+        arrays |= {name: getattr(state, name) for name in KEPT}
+        arrays |= {name: arrays[name][:n] for name in ("tokens", "hist")}
         copies = {name: array.copy() for name, array in arrays.items()}
         return {**copies, "stopped": np.array(self._stopped), "scanned": np.array(scanned, dtype=bool)}
 
@@ -390,19 +338,14 @@ class FastSession:
             if scanned and found.kind != "scan":
                 self._found = _without(self._found, head, "a condition failed before the checkpoint")
         self._build()
-        self._control[:] = saved["control"]
-        self._control[k.ENTRIES] = 0
+        self._control[: len(saved["control"])] = saved["control"]
+        self._control[[k.ENTRIES, k.EARLY]] = 0
         self._given, self._stopped = saved["given"].copy(), bool(saved["stopped"])
-        names = ("sums", "tokens", "hist", "span", "group_position", "group_token", "group_value")
-        self._state = self._state._replace(**{name: saved[name].copy() for name in names})
-        if self._state.group_position.shape[1] > len(self._state.winners):
-            self._state = self._state._replace(winners=np.zeros(self._state.group_position.shape[1], dtype=np.int64))
-
-
-def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    longer = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer
+        kept = {name: saved[name].copy() for name in KEPT if name in saved}  # an old checkpoint may have fewer
+        self._state = self._state._replace(**kept)
+        most = max(self._state.group_position.shape[1], self._state.pool_count.shape[1])
+        if most > len(self._state.winners):
+            self._state = self._state._replace(winners=np.zeros(most, dtype=np.int64))
 
 
 def _without(found: tuple[tuple[Recognition, ...], ...], head: int, why: str) -> tuple[tuple[Recognition, ...], ...]:

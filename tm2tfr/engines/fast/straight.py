@@ -19,6 +19,7 @@ import numpy as np
 
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows, Terms3
+from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
 from tm2tfr.engines.fast.tail import find
 from tm2tfr.transformer.matrix import Floats
 
@@ -26,7 +27,6 @@ MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""
 MOST_TABLED = 64
 """With more directions than this in the position table most of its entries are 0: such a plan is left to the kernel."""
-MEAN, PLACE, LATEST, SCAN = range(4)
 _ZERO, _ONE = "0.0", "1.0"
 _POINT = ("f0", "1.0", "f2", "f3")
 """The features at this position, by their codes."""
@@ -35,7 +35,7 @@ _POINT = ("f0", "1.0", "f2", "f3")
 def written(plan: Plan) -> tuple[str, Floats, Floats] | None:
     """Return (text of the function ``run``, its table by token, that by position); None if the plan does not allow it."""
     heads = plan.heads
-    if SCAN in heads.kind.tolist() or not len(heads.kind):
+    if {SCAN, GROUPED} & set(heads.kind.tolist()) or not len(heads.kind):
         return None
     for g in np.flatnonzero(heads.kind == PLACE).tolist():
         ends = heads.key_terms.start[[int(heads.component[g]), int(heads.component[g + 1])]]
@@ -324,7 +324,7 @@ class _Writer:
         p = self.plan.probes
         for n, direction in enumerate(self.plan.tail.key.tolist()):
             self.add(f"s.key_values[{n}] = {self.read(direction)}")
-        self.add("entry, _ = find(s, token)")
+        self.add("entry, _ = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)")
         self.leave_if("entry < 0")
         for n, (start, stop) in enumerate(zip(p.label_start.tolist(), p.label_stop.tolist(), strict=True)):
             self.add(f"codes[n, {n}] = s.memo_codes[entry, {n}]" if p.label_memo[n] else "code = -1")

@@ -137,22 +137,22 @@ def _probe(plan: Any, s: Any, in_memo: Any, codes: Any, numbers: Any) -> Any:
 
 
 @compiled
-def find(s: Any, token: Any) -> Any:
-    """Return (place in the memo of the answer for `token` and `key_values`, or -1; the slot where it belongs)."""
+def find(slots: Any, tokens: Any, known: Any, bits: Any, token: Any) -> Any:
+    """Return (place in a memo of what belongs to `token` and the key `bits`, or -1; the slot where it belongs)."""
     code = np.uint64(token + 1)
-    for n in range(len(s.key_values)):
-        code = (code ^ np.uint64(s.key_bits[n])) * np.uint64(0x9E3779B97F4A7C15)
+    for n in range(len(bits)):
+        code = (code ^ np.uint64(bits[n])) * np.uint64(0x9E3779B97F4A7C15)
         code ^= code >> np.uint64(29)
-    size = np.uint64(len(s.memo_slot) - 1)
+    size = np.uint64(len(slots) - 1)
     slot = code & size
     while True:
-        entry = s.memo_slot[slot]
+        entry = slots[slot]
         if entry < 0:
-            return -1, np.int64(slot)
-        same = s.memo_token[entry] == token
+            return np.int64(-1), np.int64(slot)
+        same = tokens[entry] == token
         if same:
-            for n in range(len(s.key_values)):
-                if s.memo_bits[entry, n] != s.key_bits[n]:
+            for n in range(len(bits)):
+                if known[entry, n] != bits[n]:
                     same = False
                     break
         if same:
@@ -175,7 +175,7 @@ def _keep(plan: Any, s: Any, token: Any, answer: Any, slot: Any, entry: Any, cod
 
 @compiled
 def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
-    """Fill the probes that are in the memo and return the answer."""
+    """Fill the probes that are in the memo and return (answer, its place in the memo)."""
     p = plan.probes
     for n in range(len(p.label_start)):
         if p.label_memo[n] == 1:
@@ -183,26 +183,30 @@ def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
     for n in range(len(p.number)):
         if p.number_memo[n] == 1:
             numbers[n] = s.memo_numbers[entry, n]
-    return s.memo_answer[entry]
+    return np.int64(s.memo_answer[entry]), entry
 
 
 @compiled
 def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any) -> Any:
-    """Return the answer, from the memo or from the tail itself, fill the probes, and clear the stream."""
+    """Return (the answer, from the memo or from the tail itself; its place in the memo, or -1).
+
+    The probes are filled, and the stream is cleared.
+    """
     tail = plan.tail
     _probe(plan, s, 0, codes, numbers)
     for n in range(len(tail.key)):
         s.key_values[n] = s.x[tail.key[n]]
-    entry, slot = find(s, token)
+    entry, slot = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)
     if entry < 0:
         answer, number = run_tail(tail, s, token)
         _probe(plan, s, 1, codes, numbers)
         if control[ENTRIES] < len(s.memo_token) and s.overflow[0] == 0:
-            _keep(plan, s, token, answer, slot, control[ENTRIES], codes, numbers)
+            entry = control[ENTRIES]
+            _keep(plan, s, token, answer, slot, entry, codes, numbers)
             control[ENTRIES] += 1
         for a in range(number):
             s.x[s.active[a]] = 0.0
-        return answer
+        return np.int64(answer), entry
     control[HITS] += 1
     for e in range(tail.of_token.start[token], tail.of_token.start[token + 1]):
         s.x[tail.of_token.number[e]] = 0.0
