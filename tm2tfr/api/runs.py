@@ -215,6 +215,8 @@ def activations(
 ) -> dict[str, Activation]:
     """Return the chapter's activation vectors A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at a position of a run.
 
+    Of a universal decoder there is ``rule`` as well: the rule that ends at this position, and the one that is found.
+
     >>> import tm2tfr
     >>> tm2tfr.activations("chapter", "11", 2)["A(1)"]["e_x"]
     'BOS'

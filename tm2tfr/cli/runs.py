@@ -107,7 +107,7 @@ def trace(
     else:
         from tm2tfr.tables.table import table
 
-        click.echo(colour.judged(table(done, "text", elide=None if everything else 40)))
+        click.echo(colour.judged(table(done, "text", elide=None if everything else 40, description=everything)))
     click.echo(colour.judged(wording.verdict(done, found)))
     if run.out is not None:
         click.echo(f"wrote {run.out}", err=True)
@@ -122,6 +122,7 @@ def trace(
 @options.word
 @options.choice("--format", of=TABLES, help="Default: from the extension of the output file, otherwise text.")
 @options.output
+@options.flag("--all", "everything", help="Show each token of a machine's description in the prompt as well.")
 @options.run()
 @options.attention
 @options.temperature
@@ -130,6 +131,7 @@ def table(
     word: str | None,
     format: str | None,
     output: Path | None,
+    everything: bool,
     run: RunOptions,
     attention: str | None,
     temperature: str | None,
@@ -146,7 +148,7 @@ def table(
     check_file(output, reading=[asked.argument])
     found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
     done = traced(found, word, run)
-    text = table_of(done, named)
+    text = table_of(done, named, description=everything)
     write(colour.judged(text) if named == "text" and output is None else text, output, asked.argument)
     warn_of_formulas(found, named)
     if done.divergence is not None:

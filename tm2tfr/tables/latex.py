@@ -6,7 +6,11 @@ It compiles with pdfLaTeX whatever characters the symbols and states contain, se
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.sources.turing.tokens import parsed
+from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.tables.sheet import TAPE, Gap, Line, Sheet, Stretch
 from tm2tfr.text.tex import maths, needs, text
 
@@ -26,16 +30,26 @@ def latex(sheet: Sheet, caption: str | None) -> str:
 
 def _row(sheet: Sheet, line: Line | Gap) -> str:
     if isinstance(line, Gap):
-        count, plural = f"{line.rows:,}".replace(",", r"\,"), "s" if line.rows > 1 else ""
-        return rf"\multicolumn{{{len(sheet.header)}}}{{l}}{{$\vdots$ ({count} row{plural})}} \\"
-    first, *rest = (_marked(line, c.name) for c in sheet.columns)
+        count = f"{line.rows:,}".replace(",", r"\,")
+        return rf"\multicolumn{{{len(sheet.header)}}}{{l}}{{$\vdots$ ({count} {line.what})}} \\"
+    tokens = {"x", "y"} if sheet.columns == TURING else set()
+    first, *rest = (_marked(line, c.name, _rule if c.name in tokens else _cell) for c in sheet.columns)
     first = rf"$\triangleright$ {first}" if line.differs else first
     return rf"{' & '.join(sheet.with_tape([first, *rest], _tape(line.tape)))} \\"
 
 
-def _marked(line: Line, column: str) -> str:
-    found = _cell(line.cells[column])
-    return rf"\textbf{{!}} {found} $\neq$ {_cell(line.wrong[column])}" if column in line.wrong else found
+def _marked(line: Line, column: str, cell: Callable[[str], str]) -> str:
+    found = cell(line.cells[column])
+    return rf"\textbf{{!}} {found} $\neq$ {cell(line.wrong[column])}" if column in line.wrong else found
+
+
+def _rule(shown: str) -> str:
+    r"""Return a token, also of a rule in a prompt: ``$q_{0}, 1$``, ``$\to$ $(q_{1}, \_, +1)$``."""
+    if len(shown) > 1 and shown.startswith(ARROW):
+        return f"${maths(ARROW).rstrip()}$ {_cell(shown.removeprefix(ARROW))}"
+    if len(shown) > 2 and shown[-2] == ",":
+        return f"${maths(shown[:-2]).rstrip()}, {maths(shown[-1]).rstrip()}$"
+    return _cell(shown)
 
 
 def _cell(shown: str) -> str:

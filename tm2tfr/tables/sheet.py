@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from tm2tfr.contract import AnyRow, Column, shown
 from tm2tfr.errors import visible
-from tm2tfr.sources.turing.columns import Row
+from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.tokens import parsed
+from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.trace.check import Trace
 
 T = TypeVar("T")
@@ -47,13 +48,20 @@ class Line(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Rows left out."""
+    """Rows left out; `about` says of what they are."""
 
     rows: int
+    about: str = ""
+
+    @property
+    def what(self) -> str:
+        """What is left out, in words: ``rows``, ``row``, ``tokens of the machine's description``."""
+        noun = "token" if self.about else "row"
+        return f"{noun}{'s' if self.rows > 1 else ''}{self.about and f' of {self.about}'}"
 
     def __str__(self) -> str:
         """Return ``⋮ (1 234 rows)``."""
-        return f"⋮ ({self.rows:,} row{'s' if self.rows > 1 else ''})".replace(",", " ")
+        return f"⋮ ({f'{self.rows:,}'.replace(',', ' ')} {self.what})"
 
 
 class Sheet(NamedTuple):
@@ -64,9 +72,9 @@ class Sheet(NamedTuple):
     lines: Iterator[Line | Gap]
 
     @classmethod
-    def of(cls, trace: Trace, *, window: int, elide: int | None = None) -> Self:
+    def of(cls, trace: Trace, *, window: int, elide: int | None = None, description: bool = False) -> Self:
         """Return the table of `trace`; see `lines`."""
-        return cls(trace.columns, trace.has_tape, lines(trace, window=window, elide=elide))
+        return cls(trace.columns, trace.has_tape, lines(trace, window=window, elide=elide, description=description))
 
     @property
     def header(self) -> list[str]:
@@ -79,24 +87,26 @@ class Sheet(NamedTuple):
         return [first, *([tape] if self.tape else []), *rest]
 
 
-def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Line | Gap]:
+def lines(trace: Trace, *, window: int, elide: int | None = None, description: bool = False) -> Iterator[Line | Gap]:
     """Yield the lines of the table of `trace`.
 
     Args:
         window: show at most this many cells of the tape, those around the head.
         elide: show at most this many rows, always including those around the first difference.
+        description: show the rows of a machine's description in the prompt as well; otherwise only those around the
+            first difference.
     """
     differs = trace.divergence.position if trace.divergence else None
     show, done = shower(trace.columns, trace.rows), 0
     tapes: Iterator[Stretch | None] = (None for _ in trace.rows)
     if trace.has_tape:
-        tapes = _tapes(trace.rows, len(trace.input), blank=trace.blank, window=window)
-    keep = _kept(len(trace.rows), elide, differs)
+        tapes = _tapes(trace.rows, trace.lead, len(trace.input), blank=trace.blank, window=window)
+    lead = 0 if description else min(trace.lead, len(trace.rows))
+    keep = _kept(lead, len(trace.rows), elide, differs)
     for n, (row, tape) in enumerate(zip(trace.rows, tapes, strict=True)):
         if n not in keep:
             continue
-        if n > done:
-            yield Gap(n - done)
+        yield from _gaps(done, n, lead)
         yield Line(
             cells={c.name: show(c.text(v)) for c, v in zip(trace.columns, row, strict=True)},
             tape=tape and tape._replace(cells=[show(a) for a in tape.cells]),
@@ -104,8 +114,16 @@ def lines(trace: Trace, *, window: int, elide: int | None = None) -> Iterator[Li
             differs=n == differs,
         )
         done = n + 1
-    if done < len(trace.rows):
-        yield Gap(len(trace.rows) - done)
+    yield from _gaps(done, len(trace.rows), lead)
+
+
+def _gaps(start: int, end: int, lead: int) -> Iterator[Gap]:
+    """Yield what is left out from row `start` to before row `end`: of the machine's description, and of the rest."""
+    middle = max(start, min(lead, end))
+    if start < middle:
+        yield Gap(middle - start, "the machine's description")
+    if middle < end:
+        yield Gap(end - middle)
 
 
 def title(trace: Trace) -> str:
@@ -129,30 +147,35 @@ def shower(columns: Sequence[Column], rows: Sequence[AnyRow]) -> Callable[[str],
     texts = [n for n, column in enumerate(columns) if not column.numeric]
     taken = any(SPACE in str(row[n]) for row in rows for n in texts)
     space = "' '" if taken else SPACE
+    turing = tuple(columns) == TURING
 
     def show(text: str) -> str:
-        triple = parsed(text)
+        arrow = ARROW if text.startswith(ARROW) else ""
+        triple = parsed(text.removeprefix(arrow))
         if text == " ":
             text = space
         elif triple is not None and triple.symbol == " ":
-            text = f"({triple.state},{space}{text[len(triple.state) + 3 :]}"
+            text = f"{arrow}({triple.state},{space}{text[len(arrow) + len(triple.state) + 3 :]}"
+        elif turing and len(text) > 2 and text.endswith(", "):  # what a rule in a prompt is for
+            text = f"{text[:-1]}{space}"
         return visible(text)
 
     return show
 
 
-def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iterator[Stretch | None]:
-    """Yield the tape before each row's step, None for the `prompt` and BOS; each costs O(window).
+def _tapes(rows: Sequence[Row], lead: int, word: int, *, blank: str, window: int) -> Iterator[Stretch | None]:
+    """Yield the tape before each row's step, None for the prompt and BOS; each costs O(window).
 
+    The prompt is `lead` tokens that are on no tape, and the input, of the length `word`.
     All rows show the same cells if they fit into `window`; otherwise the view moves when the head comes near its end.
     """
     heads = [row.h for row in rows if isinstance(row.h, int)]
-    lowest, highest = min([0, *heads]), max([0, prompt - 1, *heads])
+    lowest, highest = min([0, *heads]), max([0, word - 1, *heads])
     size = min(window, highest - lowest + 1)
     margin, first = min(_MARGIN, (size - 1) // 2), lowest
-    written = {k: shown(row.x) for k, row in enumerate(rows[:prompt])}
+    written = {k: shown(row.x) for k, row in enumerate(rows[lead : lead + word])}
     for n, row in enumerate(rows):
-        if n <= prompt:
+        if n <= lead + word:
             yield None
             continue
         before = rows[n - 1].h
@@ -167,10 +190,10 @@ def _tapes(rows: Sequence[Row], prompt: int, *, blank: str, window: int) -> Iter
         yield Stretch(cells, head, first > lowest or lowest < 0)
 
 
-def _kept(count: int, most: int | None, around: int | None) -> Collection[int]:
-    """Return the numbers of the rows to show: the first, the last, and some `around` the first difference."""
-    if most is None or count <= most:
-        return range(count)
+def _kept(lead: int, count: int, most: int | None, around: int | None) -> Collection[int]:
+    """Return the numbers of the rows to show: the first and last from `lead` on, and some `around` a difference."""
     near = range(0) if around is None else range(max(0, around - _MARGIN), min(count, around + _MARGIN + 1))
+    if most is None or count - lead <= most:
+        return {*range(lead, count), *near} if lead else range(count)
     rest = max(0, most - len(near))
-    return {*range((rest + 1) // 2), *near, *range(count - rest // 2, count)}
+    return {*range(lead, lead + (rest + 1) // 2), *near, *range(count - rest // 2, count)}

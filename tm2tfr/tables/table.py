@@ -45,12 +45,16 @@ _DATA = ("csv", "json", "jsonl")
 """The formats for programs."""
 
 
-def table(trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None) -> str:
+def table(
+    trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None, description: bool = False
+) -> str:
     """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
 
     Args:
         caption: the text above the table; csv, json and jsonl have no place for it.
         elide: in a table for people, show at most this many rows, always including those around the first difference.
+        description: in a table for people, show the rows of a machine's description in the prompt as well; by default one
+            line says how many there are. csv, json and jsonl always have them.
 
     Raises:
         OutputError: for an unknown format, for a caption or rows left out where the format has no place for that, and if
@@ -74,7 +78,7 @@ def table(trace: Trace, format: str, *, caption: str | None = None, elide: int |
     if format == "jsonl":
         return "".join(f"{row}\n" for row in _json_rows(trace))
     window = TERMINAL_WINDOW if format == "text" else WINDOW
-    sheet = Sheet.of(trace, window=window, elide=elide)
+    sheet = Sheet.of(trace, window=window, elide=elide, description=description)
     if format == "html":
         return html(sheet, caption or title(trace))
     if format == "latex":

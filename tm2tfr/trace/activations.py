@@ -10,7 +10,7 @@ from tm2tfr.engines.decode import Engine, generate, observable
 from tm2tfr.engines.reading import combination
 from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError, ShapeError, counted
-from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
+from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE
 from tm2tfr.trace.columns import is_turing
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -24,6 +24,7 @@ def activations(
 ) -> dict[str, Activation]:
     """Return A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at `position` of the run on `word`.
 
+    Of a universal decoder there is ``rule`` as well: the rule that ends at this position, and the one that is found.
     Of a decoder that is not the chapter's, return the whole residual stream after the embedding and after each layer.
 
     Raises:
@@ -47,7 +48,8 @@ def activations(
     layout, found = decoder.layout, dict[str, Activation]()
     if not is_turing(layout):
         return _streams(decoder, stages)
-    for vector, (stage, parts) in CHAPTER_VECTORS.items():
+    rule = {"rule": (FOUND, RULE)} if all(layout.holding(what) is not None for what in RULE) else {}
+    for vector, (stage, parts) in {**CHAPTER_VECTORS, **rule}.items():
         if stage not in stages:
             there = counted(len(decoder.layers), "layer")
             raise ShapeError(f"{vector} is the stream after layer {stage[0] + 1}, but these weights have {there}")

@@ -10,7 +10,7 @@ from typing import Any
 from tm2tfr.contract import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.errors import EngineError, visible
-from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING
+from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
 from tm2tfr.trace.cause import Cause, ending_cause, find_cause, unembedding_cause
 from tm2tfr.trace.columns import columns_of, is_turing
 from tm2tfr.trace.rows import as_computed, rows
@@ -78,6 +78,7 @@ class Trace:
         soft, temperature: whether the attention is soft, and its temperature, if the weights record it (`temperature_of`).
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
+        lead: the number of tokens before the input: of a machine's description in the prompt of a universal decoder.
         noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
         columns: those of the table; every row has one entry for each.
     """
@@ -97,6 +98,7 @@ class Trace:
     soft: bool = False
     temperature: float | str | None = None
     blank: str = "_"
+    lead: int = field(default=0, repr=False)
     noun: str = field(default="machine", repr=False)
     reference: str = field(default="simulator", repr=False)
     columns: tuple[Column, ...] = field(default=TURING, repr=False)
@@ -309,6 +311,7 @@ def _trace(
     gap: Divergence | None,
 ) -> Trace:
     columns = columns_of(decoder)
+    lead = described(prompt) if columns == TURING else 0
     steps = pairs.tokens - len(prompt) + (-1 if decoder.bos is not None else 1)
     if decoder.labeller:
         steps = 0
@@ -320,7 +323,7 @@ def _trace(
         answer = "end"
     return Trace(
         machine=name(decoder.provenance) if truth is None else truth.name,
-        input="".join(prompt) if truth is None else truth.input,
+        input="".join(prompt[lead:]) if truth is None else truth.input,
         engine=engine.name,
         dtype=engine.dtype,
         tokens=pairs.tokens,
@@ -333,6 +336,7 @@ def _trace(
         soft=decoder.soft,
         temperature=temperature_of(decoder),
         blank="_" if truth is None else truth.blank,
+        lead=lead,
         noun="machine" if truth is None else truth.noun,
         reference="simulator" if truth is None else truth.reference,
         columns=columns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -42,6 +42,14 @@ class Row(NamedTuple):
     y: str
 
 
+def described(prompt: Sequence[str]) -> int:
+    """Return the number of tokens before the input in the prompt of a decoder with the chapter's table.
+
+    Those describe a machine to a universal decoder, and have several characters each; a symbol has one.
+    """
+    return next((n for n, token in enumerate(prompt) if len(token) == 1), len(prompt))
+
+
 OUTCOME_OF_TOKEN: Mapping[str, str] = {"ACC": "accept", "REJ": "reject", "HALT": "halt"}
 """The tokens that end a run, and what they say."""
 
@@ -51,6 +59,11 @@ _A2 = (*_A1, "h/(i+1)")
 _A35 = (*_A2, "h", "h^2", "e_x(h)")
 _A4 = (*_A35, "h_{i-1}", "h_{i-1}^2")
 _H4 = (*_A4, "h_{j*-1}", "e_b(j*-1)")
+
+RULE = ("r_q", "r_a", "r*_q", "r*_a", "out", "[r*_q=q]", "[r*_a=a]")
+"""What a universal decoder has of the rules in its prompt: the one that ends here, and the one that it has found."""
+FOUND: tuple[int, str] = (5, "feed_forward")
+"""(layer from 0, part) after which `RULE` is there."""
 
 CHAPTER_VECTORS: Mapping[str, tuple[tuple[int, str], tuple[str, ...]]] = {
     "A(0)": ((-1, "embedding"), _A0),
