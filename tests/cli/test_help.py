@@ -81,7 +81,7 @@ def test_what_a_default_is_said_to_be_is_the_default() -> None:
 def test_table_takes_what_trace_takes_for_the_run() -> None:
     names = {name: {param.name for param in app.commands[name].params} for name in ("trace", "table")}
     recording = {"checkpoint", "checkpoint_every", "resume"}
-    assert names["trace"] - names["table"] == {*recording, "everything", "quiet", "at"}
+    assert names["trace"] - names["table"] == {*recording, "quiet", "at"}
     assert names["table"] - names["trace"] == {"format"}
 
 
