@@ -117,6 +117,8 @@ def test_every_public_function_is_tried() -> None:
         "figure_1": "nothing, in tests/softness/test_figure_1.py",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",
         "load_weights": "a weight file",
+        "prompt_of": "machines alone, in tests/sources/turing/universal/test_given.py",
+        "read_prompt": "the text of a prompt, likewise",
         "shipped": "nothing",
         "table": "a trace",
         "make_dataset": "a spec",

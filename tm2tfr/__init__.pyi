@@ -6,6 +6,7 @@ from .api.drawings import draw_requests, draw_run
 from .api.figure_1 import figure_1
 from .api.machines import convert, formula, load, to_graph
 from .api.pages import explore
+from .api.prompts import prompt_of, read_prompt
 from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
 from .api.softness import measure_softness, soften
 from .api.subject import Subject
@@ -55,6 +56,8 @@ __all__ = [
     "machine_of",
     "make_dataset",
     "measure_softness",
+    "prompt_of",
+    "read_prompt",
     "run",
     "save_weights",
     "shipped",

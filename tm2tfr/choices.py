@@ -5,6 +5,7 @@ Nothing is imported here, so that ``--help`` is immediate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
@@ -29,6 +30,13 @@ UNIVERSAL = "universal"
 UniversalTape = Literal["both", "one-way", "two-way"]
 UNIVERSAL_TAPES: tuple[UniversalTape, ...] = get_args(UniversalTape)
 """The tape of the machines that a universal decoder runs; for both, the first token of its prompt says which."""
+UNIVERSAL_OPTIONS: Mapping[str, str] = {
+    "universal": "a universal decoder runs Turing machines, which are in its prompt",
+    "tape": "the tape is that of the Turing machines in the prompt of a universal decoder",
+    "seed": "the seed is that of the order of rules in the prompt of a universal decoder",
+}
+"""The options that put a machine in the prompt of a universal decoder -> the words for those to whose programs they do not
+apply."""
 
 CIRCUIT = "circuit"
 """The construction that compiles Boolean circuits, as the provenance of weights names it."""

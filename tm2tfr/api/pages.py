@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from tm2tfr.api.subject import Subject, recompiled
-from tm2tfr.api.subject import judge as judging
+from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.errors import CompileError, EngineError, Tm2tfrError
 from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
 
@@ -60,7 +59,7 @@ def explore(
     check_steps(max_steps)
     check_engine("dense", dtype)
     _refuse_more(max_steps, "steps")
-    found = recompiled(subject, left_boundary)
+    found, judge = judged(recompiled(subject, left_boundary), machine)
     decoders = [found.decoder]
     if found.decoder.labeller:
         return _labeller(found, word, machine, compare, dtype)
@@ -68,7 +67,6 @@ def explore(
         if found.compiled:
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders.append(Subject.of(found.right, left_boundary=compare).decoder)
-    judge = judging(found, machine)
     right = judge.program if machine is None else judge.right
     if any(decoder.soft for decoder in decoders):
         _refuse_soft(found)
@@ -105,8 +103,8 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
         what = "the page shows where hard attention looks, and these weights are soft"
         raise CompileError(f"{what}: explore the program instead")
     given = found.word(word)
-    judged = found.program is not None or machine is not None
-    trace = check(found, given, machine=machine, dtype=dtype) if judged else run(found, given, dtype=dtype)
+    compared = found.program is not None or machine is not None
+    trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
     tokens = found.prompt(given)
     if len(tokens) > MOST_LABELLED:
         what = f"{found.name}: the page shows every pair of positions, and {len(tokens):,} positions are too many"

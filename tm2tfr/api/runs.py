@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.api.subject import Subject, recompiled
-from tm2tfr.api.subject import judge as judging
+from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from tm2tfr.engines import Engine
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
+    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
@@ -51,12 +51,18 @@ def compile(
     compare: str | None = None,
     answers: str | None = None,
     steep: bool | None = None,
+    universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
+    tape: str | None = None,
+    seed: int | None = None,
 ) -> Decoder:
     """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
 
     >>> import tm2tfr
     >>> tm2tfr.compile("full-adder", variant="paper-hard").positions
     7
+    >>> every = tm2tfr.compile(tm2tfr.Universal(states=8, symbols=4))
+    >>> tm2tfr.check(tm2tfr.compile("chapter", universal=every), "11").answer
+    'accept'
 
     Args:
         subject: see `Subject.of`.
@@ -79,14 +85,22 @@ def compile(
         answers: of a formula, which of its parts are outputs: ``all`` (the default), or its ``definitions``.
         steep: of a formula that looks left only, whether queries grow with the position, so that softmax needs no
             temperature.
+        universal: of a machine, put it in the prompt of the universal decoder of this size: S and K as a pair or as the
+            text ``8,4``; a `tm2tfr.Universal`; or weights of one, or a path to them. The matrices are the same for all
+            machines; labels and tokens have this machine's names.
+        tape: with `universal`, of its machines: ``one-way``, ``two-way``, or ``both`` (the default), where the first token
+            of the prompt says which.
+        seed: with `universal`, that of the order of the rules in the prompt. Default: the machine's own order.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
         CompileError: if an option does not apply to the program, or the weights are already compiled.
     """
-    options = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop, "alphabet": alphabet, "mask": mask}
+    options: dict[str, Any] = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop}
+    options |= {"alphabet": alphabet, "mask": mask}
     options |= {"unbounded": unbounded or None, "max_length": max_length, "max_values": max_values, "max_units": max_units}
     options |= {"define": define, "compare": compare, "answers": answers, "steep": steep or None}
+    options |= {"universal": universal, "tape": tape, "seed": seed}
     return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 
@@ -180,7 +194,8 @@ def check(
     Args:
         subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
         word: the input; by default the subject's own.
-        machine: what to compare with, in any form of a subject; by default the machine stored with the weights.
+        machine: what to compare with, in any form of a subject; by default the machine stored with the weights. On the
+            weights of a universal decoder, the machine that is put in their prompt.
         left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
         keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
         engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, progress: see `run`.
@@ -193,8 +208,7 @@ def check(
     """
     from tm2tfr.runs.run import carried_out
 
-    found = recompiled(subject, left_boundary)
-    judge = judging(found, machine)
+    found, judge = judged(recompiled(subject, left_boundary), machine)
     options = RunOptions(
         engine=engine,
         dtype=dtype,
@@ -265,8 +279,8 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
     """
     from tm2tfr.sources.registry import of_program
 
-    found = recompiled(subject, left_boundary)
-    right = judging(found, machine).right
+    found, judge = judged(recompiled(subject, left_boundary), machine)
+    right = judge.right
     construction = of_program(right)
     if construction is None or construction.prove is None:
         what = f"{found.name}: there are no certificates of RASP programs, which no theorem covers for all inputs"

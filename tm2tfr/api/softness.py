@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tm2tfr.api.subject import judge as judging
-from tm2tfr.api.subject import recompiled
+from tm2tfr.api.subject import judged, recompiled
 from tm2tfr.choices import AUTO, LOCAL, NO_TEMPERATURE, THEOREM_26
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.options import check_engine, check_steps, is_count
@@ -105,8 +104,7 @@ def measure_softness(
     value = None if temperature is None else parsed_word(temperature)
     if value in (LOCAL, NO_TEMPERATURE):
         raise CompileError(f"a run is measured at one temperature, not at {value!r}: use auto, theorem-26, or a number")
-    found = recompiled(subject, left_boundary)
-    judge = judging(found, machine)
+    found, judge = judged(recompiled(subject, left_boundary), machine)
     right = judge.right
     if found.decoder.soft:
         raise already_soft(found.decoder, "measure")

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.program import Program
     from tm2tfr.sources.turing.spec import Machine
+    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
-    Given: TypeAlias = "Subject | Decoder | Machine | Circuit | Program | LogicProgram | str | Path"
+    Given: TypeAlias = "Subject | Decoder | Machine | Universal | Circuit | Program | LogicProgram | str | Path"
 
 WEIGHTS = ".safetensors"
 """The extension of weight files."""
@@ -42,9 +43,16 @@ class Subject:
     >>> subject.machine.tape, len(subject.decoder.layers)
     ('one-way', 6)
 
+    The option ``universal`` puts a machine in the prompt of a universal decoder:
+
+    >>> subject = tm2tfr.Subject.of("busy-beaver-5", options={"universal": (8, 4)})
+    >>> len(subject.decoder.layers), subject.prompt("")[:3]
+    (7, ('two-way', 'A,0', '→(B,1,+1)'))
+
     Args:
         name: how it was given: the argument, or the name of the object.
-        source: the machine, the circuit, the program or the formula, if it was given as one.
+        source: the machine, the circuit, the program or the formula, if it was given as one; a machine in the prompt of a
+            universal decoder as a `Universal`.
         weights: the decoder, if it was given as one.
         left_boundary: an option of the construction of Turing machines, see `tm2tfr.compile`.
         options: the other options of the construction that are given, by name; see `tm2tfr.compile`.
@@ -54,7 +62,7 @@ class Subject:
     """
 
     name: str
-    source: Machine | Circuit | Program | LogicProgram | None = None
+    source: Machine | Universal | Circuit | Program | LogicProgram | None = None
     weights: Decoder | None = None
     left_boundary: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -77,7 +85,10 @@ class Subject:
             for option in asked:
                 self._refuse(option, self.construction)
         if asked and self.source is None:
-            raise CompileError(f"{self.name}: these weights are already compiled: omit {option_called(next(iter(asked)))}")
+            remedy = f"omit {option_called(next(iter(asked)))}"
+            if "universal" in asked:
+                remedy = "give the machine, and weights as its universal option"
+            raise CompileError(f"{self.name}: these weights are already compiled: {remedy}")
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -98,9 +109,9 @@ class Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
 
         Args:
-            given: a subject, a `Decoder`, a `Machine`, a `Circuit`, a `Program`, a `LogicProgram`; the name of a shipped
-                one; a path to one in any format that is read, or to a weight file (.safetensors); bbchallenge text; ``-``
-                for text on standard input.
+            given: a subject, a `Decoder`, a `Machine`, a `Universal`, a `Circuit`, a `Program`, a `LogicProgram`; the name
+                of a shipped one; a path to one in any format that is read, or to a weight file (.safetensors);
+                bbchallenge text; ``-`` for text on standard input.
             left_boundary, options: options of the construction, for what is still to be compiled.
 
         Raises:
@@ -228,14 +239,25 @@ class Subject:
 
     @property
     def machine(self) -> Machine | None:
-        """The program, if it is a Turing machine; otherwise None.
+        """The program, if it is a Turing machine, or the one in the prompt of a universal decoder; otherwise None.
 
         Raises:
             SpecError: see `program`.
         """
         from tm2tfr.sources.turing.spec import Machine
+        from tm2tfr.sources.turing.universal.program import Universal
 
-        return self.program if isinstance(self.program, Machine) else None
+        program = self.program
+        if isinstance(program, Universal):
+            return program.machine
+        return program if isinstance(program, Machine) else None
+
+    @property
+    def lacks_machine(self) -> bool:
+        """Whether it is a universal decoder without a machine in its prompt, which nothing can be run on."""
+        from tm2tfr.sources.turing.universal.program import Universal
+
+        return isinstance(self.program, Universal) and self.program.machine is None
 
     @property
     def right(self) -> Any:
@@ -256,11 +278,12 @@ class Subject:
         Raises:
             CompileError: if it is something else, or none is stored with the weights.
         """
-        right = self.right
-        if self.machine is None:
+        right, machine = self.right, self.machine
+        if self.lacks_machine:
+            machine = right.right  # which says so
+        if machine is None:
             noun = "something else" if self.construction is None else f"a {self.noun}"
             raise CompileError(f"{self.name}: {what} takes a Turing machine, and this is {noun}: give a machine")
-        machine: Machine = right
         return machine
 
     def prompt(self, word: str | None) -> Sequence[str]:
@@ -325,16 +348,24 @@ def recompiled(given: Given, left_boundary: str | None) -> Subject:
     return Subject.of(given, left_boundary=left_boundary)
 
 
-def judge(found: Subject, machine: Given | None) -> Subject:
-    """Return what says what is right: the subject itself, or another one that is given in any form.
+def judged(found: Subject, machine: Given | None) -> tuple[Subject, Subject]:
+    """Return a subject, and what says what is right of it: itself, or another one that is given in any form.
+
+    On the weights of a universal decoder, which run the machine in their prompt, the other one is put there.
 
     Raises:
-        CompileError: if it has an option of the construction, which only matters for what is compiled.
+        CompileError: if it has an option of the construction, which only matters for what is compiled; if it does not fit
+            into the prompt.
     """
+    from tm2tfr.sources.turing.universal.program import Universal
+
     if machine is None:
-        return found
+        return found, found
     other = Subject.of(machine)
     if other.asked:
         option = option_called(next(iter(other.asked))).removeprefix("the ")
         raise CompileError(f"{other.name}: a machine to compare with has no {option}: give the machine alone")
-    return other
+    if isinstance(found.program, Universal) and other.machine is not None:
+        placed = Subject.of(other.right, options={"universal": found.decoder})
+        return placed, placed
+    return found, other

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from tm2tfr.api.subject import Subject, judge, outside
+from tm2tfr.api.subject import Subject, judged, outside
 from tm2tfr.choices import TURING
 from tm2tfr.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
@@ -56,8 +56,8 @@ def export_to(
             raise ExportError(f"{name} must be a whole number, not {number!r}: use {least} or more, or None")
     asked = {"stock": True} if stock else {}
     chosen = target(to, asked)
-    found = Subject.of(subject)
-    right = found.program if machine is None else judge(found, machine).right
+    found, judge = judged(Subject.of(subject), machine)
+    right = found.program if machine is None else judge.right
     if right is None and not chosen.takes(found.decoder):
         raise needs_machine(to)
     return chosen.exporter.export(

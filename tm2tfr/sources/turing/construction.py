@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
+from tm2tfr.choices import DRAWN, PICTURES, UNIVERSAL_OPTIONS, WRITABLE
 from tm2tfr.choices import TURING as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.sources.turing.spec import Machine
@@ -45,7 +45,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="machine",
     type=Machine,
-    options={"left_boundary": "the left boundary is that of a Turing machine's one-way tape"},
+    options={"left_boundary": "the left boundary is that of a Turing machine's one-way tape", **UNIVERSAL_OPTIONS},
     compile=_compile,
     truth=_truth,
     read=_read,
@@ -59,4 +59,5 @@ CONSTRUCTION = Construction(
     draw=later("tm2tfr.sources.turing.drawing", "save"),
     graph=later("tm2tfr.sources.turing.graph", "to_graph"),
     prove=later("tm2tfr.sources.turing.proof", "prove"),
+    prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
 )

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
+from tm2tfr.choices import DRAWN, PICTURES, UNIVERSAL_OPTIONS, WRITABLE
 from tm2tfr.choices import UNIVERSAL as NAME
-from tm2tfr.contract import Construction, Truth
+from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.sources.turing.construction import own_input
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
 
 def _compile(universal: Universal, options: Mapping[str, Any]) -> Decoder:
-    from tm2tfr.sources.turing.universal.compiler import compile_universal
+    from tm2tfr.sources.turing.universal.compiler.given import compiled
 
-    return compile_universal(universal)
+    return compiled(universal, options)
 
 
 def _truth(universal: Universal, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
@@ -81,7 +81,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="machine",
     type=Universal,
-    options={},
+    options=UNIVERSAL_OPTIONS,
     compile=_compile,
     truth=_truth,
     read=_read,
@@ -95,4 +95,5 @@ CONSTRUCTION = Construction(
     draw=_draw,
     graph=_graph,
     fed=_fed,
+    prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_weights"),
 )

@@ -35,28 +35,39 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
     if tape not in ("both", machine.tape):
         what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
         raise CompileError(f"{what}: use one for both, with --tape both")
-    every = filled(*_own(machine, names), names)
+    every = filled(*_fitted(machine, names), names)
     states = {q: n for n, q in enumerate(every.states)}
     symbols = {a: n for n, a in enumerate(every.symbols)}
     return Placed(every, tuple(_entries(machine, states, symbols)))
 
 
-def _own(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]]:
+def size_of(machine: Machine) -> tuple[int, int]:
+    """Return the sizes of the smallest decoder that `machine` fits into: S and K."""
+    ruled, _, symbols = _own(machine)
+    return len(ruled), len(symbols)
+
+
+def _own(machine: Machine) -> tuple[list[str], list[str], list[str]]:
+    """Return the machine's states in the places of those with rules, that without rules if it has one, and its symbols."""
+    halting = [q for q in machine.states if q in machine.halting_states and q != machine.start]
+    resting = [] if machine.decides else halting
+    ruled = [machine.start, *(q for q in machine.states if q not in halting and q != machine.start), *resting[1:]]
+    return ruled, resting[:1], [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]
+
+
+def _fitted(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]]:
     """Return the machine's states and symbols in the places of the decoder's, with empty ones in between.
 
     Raises:
         CompileError: if they do not fit.
     """
-    halting = [q for q in machine.states if q in machine.halting_states and q != machine.start]
-    resting = [] if machine.decides else halting
-    ruled = [machine.start, *(q for q in machine.states if q not in halting and q != machine.start), *resting[1:]]
-    symbols = [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]
+    ruled, resting, symbols = _own(machine)
     room, most = len(names.ruled), len(names.symbols)
     if len(ruled) > room or len(symbols) > most:
         has = f"{counted(len(ruled), 'state')} to be told apart and {counted(len(symbols), 'symbol')}"
         what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
         raise CompileError(f"{what}: use --universal {max(len(ruled), room)},{max(len(symbols), most)}")
-    return [*ruled, *[""] * (room - len(ruled)), *(resting[:1] or [""])], symbols
+    return [*ruled, *[""] * (room - len(ruled)), *(resting or [""])], symbols
 
 
 def _entries(machine: Machine, states: Mapping[str, int], symbols: Mapping[str, int]) -> Iterator[Entry]:

@@ -24,7 +24,7 @@ class Universal:
 
     >>> import tm2tfr
     >>> every = tm2tfr.Universal(states=5, symbols=2)
-    >>> every.holding(tm2tfr.load("bb4")).description[:3]
+    >>> every.holding(tm2tfr.load("busy-beaver-4")).description[:3]
     ('two-way', 'A,0', '→(B,1,+1)')
 
     Args:
@@ -149,7 +149,7 @@ class Universal:
         """
         if self.machine is None:
             what = f"{self.name}: a universal decoder runs the machine in its prompt, and there is none"
-            raise CompileError(f"{what}: give a machine as well")
+            raise CompileError(f"{what}: give the machine, and these weights or sizes as its universal option")
         return self.machine
 
     @cached_property

@@ -20,7 +20,7 @@ from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.stored import written
 from tm2tfr.transformer.gadgets import Unit, feed_forward, lookup, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.provenance import stated
+from tm2tfr.transformer.provenance import NAME, SOURCE, stated
 from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder, Layer
 
@@ -41,7 +41,7 @@ def renamed(decoder: Decoder, universal: Universal) -> Decoder:
         decoder,
         layout=layout(universal, universal.names),
         vocabulary=universal.vocabulary,
-        provenance=stated(UNIVERSAL, source=written(universal), name=universal.name, options={}),
+        provenance={**decoder.provenance, SOURCE: written(universal), NAME: universal.name},
     )
 
 

@@ -1,0 +1,84 @@
+"""A prompt to hand on: its tokens with their canonical names, their ids, and what the machine's own names are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tm2tfr.errors import visible
+from tm2tfr.sources.turing.tokens import BOS, VERDICTS
+from tm2tfr.sources.turing.universal.names import value_token
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.prompt import prompt
+from tm2tfr.text.columns import aligned
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The prompt that has a universal decoder run a machine on an input, as `tm2tfr.prompt_of` returns it.
+
+    Args:
+        universal: the class of the decoder, with the machine.
+        input: the input, in the machine's own symbols.
+
+    Raises:
+        CompileError: if there is no machine.
+        InputError: if the input is not over its input alphabet.
+    """
+
+    universal: Universal
+    input: str
+
+    def __post_init__(self) -> None:
+        _ = self.tokens
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens, BOS included."""
+        return (*prompt(self.universal, self.input, self.universal.canonical), BOS)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The places of the tokens in the vocabulary, from 0."""
+        numbers = {token: n for n, token in enumerate(self.universal.empty.vocabulary)}
+        return tuple(numbers[token] for token in self.tokens)
+
+    @property
+    def text(self) -> str:
+        """The tokens with spaces between them, which `tm2tfr.read_prompt` reads."""
+        return " ".join(self.tokens)
+
+    @property
+    def states(self) -> Mapping[str, str]:
+        """The machine's own states -> what they are called in the prompt; one that gives a verdict: ``→ACC``, ``→REJ``."""
+        machine, names = self.universal.right, self.universal.names
+        canonical = dict(zip(names.states, self.universal.canonical.states, strict=True))
+        found = {}
+        for state in machine.states:
+            outcome = machine.outcome_of(state) if machine.decides else None
+            found[state] = canonical.get(state, state) if outcome is None else value_token(VERDICTS[outcome])
+        return found
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        """The machine's own symbols -> what they are called in the prompt, the blank first."""
+        machine, names = self.universal.right, self.universal.names
+        canonical = zip(names.symbols, self.universal.canonical.symbols, strict=True)
+        return {own: sign for own, sign in canonical if own in machine.tape_alphabet}
+
+    def names(self) -> str:
+        """Return the table of the machine's own names and what they are called in the prompt, as text."""
+        every = [("state", *pair) for pair in self.states.items()]
+        every += [("symbol", *pair) for pair in self.symbols.items()]
+        rows = [(kind, visible(own).replace(" ", "␣"), sign) for kind, own, sign in every]
+        return "\n".join(aligned([("", visible(self.universal.name), "in the prompt"), *rows]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        universal = self.universal
+        sizes = {"states": universal.states, "symbols": universal.symbols, "tape": universal.tape}
+        plain: dict[str, Any] = {"machine": universal.name, "input": self.input, "universal": sizes}
+        plain |= {"tokens": list(self.tokens), "ids": list(self.ids)}
+        return {**plain, "states": dict(self.states), "symbols": dict(self.symbols)}
