@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tm2tfr.engines.decode import Engine, run_whole
@@ -48,6 +48,18 @@ def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine, position
         session.feed(decoder.numbers[token])
     session.feed(decoder.numbers[tokens[at]], seen)
     return seen
+
+
+def observe_at(
+    decoder: Decoder, tokens: Sequence[str], positions: Sequence[int], *, engine: Engine
+) -> Iterator[tuple[int, Observation]]:
+    """Feed `tokens` to `decoder` and yield the observations at these positions, in increasing order, as they are made."""
+    session, wanted = engine.start(decoder), frozenset(positions)
+    for i, token in enumerate(tokens[: max(wanted, default=-1) + 1]):
+        seen = Observation() if i in wanted else None
+        session.feed(decoder.numbers[token], seen)
+        if seen is not None:
+            yield i, seen
 
 
 def observe_all(decoder: Decoder, tokens: Sequence[str], *, engine: Engine) -> list[Observation]:

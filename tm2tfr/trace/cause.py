@@ -14,12 +14,15 @@ from tm2tfr.contract import Ending, Specification, vector
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, combination
-from tm2tfr.engines.watching import Observation, observe, observe_all
+from tm2tfr.engines.watching import Observation, observe, observe_all, observe_at
 from tm2tfr.errors import visible
 from tm2tfr.transformer.attention import exact_scores, in_sight, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
+
+MOST_PLACES = 512
+"""The most positions of a head that are searched for a wrong value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,14 +277,14 @@ class _Finder:
         """Return the first wrong value at the attended positions before this layer, if there is one."""
         if looked is None or self.decoder.labeller or self.decoder.looks_ahead:
             return None  # nothing, or everything before this layer has been looked at
-        attention = looked.attention
-        if len(attention.attended) + len(attention.expected) > 8:
+        places = sorted({*looked.attention.attended, *looked.attention.expected} - {self.position})
+        if not places or len(places) > MOST_PLACES:
             return None
-        for j in sorted({*attention.attended, *attention.expected} - {self.position}):
-            before = (layer, "attention")
-            root = find_cause(self.decoder, self.specification, j, engine=self.engine, before=before)
-            if root is not None:
-                return root
+        before = (layer - 1, "feed_forward" if layer else "embedding")
+        for j, seen in observe_at(self.decoder, self.specification.tokens, places, engine=self.engine):
+            residual = next(list(x) for n, part, x in seen.stages if (n, part) == before)
+            if _first_wrong(self.decoder, self.specification, j, before, residual, self.engine.dtype) is not None:
+                return find_cause(self.decoder, self.specification, j, engine=self.engine, before=(layer, "attention"))
         return None
 
     def _why(self, layer: int, part: str, subspace: Subspace, looked: _Looked | None) -> str:

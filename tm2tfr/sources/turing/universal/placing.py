@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from tm2tfr.errors import CompileError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.tokens import VERDICTS
-from tm2tfr.sources.turing.universal.names import Entry, GivenVerdict, MachineNames, RuleAnswer, filled
+from tm2tfr.sources.turing.tokens import ACC, REJ, VERDICTS
+from tm2tfr.sources.turing.universal.names import Entry, GivenVerdict, MachineNames, RuleAnswer, filled, value_token
+
+NOT_STATES = frozenset(map(value_token, (ACC, REJ)))
+"""Names that states of a machine in the prompt cannot have: those of the states in which its reference stops."""
 
 
 class Placed(NamedTuple):
@@ -30,12 +33,16 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
         tape: ``one-way``, ``two-way`` or ``both``.
 
     Raises:
-        CompileError: if the machine has too many states or symbols, with the numbers that would do, or another tape.
+        CompileError: if the machine has too many states or symbols, with the numbers that would do, or another tape, or a
+            state with the name of a verdict.
     """
     if tape not in ("both", machine.tape):
         what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
         raise CompileError(f"{what}: use one for both, with --tape both")
     every = filled(*_fitted(machine, names), names)
+    if taken := next((q for q in every.states if q in NOT_STATES), None):
+        what = f"{visible(machine.name)}: its state {taken!r} has the name of a verdict in the prompt"
+        raise CompileError(f"{what}: rename it")
     states = {q: n for n, q in enumerate(every.states)}
     symbols = {a: n for n, a in enumerate(every.symbols)}
     return Placed(every, tuple(_entries(machine, states, symbols)))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
 from tm2tfr.errors import CompileError, did_you_mean
-from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ
-from tm2tfr.sources.turing.universal.names import CHARACTERS, Entry, MachineNames, canonical
+from tm2tfr.sources.turing.universal.names import CHARACTERS, MOVES, Entry, MachineNames, canonical
 from tm2tfr.sources.turing.universal.placing import Placed, placed
 
 VERDICT_STATES = {ACC: f"→{ACC}", REJ: f"→{REJ}"}
@@ -57,7 +57,26 @@ class Universal:
             raise CompileError(f"unknown tape {self.tape!r}{close}: use {', '.join(UNIVERSAL_TAPES)}")
         if self.described is not None and self.machine is None:
             raise CompileError("rules in a prompt stand for a machine: give it as well")
+        if not (self.seed is None or (isinstance(self.seed, int) and not isinstance(self.seed, bool))):
+            raise CompileError(f"the seed of the order of the rules cannot be {self.seed!r}: use a whole number")
         _ = self._placed  # refuses a machine that does not fit
+        if self.machine is not None and self.described is not None:
+            self._check_described(self.machine, self.described)
+
+    def _check_described(self, machine: Machine, described: tuple[Entry, ...]) -> None:
+        """Raise CompileError if `described` does not stand for `machine`."""
+        names = self.names
+        keys = [(entry.state, entry.symbol) for entry in described]
+        inside = all(0 <= q < self.states and 0 <= a < self.symbols for q, a in keys)
+        answers = [entry.answer for entry in described if not isinstance(entry.answer, str)]
+        inside &= all(0 <= r <= self.states and 0 <= b < self.symbols and m in MOVES for r, b, m in answers)
+        if not inside or len(set(keys)) < len(keys):
+            what = "the rules in a prompt have two answers to one question, or states and symbols that there are not"
+            raise CompileError(f"{what}: give each rule once, with numbers from 0 on")
+        right = meant(described, "", names, machine.tape)
+        if (machine.seven_tuple, machine.blank) != (right.seven_tuple, right.blank):
+            what = f"{machine.name}: the rules in the prompt stand for another machine"
+            raise CompileError(f"{what}: give the one that they stand for, or the machine alone")
 
     # ── the class ───────────────────────────────────────────────────────────────────────────────────────────
     @property
@@ -184,3 +203,24 @@ class Universal:
         own, names = self.right, self.names
         said = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
         return {(q, a): answer for q, a, answer in said if (q, a) not in own.transitions}
+
+
+def meant(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind) -> Machine:
+    """Return the machine that rules in a prompt stand for, with an input; see `Universal.standing`."""
+    table: dict[tuple[str, str], Rule] = {}
+    for state, symbol, answer in rules:
+        place = names.states[state], names.symbols[symbol]
+        if isinstance(answer, str):
+            table[place] = Rule(VERDICT_STATES[answer], place[1], 0)
+        else:
+            table[place] = Rule(names.states[answer.state], names.symbols[answer.symbol], answer.move)
+    return Machine(
+        transitions=table,
+        start=names.states[0],
+        blank=names.blank,
+        input_alphabet=names.symbols[1:],
+        tape_alphabet=names.symbols,
+        tape=tape,
+        name="prompt",
+        input=word,
+    )

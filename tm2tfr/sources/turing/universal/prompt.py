@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tm2tfr.errors import did_you_mean
-from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
-from tm2tfr.sources.turing.tokens import ACC, BOS, REJ
-from tm2tfr.sources.turing.universal.names import ARROW, Entry, MachineNames
-from tm2tfr.sources.turing.universal.program import VERDICT_STATES, Universal
-from tm2tfr.text.source import Log, Source, decoded
+from tm2tfr.sources.turing.spec import TAPES, TapeKind
+from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ
+from tm2tfr.sources.turing.universal.names import ARROW, Entry, MachineNames, RuleAnswer
+from tm2tfr.sources.turing.universal.program import Universal, meant
+from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Source, decoded
 
-_ASCII_ARROW = "->"
-_TOKEN = re.compile(r"\S+")
+_TOKEN = re.compile(r"(?P<arrow>→|->)\s*(?P<answer>(?:(?!→|->)\S)+)?|(?:(?!→|->)\S)+")
+"""A token; what a rule answers, with an arrow before it."""
 
 
 def prompt(program: Universal, word: str, names: MachineNames | None = None) -> tuple[str, ...]:
@@ -46,8 +46,8 @@ def text(program: Universal, word: str) -> str:
 def read(given: str | bytes, universal: Universal, *, file: str = "<prompt>") -> Universal:
     """Return the machine that a prompt describes, with its input, in the prompt of a decoder of the class `universal`.
 
-    The tokens are the canonical ones, with white space between them. ``->`` is read as ``→``, input symbols need no white
-    space between them, and BOS may be left out.
+    The tokens are the canonical ones, with white space between them. ``->`` is read as ``→``, around which white space does
+    not matter; input symbols need none between them, and BOS may be left out.
 
     Raises:
         SpecError: with every error of the text and its place.
@@ -72,8 +72,8 @@ class _Reader:
         self._keys = {names.key(q, a): (q, a) for q in range(len(names.ruled)) for a in range(len(names.symbols))}
         self._values: dict[str, Any] = {names.value(answer): answer for answer in names.answers()}
         self._values |= {f"{ARROW}{verdict}": verdict for verdict in (ACC, REJ)}
-        found = enumerate(_TOKEN.finditer(source.text), start=1)
-        self._left = [_Token(m[0].replace(_ASCII_ARROW, ARROW, 1), n, *m.span()) for n, m in found][::-1]
+        self._inputs = frozenset(names.symbols)
+        self._left = [_token(n, match) for n, match in enumerate(_TOKEN.finditer(source.text), start=1)][::-1]
         self._end = _Token("", len(self._left) + 1, len(source.text.rstrip()), len(source.text.rstrip()))
 
     def read(self) -> Universal:
@@ -82,7 +82,7 @@ class _Reader:
         rules = self._rules()
         word = self._word()
         self._log.conclude()
-        machine = _machine(rules, word, self._universal.names, tape)
+        machine = meant(rules, word, self._universal.names, tape)
         return replace(self._universal, machine=machine, described=rules)
 
     @property
@@ -91,38 +91,47 @@ class _Reader:
 
     def _tape(self) -> TapeKind:
         """Take the token that names the tape, if there has to be one."""
-        if self._universal.tape != "both":
-            return self._universal.tape
-        token = self._next
-        if token.text in self._universal.tapes:
+        kind, token = self._universal.tape, self._next
+        if kind != "both":
+            if token.text in TAPES:
+                self._left.pop()
+                what = f"the tape of this decoder is {kind}, and its prompts do not name it"
+                self._complain(token, what, f"remove {token.text}")
+            return kind
+        if token.text in TAPES:
             self._left.pop()
-        else:
-            told = f", not {token.text!r}" if token.text else ""
-            self._complain(token, f"a prompt of this decoder begins with the tape{told}", "begin with one-way or two-way")
-        return "one-way" if token.text == "one-way" else "two-way"
+            return "one-way" if token.text == "one-way" else "two-way"
+        found = ""
+        if token.text:
+            found = f", not with {token.text}{did_you_mean(token.text, TAPES)}"
+            if not (_of_rule(token) or token.text == BOS or self._inputs.issuperset(token.text)):
+                self._left.pop()
+        self._complain(token, f"a prompt of this decoder must begin with its tape{found}", "begin with one-way or two-way")
+        return "two-way"
 
     def _rules(self) -> tuple[Entry, ...]:
-        """Take the rules, as long as there are any."""
+        """Take the rules, up to the input or BOS."""
         rules, seen = list[Entry](), dict[tuple[int, int], int]()
-        while self._left and _of_rule(self._next):
+        while self._left and not (self._next.text == BOS or self._inputs.issuperset(self._next.text)):
             key = self._left.pop()
-            place, value = self._keys.get(key.text), self._next
             if key.text.startswith(ARROW):
-                what = f"{key.text} answers no rule"
-                self._complain(key, what, "write before it the state and the symbol that it is for, such as q0,1")
+                what = f"{key.text} is not preceded by what it answers"
+                self._complain(key, what, "write the state and the symbol of its rule before it, such as q0,1")
                 continue
-            if value.text.startswith(ARROW):
+            if not _of_rule(key):
+                self._complain(key, *self._no_input(key.text))
+                continue
+            place, value = self._keys.get(key.text), self._next
+            if value.text.startswith((ARROW, "(")):
                 self._left.pop()
             answer = self._values.get(value.text)
             if place is None:
                 self._complain(key, *self._no_key(key.text))
             elif answer is None:
-                close = did_you_mean(value.text, self._values)
-                what = f"after {key.text} has to come what this rule answers, not {value.text or 'the end'!r}{close}"
-                self._complain(value, what, "write for example →(q0,1,+1), →ACC or →REJ")
+                self._complain(value, *self._no_value(key.text, value.text))
             elif place in seen:
-                what = f"there is a rule for {key.text} already, at token {seen[place]}"
-                self._complain(key, what, "the machine is deterministic: remove one of them")
+                what = f"there is already a rule for {key.text}, at token {seen[place]}"
+                self._complain(key, what, "remove one of them, since a machine is deterministic")
             else:
                 rules.append(Entry(*place, answer))
             if place is not None:
@@ -131,37 +140,58 @@ class _Reader:
 
     def _no_key(self, text: str) -> tuple[str, str]:
         names = self._universal.names
-        what = f"{text} is no state and symbol of this decoder{did_you_mean(text, self._keys)}"
-        return what, f"its states are {_range(names.ruled)}, its symbols {_range(names.symbols)}"
+        what = f"{text} is not a state and a symbol of this decoder{did_you_mean(text, self._keys)}"
+        return what, f"use the states {_range(names.ruled)} and the symbols {_range(names.symbols)}, such as q0,0"
+
+    def _no_value(self, key: str, text: str) -> tuple[str, str]:
+        found = f"{text}{did_you_mean(text, self._values)}" if text else "the end"
+        remedy = f"write for example {self._universal.names.value(RuleAnswer(0, 0, 1))}, →ACC or →REJ"
+        if text == f"{ARROW}{HALT}":
+            found, remedy = text, "remove this rule, since a missing one halts"
+        return f"{key} must be followed by what its rule answers, not by {found}", remedy
+
+    def _no_input(self, text: str) -> tuple[str, str]:
+        symbols = self._universal.names.symbols
+        remedy = f"use the input symbols {_range(symbols[1:])}" if symbols[1:] else "leave the input empty"
+        if text == symbols[0]:
+            return f"{text} is the blank, which is not an input symbol", remedy
+        return f"{text} is neither part of a rule nor an input symbol", remedy
 
     def _word(self) -> str:
         """Take the input, and BOS if it is there."""
-        names, word = self._universal.names, ""
-        symbols = _range(names.symbols[1:]) if len(names.symbols) > 1 else ""
-        remedy = f"the input symbols are {symbols}" if symbols else "the only symbol is the blank: leave the input empty"
+        given, word = self._inputs - {self._universal.names.blank}, list[str]()
         while self._left:
             token = self._left.pop()
             if token.text == BOS:
                 if self._left:
                     what = f"{self._next.text} comes after BOS, with which a prompt ends"
-                    self._complain(self._next, what, "remove it: the decoder goes on from there")
+                    self._complain(self._next, what, "remove it, since the decoder continues from there")
                 break
-            if _of_rule(token):
-                if not self._left or not self._next.text.startswith(ARROW) or token.text.startswith(ARROW):
-                    self._complain(token, f"{token.text} comes after the input has begun", "write all rules before it")
-                continue
-            wrong = next((a for a in token.text if a not in names.symbols[1:]), None)
-            if wrong is None:
-                word += token.text
-            elif token.text == names.blank:
-                self._complain(token, f"{token.text} is the blank, which is no input symbol", remedy)
+            if given.issuperset(token.text):
+                word.append(token.text)
+            elif not _of_rule(token):
+                self._complain(token, *self._no_input(token.text))
             else:
-                self._complain(token, f"{token.text} is neither part of a rule nor an input symbol", remedy)
-        return word
+                self._complain(token, f"{token.text} comes after the input has begun", "write all rules before the input")
+                if self._next.text.startswith(ARROW):
+                    self._left.pop()
+        return "".join(word)
 
     def _complain(self, token: _Token, what: str, remedy: str) -> None:
+        """Record a complaint.
+
+        Raises:
+            SpecError: with all complaints, if there are too many to go on.
+        """
         span = self._log.source.stretch(token.start, token.end)
         self._log.add(span, f"token {token.number}: {what}", remedy)
+        if len(self._log.found) >= MOST_DIAGNOSTICS:
+            raise self._log.failure()
+
+
+def _token(number: int, match: re.Match[str]) -> _Token:
+    text = match[0] if match["arrow"] is None else ARROW + (match["answer"] or "")
+    return _Token(text, number, *match.span())
 
 
 def _of_rule(token: _Token) -> bool:
@@ -169,25 +199,4 @@ def _of_rule(token: _Token) -> bool:
 
 
 def _range(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) < 3 else f"{names[0]}, …, {names[-1]}"
-
-
-def _machine(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind) -> Machine:
-    """Return the machine that rules with canonical names stand for, see `Universal.standing`."""
-    table: dict[tuple[str, str], Rule] = {}
-    for state, symbol, answer in rules:
-        place = names.states[state], names.symbols[symbol]
-        if isinstance(answer, str):
-            table[place] = Rule(VERDICT_STATES[answer], place[1], 0)
-        else:
-            table[place] = Rule(names.states[answer.state], names.symbols[answer.symbol], answer.move)
-    return Machine(
-        transitions=table,
-        start=names.states[0],
-        blank=names.blank,
-        input_alphabet=names.symbols[1:],
-        tape_alphabet=names.symbols,
-        tape=tape,
-        name="prompt",
-        input=word,
-    )
+    return ", ".join(names) if len(names) < 4 else f"{names[0]}, …, {names[-1]}"

@@ -35,7 +35,7 @@ def restored(text: str, file: str) -> Universal:
             return prompt.read(said["prompt"], found, file=file)
         if "machine" in said:
             return found.holding(native.read(said["machine"], file=file).machine, seed=said.get("seed"))
-    except (ValueError, TypeError, KeyError, CompileError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, CompileError) as error:
         what = f"what is stored with these weights is no class of machines ({error})"
         raise SpecError([Diagnostic(what=what, remedy="compile them again", file=file)]) from error
     return found

@@ -1,0 +1,149 @@
+"""What is said about prompts that are malformed: every word of it.
+
+Run ``python -m tests.sources.turing.universal.test_malformed`` to write what is said now, and read the difference.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.sources.turing.formats.golden import Case, cases, rewrite
+from tests.sources.turing.universal.cases import EVERY, random_prompt
+from tests.strategies import tries
+from tm2tfr.errors import SpecError
+from tm2tfr.sources.turing.universal import prompt
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.text.source import MOST_DIAGNOSTICS
+
+FOLDER = Path(__file__).parent / "golden"
+CLASSES = {
+    "both": Universal(states=3, symbols=3),
+    "one-way": Universal(states=2, symbols=2, tape="one-way"),
+    "two-way": Universal(states=2, symbols=2, tape="two-way"),
+    "blank": Universal(states=1, symbols=1),
+}
+"""The files of golden cases, each for one class of machines."""
+GOLDEN = [(name, case) for name in CLASSES for case in cases(FOLDER / f"{name}.txt")]
+
+
+NO_TAPE = "<prompt>:1:1: token 1: a prompt of this decoder must begin with its tape: begin with one-way or two-way"
+
+
+def said(text: str | bytes, universal: Universal = CLASSES["both"]) -> str:
+    """Return what is said about a prompt, or the prompt as it was read."""
+    try:
+        program = prompt.read(text, universal)
+    except SpecError as error:
+        return str(error)
+    return f"read: {prompt.text(program, program.right.input or '')}"
+
+
+def test_no_golden_case_is_lost() -> None:
+    written = sum((FOLDER / f"{name}.txt").read_text(encoding="utf-8").count("=== says") for name in CLASSES)
+    assert len(GOLDEN) == written > 55
+
+
+@pytest.mark.parametrize(("name", "case"), [pytest.param(*both, id=f"{both[0]}: {both[1].about}") for both in GOLDEN])
+def test_golden(name: str, case: Case) -> None:
+    assert said(case.text, CLASSES[name]) == case.said
+
+
+def test_every_complaint_says_where_what_and_what_to_do() -> None:
+    for name, case in GOLDEN:
+        for line in case.said.splitlines():
+            if not line.startswith(("  ", "read: ")):
+                assert re.match(r"<prompt>:\d+:\d+: token \d+: [^:]+: [^:]+$", line), f"{name}: {case.about}"
+
+
+def test_carriage_returns_a_byte_order_mark_and_any_white_space_do_not_matter() -> None:
+    right = said("one-way q0,1 →(q1,1,+1) 1 2 BOS")
+    assert right == "read: one-way q0,1 →(q1,1,+1) 1 2 BOS"
+    for text in (
+        b"\xef\xbb\xbfone-way\r\nq0,1\r\n->(q1,1,+1)\r\n1 2",
+        "  one-way\tq0,1\n→(q1,1,+1)\n\n12\n",
+        "one-way q0,1->(q1,1,+1)12BOS".replace("1)12BOS", "1) 12 BOS"),
+        "one-way q0,1 -> (q1,1,+1) 12",
+        "one-way q0,1 →\n(q1,1,+1) 12",
+    ):
+        assert said(text) == right, text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", NO_TAPE),
+        (" \n ", NO_TAPE),
+        (b"\xff", "<prompt>:1:1: byte 0 is 0xff, which is not UTF-8: check that it is a text file, and save it as UTF-8"),
+        ("one-way \0", "<prompt>:1:9: the character U+0000 is not allowed in a text: remove it"),
+        (
+            "1" * (1 << 20) + "1",
+            "<prompt>: the text is larger than 1 MiB: no prompt needs that much: check that this is the right file",
+        ),
+    ],
+)
+def test_what_is_no_text(text: str | bytes, words: str) -> None:
+    assert said(text).splitlines()[0] == words
+
+
+def test_all_complaints_are_made_at_once_and_in_order() -> None:
+    text = "q9,1 →ACC\nq0,1\nq1,1 →(q9,0,0)\n1 q2,2 →ACC\n7"
+    found = [line for line in said(text).splitlines() if line.startswith("<prompt>")]
+    assert [line.split(": ")[0] for line in found] == [
+        "<prompt>:1:1",
+        "<prompt>:1:1",
+        "<prompt>:3:1",
+        "<prompt>:3:6",
+        "<prompt>:4:3",
+        "<prompt>:5:1",
+    ]
+
+
+def test_a_text_that_is_no_prompt_at_all_is_refused_at_once() -> None:
+    began = time.process_time()
+    with pytest.raises(SpecError) as refused:
+        prompt.read("two-way " + "q1,x →(q0,1,R) " * 4_000, Universal(states=20, symbols=6))
+    assert len(refused.value.diagnostics) == MOST_DIAGNOSTICS
+    assert time.process_time() - began < 10
+
+
+# ── damaged ─────────────────────────────────────────────────────────────────────────────────────────────────
+PIECES = (" ", "q0,1", "→ACC", "→(q1,0,+1)", "->", "→", "one-way", "two-way", "BOS", "1", "0", "(", ",", "\n", "HALT", "é")
+
+
+def damaged(chance: random.Random, text: str) -> str:
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        at, more = chance.randrange(len(text) + 1), chance.randrange(1, 12)
+        text = chance.choice((text[:at] + text[at + more :], text[:at] + chance.choice(PIECES) + text[at:], text[:at]))
+    return text
+
+
+def refusal(text: str) -> SpecError | Universal:
+    """Return what is said of a prompt, or what it stands for."""
+    try:
+        return prompt.read(text, EVERY)
+    except SpecError as error:
+        return error
+
+
+@pytest.mark.slow
+def test_a_damaged_prompt_is_a_prompt_or_refused_with_its_places() -> None:
+    chance, read = random.Random(3), 0
+    for n in range(number := tries(5_000)):
+        text = damaged(chance, random_prompt(chance, 1 + n % 8, 1 + n % 4, chance.choice(("one-way", "two-way"))))
+        found = refusal(text)
+        if isinstance(found, SpecError):
+            assert all(d.span and d.what and d.remedy for d in found.diagnostics), text
+        else:
+            read += 1
+            assert prompt.read(prompt.text(found, found.right.input or ""), EVERY) == found, text
+    assert number // 40 < read < number  # both answers are given
+
+
+if __name__ == "__main__":
+    for each, universal in CLASSES.items():
+        rewrite(FOLDER / f"{each}.txt", lambda text, universal=universal: said(text, universal))  # type: ignore[misc]
