@@ -31,7 +31,8 @@ def _observed() -> tuple[list[Any], dict[str, tuple[int, int]], Any]:
     return list(trace.rows), places, observe(decoder, tokens, engine=Dense())
 
 
-def _saved(figure: Figure) -> bytes:
+def saved(figure: Figure) -> bytes:
+    """Return a figure as SVG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
     return buffer.getvalue()
@@ -48,7 +49,7 @@ def _scores(head: str, title: str, shown: Callable[[int], bool]) -> bytes:
     axes.plot(attended, [scores[j] for j in attended], "D", color=BEST, markersize=9, label="attended to")
     axes.set(xlabel="position j", ylabel="score", title=title.format(h=rows[POSITION].h, j=attended[0]))
     axes.legend(frameon=False, loc="best")
-    return _saved(figure)
+    return saved(figure)
 
 
 def head_position() -> bytes:
@@ -61,7 +62,7 @@ def head_position() -> bytes:
     left.set(xlabel="position i", title="h/(i+1), the mean move so far")
     right.step(steps, [row.h for row in rows], where="post", color=BEST)
     right.set(xlabel="position i", title="h, the head position")
-    return _saved(figure)
+    return saved(figure)
 
 
 def lookup() -> bytes:

@@ -18,6 +18,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 from figures import FIGURES
+from universal_figures import FIGURES as OF_UNIVERSAL
 
 from tm2tfr.cli import app
 from tm2tfr.cli.pages import panels
@@ -35,8 +36,9 @@ COMMANDS = "<!-- commands -->"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    for name, drawn in FIGURES.items():
-        files.append(File.generated(config, f"construction/figures/{name}.svg", content=drawn()))
+    for folder, drawings in (("construction/figures", FIGURES), ("figures", OF_UNIVERSAL)):
+        for name, drawn in drawings.items():
+            files.append(File.generated(config, f"{folder}/{name}.svg", content=drawn()))
     return files
 
 
