@@ -17,8 +17,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
-from figures import FIGURES
-from universal_figures import FIGURES as OF_UNIVERSAL
+from figures.chapter import FIGURES
+from figures.universal import FIGURES as OF_UNIVERSAL
 
 from tm2tfr.cli import app
 from tm2tfr.cli.pages import panels

@@ -82,7 +82,7 @@ def test_the_layers_are_those_of_the_decoder() -> None:
 def test_the_figures_show_a_run_that_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'tm2tfr[docs]'")
     monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
-    from universal_figures import FIGURES, run
+    from figures.universal import FIGURES, run
 
     assert set(re.findall(r"\(figures/([\w-]+)\.svg\)", PAGE)) == set(FIGURES)
     found = run()
