@@ -24,7 +24,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.truth import TuringTruth, reference_rows
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -52,7 +52,7 @@ def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], limit: 
     decoder = compile_machine(machine, left_boundary=boundary)
     simulation = Simulation(machine, word, max_steps=limit)
     want = list(reference_rows(machine, word, simulation, nominal=nominal))
-    blocks = ReferenceBlocks(decoder, machine, word, max_steps=limit, nominal=nominal)
+    blocks = ReferenceBlocks(decoder, TuringTruth(machine, word, nominal=nominal), max_steps=limit)
     got: list[Row] = []
     while (block := blocks.take(size)).size:
         got += as_rows(block, Labels.of(decoder), decoder.vocabulary)
@@ -62,7 +62,7 @@ def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], limit: 
 
 def test_a_token_that_the_decoder_does_not_have_is_not_made_up() -> None:
     machine, other = load("left-edge"), load("chapter")
-    block = ReferenceBlocks(compile_machine(other), machine, "11", max_steps=5).take(100)
+    block = ReferenceBlocks(compile_machine(other), TuringTruth(machine, "11"), max_steps=5).take(100)
     assert (block.y == -3).any()
 
 

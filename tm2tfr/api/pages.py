@@ -54,7 +54,7 @@ def explore(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.explorer import explorer
     from tm2tfr.explorer.record import record
-    from tm2tfr.runs.run import truth_of
+    from tm2tfr.runs.truths import truth_of
 
     check_steps(max_steps)
     check_engine("dense", dtype)

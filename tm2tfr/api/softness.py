@@ -94,7 +94,7 @@ def measure_softness(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.run import truth_of
+    from tm2tfr.runs.truths import truth_of
     from tm2tfr.softness.run import soft_run
     from tm2tfr.softness.temperature import parsed_word
     from tm2tfr.transformer.soft import already_soft
@@ -139,7 +139,7 @@ def measure_labels(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.run import truth_of
+    from tm2tfr.runs.truths import truth_of
     from tm2tfr.runs.words import labels_of
     from tm2tfr.softness.labels import soft_labels
     from tm2tfr.softness.temperature import one_temperature, parsed_word

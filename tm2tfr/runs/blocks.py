@@ -1,6 +1,6 @@
 """Rows of the chapter's table by column, many positions at a time: the simulator's rows, as numbers.
 
-The same rows as `reference_rows`, for runs of millions of steps. Cells are codes: the index of a label among those
+The same rows as those of `TuringTruth`, for runs of millions of steps. Cells are codes: the index of a label among those
 of its subspace (of a token in the vocabulary), or -1 for ⊥.
 """
 
@@ -18,13 +18,15 @@ from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.fast_simulator import Block, CompiledSimulation
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import VERDICT_TOKENS, triple_token
+from tm2tfr.sources.turing.tokens import BOS
+from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth, triple_token
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]
 UNKNOWN = -3
 """The code of anything for which the decoder has no label: equal to nothing that it can answer."""
+NO_VERDICT = -1
 
 
 class RowBlock(NamedTuple):
@@ -80,53 +82,47 @@ class ReferenceBlocks:
     """The simulator's rows in blocks of any size.
 
     Args:
-        nominal: as in `reference_rows`: m is δ's own move even where the head stays at cell 0.
+        truth: the run, which says what is answered where; its own simulation is not used.
 
     Raises:
-        InputError: if `word` is not over the machine's input alphabet.
         EngineError: if Numba is not installed.
     """
 
     def __init__(
         self,
         decoder: Decoder,
-        machine: Machine,
-        word: str,
+        truth: TuringTruth,
         *,
         max_steps: int | None = None,
-        nominal: bool = False,
         saved: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
+        machine = truth.machine
         if saved is None:
-            self.simulation = CompiledSimulation(machine, word, max_steps=max_steps)
+            self.simulation = CompiledSimulation(machine, truth.input, max_steps=max_steps)
         else:
             self.simulation = CompiledSimulation.restore(machine, saved, max_steps=max_steps)
-        self._machine, self._nominal = machine, nominal
         labels, tokens = Labels.of(decoder), decoder.numbers
         self._state = _codes(machine.states, labels.q)
         self._written = _codes(machine.tape_alphabet, labels.b)
         self._read = _codes(machine.tape_alphabet, labels.a)
         self._triples = _triples(machine, tokens)
-        self._verdicts = _verdicts(machine, tokens)
+        self._verdicts = _verdicts(truth, tokens)
+        self._stops = _stops(truth, tokens)
         ends = [tokens.get(token, UNKNOWN) for token in VERDICT_TOKENS.values()]
         self._ends = np.isin(np.arange(UNKNOWN, len(tokens)), ends)  # by token - UNKNOWN
         self._shown = _codes(
             list(tokens), labels.x
         )  # by token: the code of x, which need not follow the vocabulary's order
         self._tokens, self._limit = tokens, max_steps
-        self._begin(word)
+        self._begin(truth)
 
-    def restart(self, word: str) -> None:
-        """Go back to the first row, with `word` as the input.
+    def restart(self, truth: TuringTruth) -> None:
+        """Go back to the first row, of a run of the same machine."""
+        self.simulation.restart(truth.input)
+        self._begin(truth)
 
-        Raises:
-            InputError: if `word` is not over the machine's input alphabet.
-        """
-        self.simulation.restart(word)
-        self._begin(word)
-
-    def _begin(self, word: str) -> None:
-        self._word = word
+    def _begin(self, truth: TuringTruth) -> None:
+        self._truth = truth
         self._last: tuple[int, int, int] | None = None  # token, symbol, move of the step before
         self._position = 0
         self._next = 0  # the configuration to come
@@ -150,7 +146,8 @@ class ReferenceBlocks:
 
     def result(self) -> Result:
         """Run to the end, or to the limit, and return the result."""
-        return self.simulation.result()
+        found = self.simulation.result()
+        return self._truth.judged(found, *self.simulation.here)
 
     # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
     def save(self) -> dict[str, NDArray[Any]]:
@@ -164,31 +161,24 @@ class ReferenceBlocks:
         """Continue where the saved blocks ended."""
         position, token, symbol, move, ended = saved["rows"].tolist()
         self._position, self._ended = position, bool(ended)
-        self._next = max(0, position - len(self._word) - 1)
+        self._next = max(0, position - self._head.size)
         self._last = None if token == -9 else (token, symbol, move)
 
     # ── parts of a run ──────────────────────────────────────────────────────────────────────────────────────
     def _opening(self) -> RowBlock:
         """Return the rows of the prompt and of BOS."""
-        machine, n = self._machine, len(self._word)
-        under = machine.tape_alphabet.index(self._word[0] if self._word else machine.blank)
-        verdict = machine.outcome_of(machine.start)
-        start = VERDICT_TOKENS[verdict] if verdict else triple_token(machine.start, machine.tape_alphabet[under], 0)
-        prompt = [self._tokens.get(a, UNKNOWN) for a in self._word]
-        nothing = np.full(n + 1, -1, dtype=np.int32)
-        self._under = under
-        self._starts_halted = verdict is not None
-        self._first_token = self._tokens.get(start, UNKNOWN)
-        return RowBlock(
-            np.arange(n + 1),
-            self._seen(np.array([*prompt, self._tokens.get("BOS", UNKNOWN)], dtype=np.int32)),
-            nothing,
-            nothing,
-            np.zeros(n + 1),
-            np.zeros(n + 1),
-            np.full(n + 1, self._read[under], dtype=np.int32),
-            np.array([*prompt, self._first_token], dtype=np.int32),
-        )
+        truth, alphabet = self._truth, self._truth.machine.tape_alphabet
+        prompt = [self._tokens.get(token, UNKNOWN) for token in (*truth.prompt, BOS)]
+        n, lead = len(prompt), len(truth.lead)
+        self._under = alphabet.index(truth.under)
+        self._starts_halted = truth.first in VERDICT_TOKENS.values()
+        self._first_token = self._tokens.get(truth.first, UNKNOWN)
+        nothing = np.full(n, -1, dtype=np.int32)
+        read = np.full(n, self._read[self._under], dtype=np.int32)
+        read[:lead] = self._read[alphabet.index(truth.machine.blank)]
+        answers = np.array([*prompt[:-1], self._first_token], dtype=np.int32)
+        seen = self._seen(np.array(prompt, dtype=np.int32))
+        return RowBlock(np.arange(n), seen, nothing, nothing, np.zeros(n), np.zeros(n), read, answers)
 
     def _following(self, n: int) -> RowBlock:
         """Return the rows of the next at most `n` configurations; sets `_ended` after the last."""
@@ -205,7 +195,7 @@ class ReferenceBlocks:
             keep, self._ended = 0, True  # the limit cuts the run off here: this step is not made
         else:
             self._cut = None
-        move = block.said if self._nominal else block.move
+        move = block.said if self._truth.nominal else block.move
         y = self._answers(block, move)
         ends = np.flatnonzero(self._ends[y[:keep] - UNKNOWN])
         if len(ends):
@@ -213,7 +203,7 @@ class ReferenceBlocks:
         token, symbol, moved = (self._first_token, self._under, 0) if self._last is None else self._last
         if keep:
             self._last = (int(y[keep - 1]), int(block.written[keep - 1]), int(move[keep - 1]))
-        first = len(self._word) + 1 + block.start
+        first = self._head.size + block.start
         return RowBlock(
             np.arange(first, first + keep),
             self._seen(_after(token, y, keep)),
@@ -241,16 +231,11 @@ class ReferenceBlocks:
 
     def _answers(self, block: Block, move: NDArray[np.int32]) -> Codes:
         """Return the right token after each configuration."""
-        machine = self._machine
         stops = block.to < 0
         to, written = np.where(stops, 0, block.to), np.where(stops, 0, block.written)
-        answers = self._triples[to, written, move + 1]
-        if machine.decides:
-            verdict = self._verdicts[to]
-            answers = np.where(verdict >= 0, verdict, answers)
-        own = self._verdicts[block.state]
-        missing = self._tokens.get(VERDICT_TOKENS[machine.missing_outcome], UNKNOWN)
-        return np.where(stops, np.where(own >= 0, own, missing), answers).astype(np.int32)
+        verdict = self._verdicts[to]
+        answers = np.where(verdict == NO_VERDICT, self._triples[to, written, move + 1], verdict)
+        return np.where(stops, self._stops[block.state, block.symbol], answers).astype(np.int32)
 
 
 def _after(first: int, values: NDArray[np.int32], n: int) -> Codes:
@@ -273,10 +258,22 @@ def _triples(machine: Machine, tokens: Mapping[str, int]) -> NDArray[np.int32]:
     return table
 
 
-def _verdicts(machine: Machine, tokens: Mapping[str, int]) -> NDArray[np.int32]:
-    """Return the verdict token of each state, -1 for states without."""
-    outcomes = [machine.outcome_of(state) for state in machine.states]
-    return np.array([-1 if o is None else tokens.get(VERDICT_TOKENS[o], UNKNOWN) for o in outcomes], dtype=np.int32)
+def _verdicts(truth: TuringTruth, tokens: Mapping[str, int]) -> Codes:
+    """Return the verdict that a step into each state answers: (states,)."""
+    verdicts = map(truth.entered, truth.machine.states)
+    return np.array([NO_VERDICT if v is None else tokens.get(v, UNKNOWN) for v in verdicts], dtype=np.int32)
+
+
+def _stops(truth: TuringTruth, tokens: Mapping[str, int]) -> Codes:
+    """Return the verdict where no step is made: (state, symbol); `NO_VERDICT` where one is."""
+    machine = truth.machine
+    table = np.full((len(machine.states), len(machine.tape_alphabet)), NO_VERDICT, dtype=np.int32)
+    for q, state in enumerate(machine.states):
+        halted = state in machine.halting_states
+        for a, symbol in enumerate(machine.tape_alphabet):
+            if halted or (state, symbol) not in machine.transitions:
+                table[q, a] = tokens.get(truth.stopped(state, symbol), UNKNOWN)
+    return table
 
 
 def as_rows(block: RowBlock, labels: Labels, vocabulary: Sequence[str]) -> list[Row]:

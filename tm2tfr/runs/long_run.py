@@ -6,23 +6,22 @@ stopped between two blocks, saved, and resumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract import Specification
 from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
 from tm2tfr.runs.saved import Arrays
+from tm2tfr.runs.truths import AnyMachine, machine_truth_of
 from tm2tfr.sources.turing.columns import CHECKED, OUTCOME_OF_TOKEN, Row
 from tm2tfr.sources.turing.simulator import Result
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.specification import TuringSpecification
-from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace, ending_divergence
 from tm2tfr.trace.rows import Readout
@@ -53,6 +52,8 @@ class LongRun:
     """A run of `decoder` on `word`, checked against `machine` if there is one.
 
     Args:
+        machine: a machine, or one in the prompt of a universal decoder.
+        fed: where there is no machine, the tokens that are fed; None: one for each symbol of `word`.
         max_steps: stop after this many steps of the machine; None: run until it halts.
         saved: what `save` returned; the run is resumed there.
 
@@ -67,24 +68,23 @@ class LongRun:
         decoder: Decoder,
         word: str,
         *,
-        machine: Machine | None,
+        machine: AnyMachine | None,
+        fed: Sequence[str] | None = None,
         max_steps: int | None = None,
         saved: Arrays | None = None,
     ) -> None:
         refuse_parts(decoder, "a long run", "use the dense engine")
-        self._decoder, self._machine, self._max_steps = decoder, machine, max_steps
-        self._nominal = provenance.option(decoder.provenance, "left_boundary") == "chapter"
+        self._decoder, self._max_steps = decoder, max_steps
+        self._truth = machine_truth_of(machine, word, decoder, max_steps)
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
-        if machine is not None:
+        if self._truth is not None:
             given = None if saved is None else _part(saved, "simulation.")
-            self._reference = ReferenceBlocks(
-                decoder, machine, machine.check_input(word), max_steps=max_steps, nominal=self._nominal, saved=given
-            )
+            self._reference = ReferenceBlocks(decoder, self._truth, max_steps=max_steps, saved=given)
             if given is not None:
                 self._reference.resumed(given)
-        self._session = _session(decoder, word)
-        self._begin(word)
+        self._begin(word, fed)
+        self._session = _session(decoder, self._prompt)
         if saved is not None:
             self._session.restore(_part(saved, "engine."))
             self._compared, self._reach, self._answer, done = saved["run"].tolist()
@@ -96,16 +96,18 @@ class LongRun:
         Raises:
             InputError, EngineError: as for a new run.
         """
-        if self._reference is not None:
-            self._reference.restart(word)
-        prompt = prompted(self._decoder, word)
+        if self._reference is not None and self._truth is not None:
+            self._truth = self._truth.on(word)
+            self._reference.restart(self._truth)
+        prompt = prompted(self._decoder, word if self._truth is None else self._truth.prompt)
         self._session.restart()
         self._session.prompt(prompt)
         self._begin(word)
 
-    def _begin(self, word: str) -> None:
+    def _begin(self, word: str, fed: Sequence[str] | None = None) -> None:
         self._word = word
-        self._limit = None if self._max_steps is None else len(word) + self._max_steps + 2
+        self._prompt = self._truth.prompt if self._truth is not None else word if fed is None else fed
+        self._limit = None if self._max_steps is None else len(self._prompt) + self._max_steps + 2
         self._compared = self._reach = 0
         self._answer, self._done = -1, False
         self._over = True  # whether a run that is done stays done, whatever the limit
@@ -115,7 +117,7 @@ class LongRun:
     def standing(self) -> Standing:
         """The progress of the run."""
         positions = self._session.position
-        return Standing(positions, max(0, positions - len(self._word) - 1), self._compared, self._reach)
+        return Standing(positions, max(0, positions - len(self._prompt) - 1), self._compared, self._reach)
 
     @property
     def done(self) -> bool:
@@ -176,20 +178,20 @@ class LongRun:
         answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
         if self._divergence is not None:
             row = self._divergence.found_row
-            answer = OUTCOME_OF_TOKEN.get(row[-1] if row and tokens > len(self._word) else "", "limit")
+            answer = OUTCOME_OF_TOKEN.get(row[-1] if row and tokens > len(self._prompt) else "", "limit")
         return Trace(
-            machine=self._machine.name if self._machine else provenance.name(self._decoder.provenance),
+            machine=self._truth.name if self._truth else provenance.name(self._decoder.provenance),
             input=self._word,
             engine=engine.name,
             dtype=engine.dtype,
             tokens=tokens,
             answer=answer,
-            T=None if answer == "limit" else tokens - len(self._word) - 1,
+            T=None if answer == "limit" else tokens - len(self._prompt) - 1,
             result=truth,
             compared=self._compared,
             divergence=self._divergence,
             reach=self._reach,
-            blank=self._machine.blank if self._machine else "_",
+            blank=self._truth.blank if self._truth else "_",
             scanned=tuple(line for line in self.report() if ": scan: " in line),
         )
 
@@ -205,10 +207,9 @@ class LongRun:
     def _at_the_end(self) -> Divergence | None:
         """Return what is wrong with the stop tokens, at the last position."""
         last = self._session.position - 1
-        truth = self._truth()
-        if truth is None or truth.ending(self._decoder) is None:
+        if self._truth is None or self._truth.ending(self._decoder) is None:
             return None
-        return ending_divergence(self._decoder, truth, last, self._row(last) if last <= CAUSE_WITHIN else None)
+        return ending_divergence(self._decoder, self._truth, last, self._row(last) if last <= CAUSE_WITHIN else None)
 
     # ── comparing ───────────────────────────────────────────────────────────────────────────────────────────
     def _found(self, chunk: Chunk) -> RowBlock:
@@ -221,10 +222,9 @@ class LongRun:
     def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
         """Return the difference at index `at` of the block, with its cause."""
         vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
-        truth = self._truth() if position <= CAUSE_WITHIN else None
-        specification = None if truth is None else truth.specification(position)
+        truth = self._truth if position <= CAUSE_WITHIN else None
         in_codes = as_rows(expected.part(at, at + 1), self.labels, vocabulary)
-        reference = [] if specification is None else specification.rows
+        reference = [] if truth is None else truth.rows_upto(position)
         want = reference[position] if len(reference) > position else in_codes[0]
         row = self._row(position) if at < found.size else None
         column = next((c for c in CHECKED if getattr(want, c) != getattr(row, c, None)), "y")
@@ -235,19 +235,13 @@ class LongRun:
             found=getattr(row, column, None),
             expected_row=want,
             found_row=row,
-            cause=self._cause(specification, column, want, row),
+            cause=None if truth is None else self._cause(truth.specification(position), column, want, row),
         )
-
-    def _truth(self) -> TuringTruth | None:
-        """Return the plain simulator's run; None if there is no machine."""
-        if self._machine is None:
-            return None
-        return TuringTruth(self._machine, self._word, nominal=self._nominal)
 
     def _row(self, position: int) -> Row:
         """Return the decoder's row at `position`, read off its whole residual stream: run again up to there."""
-        session = _session(self._decoder, self._word)
-        prompt = prompted(self._decoder, self._word)
+        session = _session(self._decoder, self._prompt)
+        prompt = prompted(self._decoder, self._prompt)
         token = prompt[0]
         while (missing := position - session.position) > 0:
             chunk = session.extend(min(missing, BLOCK))
@@ -258,24 +252,24 @@ class LongRun:
         row: Row = Readout(self._decoder).row(position, fed, answer, session.residual)
         return row
 
-    def _cause(self, specification: TuringSpecification | None, column: str, want: Row, row: Row | None) -> Cause | None:
-        if specification is None or not specification.rows or not specification.covers(self._decoder.layout):
+    def _cause(self, specification: Specification, column: str, want: Row, row: Row | None) -> Cause | None:
+        if not specification.covers(self._decoder.layout):
             return None
         cause = find_cause(self._decoder, specification, want.i, engine=observable(Fast()))
         if cause is None and row is not None and column == "y":
-            return unembedding_cause(self._decoder, want[0], want[-1], row[-1])
+            return unembedding_cause(self._decoder, want.i, want.y, row.y, specification.about(want.i))
         return cause
 
 
-def _session(decoder: Decoder, word: str) -> FastSession:
-    """Return a session on the prompt `word` that reads q, b, a, m and h off the stream, and x if necessary."""
-    prompt = prompted(decoder, word)
+def _session(decoder: Decoder, prompt: Sequence[str]) -> FastSession:
+    """Return a session on a prompt that reads q, b, a, m and h off the stream, and x if necessary."""
+    given = prompted(decoder, prompt)
     places = [decoder.layout[read_from(decoder, column).name] for column in "qbax"]
     labels = [(place.start, place.stop) for place in places]
     kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
     numbers = [decoder.layout[read_from(decoder, column).name].start for column in "mh"]
     session = Fast().start(decoder, labels=kept, numbers=tuple(numbers))
-    session.prompt(prompt)
+    session.prompt(given)
     return session
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -19,14 +20,24 @@ from tm2tfr.runs.blocks import Labels, RowBlock, as_rows
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.saved import About
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.runs.truths import AnyMachine, machine_truth_of
 from tm2tfr.tables.stream import Coded, Columns, RowWriter, open_rows
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
 
-def in_blocks(decoder: Decoder, word: str, machine: Machine | None, options: RunOptions) -> Trace:
+def in_blocks(
+    decoder: Decoder,
+    word: str,
+    machine: AnyMachine | None,
+    options: RunOptions,
+    *,
+    fed: Sequence[str] | None = None,
+) -> Trace:
     """Run `decoder` on `word` with the fast engine, checked against `machine` if there is one, without keeping rows.
+
+    Args:
+        fed: where there is no machine, the tokens that are fed; None: one for each symbol of `word`.
 
     Without `options.checkpoint`, the checkpoint that is resumed is also the one that is written.
 
@@ -38,7 +49,8 @@ def in_blocks(decoder: Decoder, word: str, machine: Machine | None, options: Run
     """
     resume, out, max_steps = options.resume, options.out, options.max_steps
     _refuse_collisions(options.checkpoint, resume, out)
-    about, saved = About.of(decoder, machine, word), None
+    truth, saved = machine_truth_of(machine, word, decoder, max_steps), None
+    about = About.of(decoder, truth, word, fed)
     rows: int | None = None
     if resume is not None:
         found, saved = checkpoints.load(resume)
@@ -47,7 +59,7 @@ def in_blocks(decoder: Decoder, word: str, machine: Machine | None, options: Run
         if rows is not None and out is None:
             what = f"{resume}: this run writes its rows to a file, {rows:,} of them so far"
             raise CheckpointError(f"{what}: add the same --output as before, or start again without it")
-    run = LongRun(decoder, word, machine=machine, max_steps=max_steps, saved=saved)
+    run = LongRun(decoder, word, machine=machine, fed=fed, max_steps=max_steps, saved=saved)
     if resume is not None and max_steps is not None and not run.done and run.standing.steps > max_steps:
         what = f"{resume}: this run has already done {run.standing.steps:,} steps, more than {max_steps:,}"
         raise CheckpointError(f"{what}: use a larger --max-steps")

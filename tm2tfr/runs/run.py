@@ -11,8 +11,8 @@ from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.truths import AnyMachine, truth_of
 from tm2tfr.sources.registry import of_program
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.columns import columns_of, is_turing
@@ -61,28 +61,13 @@ def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunO
 
     Blocks have the columns of the chapter's table; the rows of any other are read one by one.
     """
-    in_rows = options.keep_rows and not options.recorded
-    if engine.name == "fast" and is_turing(decoder.layout) and isinstance(program, Machine | None) and not in_rows:
+    in_rows, of_turing = options.keep_rows and not options.recorded, is_turing(decoder.layout)
+    if engine.name == "fast" and of_turing and isinstance(program, AnyMachine | None) and not in_rows:
         from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
 
-        return in_blocks(decoder, word, program, options)
+        return in_blocks(decoder, word, program, options, fed=fed)
     truth = truth_of(program, word, decoder, options.max_steps)
     return _by_row(engine, decoder, word, word if fed is None else fed, truth, options)
-
-
-def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
-    """Return the reference's run that `decoder` has to be compared with; None if there is no program.
-
-    Raises:
-        InputError: if `word` is not an input of the program.
-        CompileError: if the decoder's table cannot be compared with the program's.
-    """
-    construction = None if program is None else of_program(program)
-    if construction is None:
-        return None
-    truth = construction.truth(program, word, decoder, max_steps)
-    truth.refuse(decoder.layout)
-    return truth
 
 
 def _by_row(

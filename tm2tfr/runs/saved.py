@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tm2tfr.errors import CheckpointError
 from tm2tfr.files import write_whole
 from tm2tfr.sources.turing.formats import native
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.weights import Decoder, digest
 
 PROGRAM, FORMAT = "tm2tfr checkpoint", 1
@@ -39,10 +39,10 @@ class About:
     rows: int | None = None
 
     @classmethod
-    def of(cls, decoder: Decoder, machine: Machine | None, word: str, rows: int | None = None) -> About:
-        """Return the identity of the run of `decoder` on `word`, compared with `machine`."""
-        text = "" if machine is None else native.write(machine)
-        return cls(weights_digest(decoder), hashlib.sha256(text.encode()).hexdigest(), word, rows)
+    def of(cls, decoder: Decoder, truth: TuringTruth | None, word: str, fed: Sequence[str] | None = None) -> About:
+        """Return the identity of the run of `decoder` on `word`, compared with a machine's, or on the tokens `fed`."""
+        lines = ["" if truth is None else native.write(truth.machine), *((fed or ()) if truth is None else truth.lead)]
+        return cls(weights_digest(decoder), hashlib.sha256("\n".join(lines).encode()).hexdigest(), word)
 
 
 def weights_digest(decoder: Decoder) -> str:

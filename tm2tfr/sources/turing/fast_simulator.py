@@ -97,8 +97,13 @@ class CompiledSimulation:
     @property
     def stopped(self) -> bool:
         """Whether the machine has stopped, rather than being in mid-run or cut off by the limit."""
+        return self._no_rule(*self.here)
+
+    @property
+    def here(self) -> tuple[str, str]:
+        """The state and the symbol under the head in the last configuration returned."""
         symbols, (_, state, head, _, _) = self._machine.tape_alphabet, self._place.tolist()
-        return self._no_rule(self._machine.states[state], symbols[self._tape[head]])
+        return self._machine.states[state], symbols[self._tape[head]]
 
     def advance(self, n: int) -> Block:
         """Return the next `n` configurations, fewer at the end, none after it.

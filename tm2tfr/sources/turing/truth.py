@@ -5,15 +5,17 @@ Nothing here is taken from the compiler; both follow Section 8.2 of the chapter 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
+from typing import Self
 
-from tm2tfr.contract import AnyRow, Column, Ending
+from tm2tfr.contract import AnyRow, Column, Ending, Specification
 from tm2tfr.errors import CompileError, listing, visible
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
 from tm2tfr.sources.turing.spec import Machine, Outcome
 from tm2tfr.sources.turing.specification import TuringSpecification
+from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -44,8 +46,13 @@ class TuringTruth:
         return self.machine.name
 
     @property
-    def prompt(self) -> str:
-        """The word, of which each symbol is a token."""
+    def lead(self) -> tuple[str, ...]:
+        """The tokens of the prompt before the input."""
+        return ()
+
+    @property
+    def prompt(self) -> Sequence[str]:
+        """The tokens of the prompt: each symbol of the word is one."""
         return self.input
 
     @property
@@ -66,19 +73,90 @@ class TuringTruth:
             what = f"{visible(self.name)}: these weights cannot be compared with a Turing machine, since {why}"
             raise CompileError(f"{what}: run them without a check")
 
+    # ── what is answered where a run ends ───────────────────────────────────────────────────────────────────
+    @property
+    def first(self) -> str:
+        """The answer to BOS: the verdict of the start state if it has one, otherwise its triple."""
+        verdict = self.machine.outcome_of(self.machine.start)
+        return VERDICT_TOKENS[verdict] if verdict else triple_token(self.machine.start, self.under, 0)
+
+    def entered(self, state: str) -> str | None:
+        """Return the verdict that a step into `state` answers; None: its triple."""
+        verdict = self.machine.outcome_of(state) if self.machine.decides else None
+        return VERDICT_TOKENS[verdict] if verdict else None
+
+    def stopped(self, state: str, symbol: str) -> str:
+        """Return the verdict in `state` on `symbol`, where no step is made."""
+        return VERDICT_TOKENS[self.machine.outcome_of(state) or self.machine.missing_outcome]
+
+    def judged(self, found: Result, state: str, symbol: str) -> Result:
+        """Return the result of a run that ends in `state` on `symbol`, with its verdict."""
+        return found
+
+    # ── the run ─────────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def under(self) -> str:
+        """The symbol under the head at the start."""
+        return self.input[0] if self.input else self.machine.blank
+
+    def on(self, word: str) -> Self:
+        """Return the run of the same machine on another word.
+
+        Raises:
+            InputError: if `word` is not over its input alphabet.
+        """
+        return type(self)(self.machine, word, max_steps=self._max_steps, nominal=self.nominal)
+
     def rows(self, columns: tuple[Column, ...] = TURING) -> Iterator[AnyRow]:
         """Yield the rows of the chapter's table; it has no other columns."""
-        return reference_rows(self.machine, self.input, self._simulation, nominal=self.nominal)
+        return self.rows_of(self._simulation)
+
+    def rows_of(self, simulation: Simulation) -> Iterator[Row]:
+        """Yield the rows of the chapter's table, from the configurations of `simulation`.
+
+        The configuration at which a step limit cuts the run off has no row.
+        """
+        machine, lead, under = self.machine, self.lead, self.under
+        for i, token in enumerate(lead):
+            yield Row(i, token, None, None, 0, 0, machine.blank, token)
+        for i, symbol in enumerate(self.input, start=len(lead)):
+            yield Row(i, symbol, None, None, 0, 0, under, symbol)
+        i, token, written, move = len(lead) + len(self.input), self.first, under, 0
+        yield Row(i, BOS, None, None, 0, 0, under, token)
+        if token in VERDICT_TOKENS.values():
+            return
+        for here, after in pairwise(simulation):
+            i += 1
+            row = (i, token, here.state, written, move, here.head, here.symbol)
+            token, written, move = self._step(here, after)
+            yield Row(*row, token)
+            if token in VERDICT_TOKENS.values():
+                return
+        if simulation.stopped:
+            end = simulation.last
+            yield Row(i + 1, token, end.state, written, move, end.head, end.symbol, self.stopped(end.state, end.symbol))
+
+    def _step(self, here: Configuration, after: Configuration) -> tuple[str, str, int]:
+        """Return the token of the step between two configurations, the symbol written and the move."""
+        rule = here.rule
+        if rule is None:  # a configuration that has a successor has a rule
+            raise RuntimeError("the simulator continued without a rule")
+        move = rule.move if self.nominal else after.head - here.head
+        return self.entered(rule.state) or triple_token(rule.state, rule.write, move), rule.write, move
 
     def result(self) -> Result:
         """Return the simulator's result, as far as its rows have been taken."""
-        return self._simulation.result()
+        found, last = self._simulation.result(), self._simulation.last
+        return self.judged(found, last.state, last.symbol)
 
-    def specification(self, upto: int) -> TuringSpecification:
+    def specification(self, upto: int) -> Specification:
         """Return the specification of the run up to position `upto`."""
+        return TuringSpecification(self.machine, self.input, self.rows_upto(upto))
+
+    def rows_upto(self, upto: int) -> list[Row]:
+        """Return the rows up to position `upto`, of a simulation of its own."""
         simulation = Simulation(self.machine, self.input, max_steps=self._max_steps)
-        rows = reference_rows(self.machine, self.input, simulation, nominal=self.nominal)
-        return TuringSpecification(self.machine, self.input, list(islice(rows, upto + 1)))
+        return list(islice(self.rows_of(simulation), upto + 1))
 
     def ending(self, decoder: Decoder) -> Ending | None:
         """Return what is wrong with the stop tokens: a decoder has to stop after a verdict, and nowhere else.
@@ -120,39 +198,10 @@ def _listed(tokens: Iterable[str]) -> str:
 def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nominal: bool = False) -> Iterator[Row]:
     """Yield the rows of the chapter's table for `machine` on `word`, from the configurations of `simulation`.
 
-    The configuration at which a step limit cuts the run off has no row. With `nominal`, m is δ's own move even
-    where the head stays at cell 0, as in the chapter's step 4 (Exercise 8.3); otherwise it is the head's.
+    With `nominal`, m is δ's own move even where the head stays at cell 0, as in the chapter's step 4 (Exercise 8.3);
+    otherwise it is the head's. See `TuringTruth.rows_of`.
     """
-    under = word[0] if word else machine.blank
-    for i, symbol in enumerate(word):
-        yield Row(i, symbol, None, None, 0, 0, under, symbol)
-    i = len(word)
-    verdict = machine.outcome_of(machine.start)
-    token = VERDICT_TOKENS[verdict] if verdict else triple_token(machine.start, under, 0)
-    yield Row(i, "BOS", None, None, 0, 0, under, token)
-    written, move = under, 0
-    for here, after in pairwise(simulation):
-        i += 1
-        row = (i, token, here.state, written, move, here.head, here.symbol)
-        token, written, move = _step(machine, here, after, nominal=nominal)
-        yield Row(*row, token)
-        if token in VERDICT_TOKENS.values():
-            return
-    if verdict is None and simulation.stopped:
-        end = simulation.last
-        outcome = machine.outcome_of(end.state) or machine.missing_outcome
-        yield Row(i + 1, token, end.state, written, move, end.head, end.symbol, VERDICT_TOKENS[outcome])
-
-
-def _step(machine: Machine, here: Configuration, after: Configuration, *, nominal: bool) -> tuple[str, str, int]:
-    """Return the token of the step between two configurations, the symbol written and the move."""
-    rule = here.rule
-    if rule is None:  # a configuration that has a successor has a rule
-        raise RuntimeError("the simulator continued without a rule")
-    move = rule.move if nominal else after.head - here.head
-    verdict = machine.outcome_of(rule.state) if machine.decides else None
-    token = VERDICT_TOKENS[verdict] if verdict else triple_token(rule.state, rule.write, move)
-    return token, rule.write, move
+    return TuringTruth(machine, word, nominal=nominal).rows_of(simulation)
 
 
 def triple_token(state: str, symbol: str, move: int) -> str:
