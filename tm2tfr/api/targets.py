@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tm2tfr.api.subject import Subject, judged, outside
-from tm2tfr.choices import TURING
+from tm2tfr.choices import TURING, UNIVERSAL
 from tm2tfr.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
 
@@ -49,6 +49,7 @@ def export_to(
             no machine is stored with a decoder, none is given, and the target is made for machines alone.
         OutputError: if the directory cannot be written.
     """
+    from tm2tfr.targets.common.prompted import canonical
     from tm2tfr.targets.registry import needs_machine, target
 
     for name, number, least in (("positions", positions, 1), ("max_head", max_head, 0)):
@@ -61,7 +62,7 @@ def export_to(
     if right is None and not chosen.takes(found.decoder):
         raise needs_machine(to)
     return chosen.exporter.export(
-        found.decoder,
+        canonical(found.decoder, right),
         right,
         _folder(folder),
         positions=positions,
@@ -112,15 +113,18 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         folder: the directory of an export.
         machine: what to compare with, in any form of a subject; by default the machine stored with the export, compiled
             anew. Weights are compared as they are, with the names that they have; those without a machine are run by
-            the dense engine.
-        word: the input; by default the machine's own, or a prompt made from the vocabulary.
+            the dense engine. Beside an export of a class of machines, a machine is put into its prompt.
+        word: the input; by default the machine's own, or a prompt made from the vocabulary; of a class of machines
+            without one, a prompt with a machine in it.
 
     Raises:
         ExportError: if `folder` is not an export, or cannot be run.
         InputError: if `word` is not over the input alphabet.
         CompileError: if no machine is stored with it and none is given.
     """
+    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.targets.common.directory import document
+    from tm2tfr.targets.common.prompted import canonical, prompted
     from tm2tfr.targets.registry import target_of
     from tm2tfr.transformer import provenance
 
@@ -132,11 +136,33 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
             raise CompileError(f"{folder}: no machine is stored with this export: name one with --machine")
         if text is not None:
             found = _stored(said, text, folder)
+    elif (said := document(folder)["provenance"]).get(provenance.CONSTRUCTION) == UNIVERSAL:
+        found = _in_the_prompt(found, said, folder)
     if word is not None and not isinstance(word, str):
         raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
     if found is None or (found.program is None and chosen.takes(found.decoder)):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
+    if isinstance(found.right, Universal):
+        decoder = canonical(found.decoder, found.right)
+        return chosen.exporter.verified(Path(folder), decoder, found.right, prompted(found.right, word))
     return chosen.exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
+
+
+def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) -> Subject:
+    """Return the class of machines that is stored with an export, with the machine that is given in the prompt.
+
+    Anything but a machine is what the export is compared with.
+    """
+    from tm2tfr.sources.turing.spec import Machine
+    from tm2tfr.sources.turing.universal.program import Universal
+    from tm2tfr.transformer import provenance
+
+    text, machine = provenance.source(said), given.program
+    if text is None or not isinstance(machine, Machine):
+        return given
+    stored: Any = _stored(said, text, folder).right
+    held: Any = stored.holding(machine) if isinstance(stored, Universal) else given
+    return Subject.of(held)
 
 
 def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:

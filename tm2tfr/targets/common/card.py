@@ -8,8 +8,11 @@ from typing import Any
 from tm2tfr._version import __version__
 from tm2tfr.errors import counted
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.targets.common import prompted_card
 from tm2tfr.targets.common.comparison import Evaluated, Right, words
 from tm2tfr.targets.common.labels import as_word, frame_of, letters_of
+from tm2tfr.targets.common.prompted import TAPES, Prompted
 from tm2tfr.text.markdown import code, escaped, quoted
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -22,13 +25,15 @@ def name_of(truth: Right, otherwise: str = "the decoder") -> str:
     """Return the name of a machine, or of weights without one, which may have none."""
     if isinstance(truth, Evaluated):
         return str(truth.program.name)
-    return truth.name if isinstance(truth, Machine) else provenance.name(truth.provenance, otherwise)
+    return truth.name if isinstance(truth, Machine | Prompted) else provenance.name(truth.provenance, otherwise)
 
 
 def right(program: Any, decoder: Decoder) -> Right:
     """Return what says which tokens are right: `program`; if there is none, the weights themselves."""
     if program is None:
         return decoder
+    if isinstance(program, Universal):
+        return Prompted(program)
     return program if isinstance(program, Machine) else Evaluated(program, decoder)
 
 
@@ -36,13 +41,15 @@ def tag(truth: Right) -> str:
     """Return the first tag of a model card, with a comma; nothing for weights without a program."""
     if isinstance(truth, Evaluated):
         return f"{truth.construction.name}, "
-    return "turing-machine, " if isinstance(truth, Machine) else ""
+    return "turing-machine, " if isinstance(truth, Machine | Prompted) else ""
 
 
 def introduction(decoder: Decoder, truth: Right, given: str) -> str:
     """Return the paragraphs that say what the model is; `given`: what it is given."""
     if decoder.labeller:
         return f"{labelling(decoder, truth)}\n\n{given_and_labelled(decoder)}"
+    if isinstance(truth, Prompted):
+        return prompted_card.introduction(truth)
     if isinstance(truth, Evaluated):
         noun, card = truth.noun, truth.construction.card
         said = "" if card is None else f"\n{card(truth.program)}"
@@ -105,6 +112,8 @@ def _some(words: Sequence[str]) -> str:
 def checking(truth: Right) -> str:
     """Return the paragraph that says how to check the model."""
     command = f"tm2tfr verify-export . --input {quoted(example(truth))}"
+    if isinstance(truth, Prompted):
+        return prompted_card.checking()
     if isinstance(truth, Evaluated) and truth.decoder.labeller:
         return f"""**How to check it.** {code(command)} compares the weights with those compiled
 anew from the {truth.noun}, runs them, and compares every label with that of tm2tfr's {truth.reference}."""
@@ -122,6 +131,8 @@ runs them, and compares every token with the simulator's."""
 
 def example(truth: Right) -> str:
     """Return the word that a model card shows: the machine's own, its first example's, or the empty word; or a prompt."""
+    if isinstance(truth, Prompted):
+        return truth.shown
     if isinstance(truth, Evaluated):
         return truth.construction.own_input(truth.program)
     if isinstance(truth, Decoder):
@@ -145,6 +156,11 @@ def argument(word: str) -> str:
 
 
 def typed(word: str, vocabulary: Collection[str]) -> str:
-    """Return `word` for a tokenizer that prefers longest tokens: with spaces if its symbols spell another token."""
+    """Return `word` for a tokenizer that prefers longest tokens: with spaces if its symbols spell another token.
+
+    A prompt with a machine in it has them already.
+    """
+    if (word in TAPES and word in vocabulary) or (" " in word and " " not in vocabulary):
+        return word
     spelled = any(len(token) > 1 and token in word for token in vocabulary)
     return " ".join(word) if spelled and " " not in vocabulary else word

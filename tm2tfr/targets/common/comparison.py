@@ -26,6 +26,7 @@ from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.targets.common import labels
+from tm2tfr.targets.common.prompted import LONGEST_GENERATED, Prompted
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
@@ -97,9 +98,9 @@ class Evaluated:
         return many if longest is None or many <= longest else 0
 
 
-Right = Machine | Decoder | Evaluated
-"""What says which tokens are right: a machine, by its simulator; another program, by its reference; or weights without
-one, by the dense engine."""
+Right = Machine | Decoder | Evaluated | Prompted
+"""What says which tokens are right: a machine, or one in the prompt, by its simulator; another program, by its reference;
+or weights without one, by the dense engine."""
 LEAST_CASES, MOST_CASES, TRIED_TOKENS = 4, 256, 5_000
 """At how many inputs a program is tried at least and at most: as many as make so many tokens."""
 _FED = Column(name="x", kind="fed", meaning="the token at this position")
@@ -214,36 +215,40 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, p
     """Run an export on `word`, given the right tokens and on its own, for at most `positions` positions.
 
     Raises:
-        InputError: if `word` is not over the machine's input alphabet.
+        InputError: if `word` is not over the machine's input alphabet; SpecError: if it is no prompt, of a class.
         EngineError: without a machine, if `word` has symbols that are not in the vocabulary.
         ExportError: if the prompt alone has more than `positions` positions.
     """
-    if not isinstance(truth, Machine) and _decoder(truth).labeller:
+    if isinstance(truth, Decoder | Evaluated) and _decoder(truth).labeller:
         return _labelled(cast("LabelModel", model), truth, word, positions)
+    bos = 0 if isinstance(truth, Evaluated) and truth.decoder.bos is None else 1
+    longest, fed, what = model.longest_generated, len(word), f"the word has {len(word):,} symbols"
     if isinstance(truth, Machine):
         truth.check_input(word)
     elif isinstance(truth, Decoder):
         positions = min(positions, max(LONGEST, len(word) + 1))
-    bos = 0 if isinstance(truth, Evaluated) and truth.decoder.bos is None else 1
-    if len(word) + bos > positions:
-        what = f"the word has {len(word):,} symbols, which with BOS is more than {positions:,} positions"
-        raise ExportError(f"{what}: use a shorter one, or export with --positions {len(word) + 1} or more")
+    elif isinstance(truth, Prompted):
+        longest, fed = min(longest, LONGEST_GENERATED), len(truth.tokens(word)) - bos
+        what = f"the prompt has {fed:,} tokens"
+    if fed + bos > positions:
+        what = f"{what}, which with BOS is more than {positions:,} positions"
+        raise ExportError(f"{what}: use a shorter one, or export with --positions {fed + 1} or more")
     pairs = _right(truth, word, positions + 1)
     cut, pairs = len(pairs) > positions, pairs[:positions]
     tokens, answers = [token for token, _ in pairs], [answer for _, answer in pairs]
     number = {token: n for n, token in enumerate(vocabulary)}
     difference = first_difference(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
     prompt = model.prompt(word)
-    given = tokens[: len(word) + bos]
+    given = tokens[: fed + bos]
     if prompt != [number[t] for t in given]:
         difference = Difference(0, " ".join(given), repr(prompt), "as the tokenizer has the prompt")
     generated, start = 0, len(given) - 1
-    if difference is None and start + 1 < model.longest_generated:
-        generated = min(len(tokens), model.longest_generated)
+    if difference is None and start + 1 < longest:
+        generated = min(len(tokens), longest)
         ended = generated == len(tokens) < positions
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
         difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
-    whose = SIMULATOR if isinstance(truth, Machine) else DENSE
+    whose = SIMULATOR if isinstance(truth, Machine | Prompted) else DENSE
     if isinstance(truth, Evaluated):
         whose = f"the {truth.truth(word).reference}'s"
     return ComparedRun(word, tuple(tokens), tuple(answers), generated, difference, cut, whose)
@@ -279,6 +284,8 @@ def _right(truth: Right, word: str, most: int) -> list[tuple[str, str]]:
     if isinstance(truth, Machine):
         rows = islice(reference_rows(truth, word, Simulation(truth, word, max_steps=most - 1)), most)
         return [(str(row.x), row.y) for row in rows]
+    if isinstance(truth, Prompted):
+        return truth.pairs(word, most)
     if isinstance(truth, Evaluated):
         return truth.pairs(word)[:most]
     return [(step.token, step.output) for step in generate(truth, word, engine=Dense(), max_positions=most)]
@@ -301,6 +308,8 @@ def first_difference(
 
 def words(truth: Right, positions: int) -> list[str]:
     """Return the words that an export is tried on, if they fit: the machine's own and its examples', or `prompts`."""
+    if isinstance(truth, Prompted):
+        return truth.prompts(positions)
     if isinstance(truth, Machine):
         own = [] if truth.input is None else [truth.input]
         found = dict.fromkeys([*own, *(example.input for example in truth.examples)])
@@ -334,7 +343,7 @@ def tried(model: Model, vocabulary: Sequence[str], truth: Right, positions: int)
         ExportError: if a run is not the right one.
     """
     runs = [compared(model, vocabulary, truth, word, positions) for word in words(truth, positions)]
-    if not isinstance(truth, Machine) and (made := _decoder(truth)).labeller:
+    if isinstance(truth, Decoder | Evaluated) and (made := _decoder(truth)).labeller:
         runs += [compared(model, vocabulary, made, word, positions) for word in labels.longest_fed(made, positions)]
     for run in runs:
         if run.difference is not None:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
+from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
+from tm2tfr.targets.common.prompted import Prompted, of_class
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.text.markdown import escaped
 
@@ -88,21 +90,33 @@ def _ends(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
-    """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text."""
-    number, bos = gpt2.numbers, gpt2.decoder.bos
+    """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text.
+
+    That of a class of machines takes prompts as `tm2tfr.sources.turing.universal.prompt.text` writes them.
+    """
+    number, bos, prompted = gpt2.numbers, gpt2.decoder.bos, of_class(gpt2.decoder)
     hidden = (bos, PAD, UNK)
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": prompted}
     added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": added,
-        "normalizer": None,
+        "normalizer": _written(bos) if prompted and bos is not None else None,
         "pre_tokenizer": {"type": "WhitespaceSplit"},
         "post_processor": None if bos is None else _followed_by(bos, number[bos]),
         "decoder": None,
         "model": {"type": "WordLevel", "vocab": number, "unk_token": UNK},
+    }
+
+
+def _written(bos: str) -> dict[str, Any]:
+    """Return what prompts with a machine in them may have beside their tokens: ASCII arrows, and BOS at the end."""
+    changes = (({"String": "->"}, ARROW), ({"Regex": rf"\s+{bos}\s*$"}, ""))
+    return {
+        "type": "Sequence",
+        "normalizers": [{"type": "Replace", "pattern": pattern, "content": to} for pattern, to in changes],
     }
 
 
@@ -172,7 +186,7 @@ def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
 
 def model_card(gpt2: Gpt2, machine: Right, statement: str) -> str:
     """Return the model card."""
-    word, stream = card.typed(card.example(machine), gpt2.vocabulary), gpt2.about_the_stream
+    stream = gpt2.about_the_stream
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -186,7 +200,7 @@ tags: [{card.tag(machine)}tm2tfr]
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from_pretrained(".")
-run = model.generate(**tokenizer({word!r}, return_tensors="pt"))
+{_run(gpt2, machine)}
 print(tokenizer.decode(run[0]))
 ```
 
@@ -203,10 +217,22 @@ print(tokenizer.decode(run[0]))
 """
 
 
+def _run(gpt2: Gpt2, machine: Right) -> str:
+    """Return the Python that makes a run from ``tokenizer`` and ``model``; of a class, from the text of a machine."""
+    word = card.typed(card.example(machine), gpt2.vocabulary)
+    if not isinstance(machine, Prompted):
+        return f'run = model.generate(**tokenizer({word!r}, return_tensors="pt"))'
+    rules, own = machine.parted
+    return f"""machine, word = {rules!r}, {own!r}
+run = model.generate(**tokenizer(f"{{machine}} {{word}}", return_tensors="pt"))"""
+
+
 def introduction(gpt2: Gpt2, machine: Right) -> str:
     """Return the paragraphs of a model card that say what the model is, and how to give it a word."""
     if isinstance(machine, Evaluated):
         return f"{card.introduction(gpt2.decoder, machine, '')} The tokenizer takes the bits with or without spaces."
+    if isinstance(machine, Prompted):
+        return card.introduction(gpt2.decoder, machine, "")
     symbols = {token for token in gpt2.vocabulary if len(token) == 1}
     between = ", with or without\nspaces between its symbols."
     if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
@@ -224,9 +250,12 @@ The weights themselves are certified for tm2tfr's own engine (`tm2tfr certify`).
 every token with that of the reference. There is no position beyond: {beyond}.
 
 {card.checking(machine)}"""
+    proof, file = "a proof of the weights in exact arithmetic", "limits"
+    if isinstance(machine, Prompted):
+        proof, file = "the construction, of which these are the weights to the last bit,", "prompted"
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
-That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
-`tm2tfr/targets/gpt2/limits.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
+That follows from {proof} and bounds on the rounding of floating point, in
+`tm2tfr/targets/gpt2/{file}.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
 each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
 Load it in {gpt2.recipe.dtype}, as its configuration says: nothing is proved for fewer digits.
 

@@ -9,8 +9,8 @@ from typing import Any
 from tm2tfr.targets.common.card import right
 from tm2tfr.targets.common.comparison import WITHOUT
 from tm2tfr.targets.common.exported import Exported, Rehearsal
+from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.directory import exported
-from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.running import Gpt2Running, required
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated

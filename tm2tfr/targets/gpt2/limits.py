@@ -62,24 +62,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof import Proof, prove
+from tm2tfr.sources.turing.proof.attention import Lookups
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import check_dtype, fitting, proved
 from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
-from tm2tfr.targets.gpt2.tabled import fitted_circuit
 from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
 MORE = Fraction(101, 100)
 """For products of errors, and for partial sums that were rounded before."""
+EXACT_SUMS = "every sum of this layer is exact"
 
 
 class Errors:
@@ -105,17 +104,28 @@ class Errors:
     def vertex(self, n: int, h: int) -> Fraction:
         """Return the bound on e, the error of h as a lookup gets it."""
         sums = MORE * self.u * (Fraction((n + h) ** 2, 4) - Fraction(h * h, 2) + 3 * n)
-        moves = (self.eta + 2 * self.reads * self.u * (2 + self.reads * self.mean * n)) * n
-        c = centre(h)
-        return sums + moves + 16 * (self.u + self.eta) * (h + c + 1) + 4 * self.alpha * n * (1 + c)
+        c = self.centre(n, h)
+        return sums + self.moves(n) + 16 * (self.u + self.eta) * (h + c + 1) + 4 * self.alpha * n * (1 + c)
+
+    def moves(self, n: int) -> Fraction:
+        """Return what the error of e is of reading m and m/(i+1), in units of layer 1."""
+        return (self.eta + 2 * self.reads * self.u * (2 + self.reads * self.mean * n)) * n
 
     def lookup(self, n: int, h: int) -> Fraction:
         """Return the share of 15/16 of a lookup's gap that rounding takes."""
-        g, s = h - centre(h), span(n)
+        return self.rivals(n, h, self.vertex(n, h))
+
+    def centre(self, n: int, h: int) -> int:
+        """Return c; nothing that is looked up is farther from it than G, whose greatest possible value is H - c."""
+        return centre(h)
+
+    def rivals(self, n: int, h: int, vertex: Fraction) -> Fraction:
+        """Return the same for a lookup whose vertex is off by at most `vertex`."""
+        g, s = h - self.centre(n, h), span(n)
         size = 4 * g * g + 2 * g * (g + 1) + (g + 1) ** 2 + max(g * g, 1)
         far = 4 if 4 * g * g <= 2**self.digits else (g + 1) ** 2
         rounding = (self.u + self.eta) * (size + far) + 4 * self.alpha * (2 * g * s + s * s)
-        return (2 * self.vertex(n, h) + MORE * rounding) * Fraction(16, 15)
+        return (2 * vertex + MORE * rounding) * Fraction(16, 15)
 
     def whole(self, n: int, h: int) -> Fraction:
         """Return the largest partial sum of a latest write's score, in units of what floats count exactly."""
@@ -138,8 +148,12 @@ class Errors:
 
     def noise(self, n: int, h: int) -> Fraction:
         """Return twice the error of a logit."""
+        return self.writers * self.bit(n, h)
+
+    def bit(self, n: int, h: int) -> Fraction:
+        """Return twice the error of a bit of layer 5."""
         flags, r = 72 * (self.u + self.eta) * (h + 4), self.reads
-        return self.writers * (flags + 80 * r * self.u * (1 + r * self.mean) + 72 * self.alpha * (span(n) + r))
+        return flags + 80 * r * self.u * (1 + r * self.mean) + 72 * self.alpha * (span(n) + r)
 
 
 def _compared(decoder: Decoder) -> Compared:
@@ -166,7 +180,19 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     """
     lookups, retrieval = proved(proof)
     errors, top = Errors(proof.decoder, dtype, stock=stock), 2 ** DIGITS[dtype]
-    found: list[Condition] = []
+    found = read_conditions(errors, lookups, retrieval.name)
+    for s in proof.sums:
+        formula, use = _sum(s, top)
+        found.append(Condition(s.layer, "attention", s.where, EXACT_SUMS, formula, use, strict=True))
+    text = f"{errors.writers}·(72·(u + η)·(H + 4) + {80 * errors.reads:,}·u) < 1"
+    claim = "logits are nearer to 0 or 1 than to 1/2"
+    found.append(Condition(6, "feed_forward", "logits", claim, text, errors.noise, strict=True))
+    return tuple(sorted(found, key=lambda c: c.layer))
+
+
+def read_conditions(errors: Errors, lookups: Lookups, latest: str) -> list[Condition]:
+    """Return the conditions for the heads of layers 2 to 4; `latest`: the name of the one that finds the latest write."""
+    top, found = 2**errors.digits, list[Condition]()
 
     def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
         found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
@@ -174,37 +200,21 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     demand(2, lookups.moves, "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
     text = "2·e(N, H) + about 2·H²·u < 15/16"
     demand(3, lookups.here, "rivals of position h get no weight at all", text, errors.lookup)
-    demand(4, retrieval.name, "squares of head positions are exact", f"H² < {top:,}", lambda _, h: Fraction(h * h, top))
-    if stock:
-        claim, text = "earlier writes to the cell get no weight at all", "about 85·(u + η)·N·H < 1"
-        demand(4, retrieval.name, claim, text, errors.tie)
+    demand(4, latest, "squares of head positions are exact", f"H² < {top:,}", lambda _, h: Fraction(h * h, top))
+    if errors.stock:
+        demand(4, latest, "earlier writes to the cell get no weight at all", "about 85·(u + η)·N·H < 1", errors.tie)
     else:
         claim, text = "scores are whole numbers that floats add exactly, in any order", f"about 3·N·H + N ≤ {top:,}"
-        found.append(Condition(4, "attention", retrieval.name, claim, text, errors.whole))
+        found.append(Condition(4, "attention", latest, claim, text, errors.whole))
         claim, text = "the whole numbers that are compared are read exactly", "4·M·N ≤ 1"
-        found.append(Condition(4, "attention", retrieval.name, claim, text, errors.small))
-    for s in proof.sums:
-        demand(s.layer, s.where, "every sum of this layer is exact", *_sum(s, top))
-    text = f"{errors.writers}·(72·(u + η)·(H + 4) + {80 * errors.reads:,}·u) < 1"
-    found.append(
-        Condition(6, "feed_forward", "logits", "logits are nearer to 0 or 1 than to 1/2", text, errors.noise, strict=True)
-    )
-    return tuple(sorted(found, key=lambda c: c.layer))
+        found.append(Condition(4, "attention", latest, claim, text, errors.small))
+    return found
 
 
 def _sum(sums: Sums, top: int) -> tuple[str, Callable[[int, int], Fraction]]:
     """Return the formula and the use of what is available for a layer's sums of integers."""
     a, b = sums.constant, sums.slope
     return f"4·({a:,} + {b:,}·H) < {top:,}", lambda _, h: Fraction(4 * (a + b * h), top)
-
-
-def chosen(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
-    """Return the recipe for a machine or a circuit; see `fitted` and `fitted_circuit`, for options and errors too."""
-    if isinstance(truth, Evaluated):
-        return fitted_circuit(decoder, truth, **options)
-    if isinstance(truth, Decoder):
-        raise ExportError("an export to GPT-2 has bounds for programs alone: name the program of these weights")
-    return fitted(decoder, truth, **options)
 
 
 def fitted(

@@ -19,9 +19,9 @@ from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, stran
 from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
+from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.directory import TENSORS, StoredGpt2, load
 from tm2tfr.targets.gpt2.documents import documents
-from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.tensors import Gpt2

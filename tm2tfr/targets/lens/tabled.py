@@ -8,8 +8,8 @@ from typing import Any
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
+from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2, LabellingRecipe, fitted_labelling
-from tm2tfr.targets.gpt2.limits import chosen
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tabled import Gpt2Tabled
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
@@ -32,7 +32,7 @@ def lens_recipe(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
     """Return the recipe for a machine, a circuit, or weights that label a sequence.
 
     Args:
-        options: see `tm2tfr.targets.gpt2.limits.chosen`.
+        options: see `tm2tfr.targets.gpt2.chosen.chosen`.
 
     Raises:
         ExportError: if `decoder` has a part that the export does not have, or the request does not fit.

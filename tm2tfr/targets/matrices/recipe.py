@@ -9,6 +9,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
+from tm2tfr.targets.common.prompted import Prompted
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.weights import Decoder
@@ -53,6 +54,8 @@ def fitted(
         if decoder.soft:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
         return Uncertified(positions=USUAL if positions is None else positions, dtype=dtype)
+    if isinstance(truth, Prompted):
+        raise ExportError(f"{truth.name}: a class of machines is not exported as matrices: use --to gpt2 or lens")
     proof = prove(decoder, truth)
     proved(proof)
     found = proof.conditions("dense", checked("dense", dtype))

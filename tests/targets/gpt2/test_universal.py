@@ -1,0 +1,233 @@
+"""All machines of a size as one GPT-2, which runs the one that is written into its prompt."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tm2tfr.api.targets import export_gpt2, verify_export
+from tm2tfr.errors import ExportError, InputError, SpecError
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
+from tm2tfr.sources.turing.universal.compiler import compile_universal
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.prompt import text
+from tm2tfr.targets.common.comparison import compared
+from tm2tfr.targets.common.prompted import Prompted, canonical, prompted
+from tm2tfr.targets.gpt2.chosen import chosen
+from tm2tfr.targets.gpt2.prompted import class_conditions
+from tm2tfr.targets.gpt2.running import Gpt2Running
+from tm2tfr.targets.gpt2.translated import translated
+from tm2tfr.transformer.weights import matrices, replaced
+
+SMALL = Universal(states=2, symbols=2)
+CHAPTER = Universal(states=8, symbols=4).holding(load("chapter"))
+BEAVER = "two-way q0,0 →(q1,1,+1) q0,1 →(q1,1,-1) q1,0 →(q0,1,-1) q1,1 →(halt,1,+1)"
+
+runs = pytest.mark.skipif(
+    find_spec("torch") is None or find_spec("transformers") is None,
+    reason="torch and transformers are not installed: pip install 'tm2tfr[hf]'",
+)
+
+
+# ── how far it is right ─────────────────────────────────────────────────────────────────────────────────────
+def most(states: int, symbols: int, dtype: str, *, stock: bool = False, tape: Any = "both") -> int:
+    decoder = compile_universal(Universal(states=states, symbols=symbols, tape=tape))
+    return largest(class_conditions(decoder, dtype, stock=stock), 2 ** DIGITS[dtype], None)
+
+
+def test_the_numbers_that_fit() -> None:
+    """As of single machines: nothing that a class has beside them is tighter."""
+    assert [most(*size, "float64") for size in ((1, 1), (8, 4))] == [44745800, 44745800]
+    assert [most(*size, "float32") for size in ((1, 1), (8, 4))] == [2048, 2048]
+    assert most(8, 4, "float64", stock=True) == 4194304
+    assert most(8, 4, "float32", stock=True) == 128
+    assert [most(8, 4, "float32", tape=tape) for tape in ("one-way", "two-way")] == [2048, 2048]
+
+
+@pytest.mark.parametrize("stock", [False, True])
+def test_every_use_grows_with_positions_and_head(stock: bool) -> None:
+    for condition in class_conditions(compile_universal(SMALL), "float32", stock=stock):
+        for n in (16, 17, 100, 1000, 3000):
+            uses = [condition.use(n, h) for h in (0, 1, 2, 10, 15)]
+            assert uses == sorted(uses), condition
+            assert condition.use(n, 10) <= condition.use(n + 1, 10)
+
+
+def test_what_is_promised_and_refused() -> None:
+    decoder = compile_universal(SMALL)
+    found = chosen(decoder, Prompted(SMALL), positions=64, max_head=20)
+    assert found.statement == (
+        "for every machine with at most 2 states and 2 symbols, every input and every run with at most 64 positions and "
+        "|h| ≤ 20, the prompt included, greedy generation in float64 gives exactly the machine's run"
+    )
+    with pytest.raises(
+        ExportError, match=r"universal-2-2: 5,000 positions with .* do not fit into float32 .*--positions 2048"
+    ):
+        chosen(decoder, Prompted(SMALL), positions=5_000, dtype="float32")
+
+
+@pytest.mark.parametrize("path", ["token_embedding", "layers.6.heads.0.key", "layers.7.feed_forward.output"])
+def test_other_weights_than_those_of_the_class_are_refused(path: str) -> None:
+    decoder = compile_universal(SMALL)
+    matrix = matrices(decoder)[path]
+    other = replaced(decoder, {path: type(matrix)(matrix.shape, matrix.rows, matrix.columns, matrix.values * 2)})
+    with pytest.raises(ExportError, match="universal-2-2: these are not the weights .* compile them again"):
+        chosen(other, Prompted(SMALL), positions=64)
+
+
+# ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_prompts_that_an_export_is_tried_on() -> None:
+    truth = Prompted(SMALL)
+    found = truth.prompts(200)
+    assert found[0] == truth.shown == BEAVER
+    assert found[-1] == "two-way q0,0 →(q0,0,+1)"
+    assert len(found) == len(set(found)) == 8
+    assert found == truth.prompts(200)
+    assert Prompted(Universal(states=1, symbols=1, tape="one-way")).prompts(20)[0] == ""
+
+
+def test_a_prompt_is_the_machines_input_or_the_whole_text() -> None:
+    assert prompted(SMALL, None) == prompted(SMALL, BEAVER) == BEAVER
+    assert prompted(CHAPTER, "11") == f"{' '.join(CHAPTER.described_in(CHAPTER.canonical))} 1 1"
+    with pytest.raises(SpecError, match="q7,0 is no state and symbol"):
+        prompted(SMALL, "two-way q7,0 →ACC")
+    with pytest.raises(InputError, match="'2'"):
+        prompted(CHAPTER, "2")
+
+
+def test_an_export_has_the_names_of_the_class() -> None:
+    decoder = canonical(compile_universal(CHAPTER), CHAPTER)
+    assert decoder == compile_universal(CHAPTER.empty)
+    assert decoder.vocabulary == CHAPTER.empty.vocabulary != CHAPTER.vocabulary
+
+
+# ── in transformers ─────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of the class, not run."""
+    path = tmp_path_factory.mktemp("gpt2") / "universal"
+    export_gpt2(SMALL, path, positions=64, verify=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Gpt2Running:
+    return Gpt2Running(folder)
+
+
+@runs
+def test_the_tokenizer_reads_prompts_as_they_are_written(model: Gpt2Running) -> None:
+    """Its ids are places in the vocabulary of the class: those that ``tm2tfr prompt`` prints."""
+    number = {token: n for n, token in enumerate(SMALL.vocabulary)}
+    for machine, word in (("busy-beaver-2", ""), ("never-halts", "")):
+        held = SMALL.holding(load(machine), seed=1)
+        given = text(held, word)
+        ids = [number[token] for token in given.split()]
+        assert given.endswith(" BOS")
+        for form in (given, given.removesuffix(" BOS"), given.replace("→", "->"), f" {given}\n"):
+            assert model.tokenizer(form)["input_ids"] == ids
+    assert model.tokenizer("two-way q0,1 →ACC 111")["input_ids"][-4:] == [0, 0, 0, 1]
+    assert model.tokenizer("q9,9")["input_ids"][0] == model.tokenizer.unk_token_id
+
+
+@runs
+def test_every_machine_that_is_tried_runs(model: Gpt2Running) -> None:
+    truth = Prompted(SMALL)
+    found = [compared(model, model_vocabulary(model), truth, prompt, 64) for prompt in truth.prompts(64)]
+    assert [run.difference for run in found] == [None] * len(found)
+    assert {run.answers[-1] for run in found} >= {"HALT", "REJ"}
+
+
+@runs
+def test_without_a_rule_halt_wins_by_a_wide_margin(model: Gpt2Running) -> None:
+    """All weight is spread over rules for the state or for the symbol alone: their mean leaves no trace but rounding."""
+    prompt = "two-way q0,0 →(q1,0,0) q0,1 →(q1,1,0) q1,1 →(q0,1,+1)"
+    ids = [*model.prompt(prompt), model_vocabulary(model).index("(q0,0,0)"), model_vocabulary(model).index("(q1,0,0)")]
+    with model._torch.inference_mode():
+        logits = model.model(model._torch.tensor([ids])).logits[0, -1].numpy()
+    halt = model_vocabulary(model).index("HALT")
+    assert abs(logits[halt] - 1) < 1e-9
+    assert abs(np.delete(logits, halt)).max() < 1e-9
+
+
+@runs
+def test_five_lines_of_the_card_run_as_they_are_printed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    assert len([line for line in lines.splitlines() if line]) == 5
+    monkeypatch.chdir(folder)
+    exec(lines, {})
+    beaver = f"{BEAVER} BOS (q0,0,0) (q1,1,+1) (q0,1,-1) (q1,1,-1) (q0,1,-1) (q1,1,+1) (halt,1,+1) HALT\n"
+    assert capsys.readouterr().out == beaver
+    own = "one-way q0,1 ->(q0,1,+1) q0,0 ->(q1,1,-1) q1,1 ->(q1,1,-1)"
+    exec(re.sub(r"machine, word = .*", f"machine, word = {own!r}, '11'", lines), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("one-way q0,1 →(q0,1,+1)")
+    assert not printed.endswith("HALT\n")  # on a one-way tape it goes on at cell 0 for ever
+    assert printed.endswith(" (q1,1,0) (q1,1,0)\n")
+
+
+@runs
+def test_verify_export_runs_prompts_and_machines(folder: Path) -> None:
+    verdict = verify_export(folder)
+    assert verdict.same
+    assert str(verdict).splitlines() == [
+        f"weights: all {7 * 12 + 5} tensors are those of universal-2-2",
+        f"run: '{BEAVER}', 17 positions, teacher-forced and generated: the simulator's tokens",
+        *str(verdict).splitlines()[2:3],
+        "yes: this export is universal-2-2",
+    ]
+    held = verify_export(folder, machine="never-halts", word="")
+    assert held.same
+    assert held.run is not None
+    assert held.run.cut
+    assert verify_export(folder, machine=SMALL, word="one-way q0,0 →REJ").same
+    assert not verify_export(folder, machine=Universal(states=2, symbols=2, tape="two-way")).same
+
+
+@runs
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "stock"), [("float64", False), ("float32", False), ("float64", True)])
+def test_random_machines_in_the_prompt_run_to_the_last_position(dtype: str, stock: bool, tmp_path: Path) -> None:
+    every = Universal(states=3, symbols=2)
+    found = export_gpt2(every, tmp_path / "x", positions=1024, dtype=dtype, stock=stock, verify=False)
+    model, truth = Gpt2Running(tmp_path / "x"), Prompted(every)
+    model.longest_generated = 0
+    long = [prompt for prompt in truth.drawn(seed=1) if len(truth.pairs(prompt, 1024)) == 1024]
+    assert len(long) > 5
+    for prompt in long[:5]:
+        assert compared(model, found.gpt2.vocabulary, truth, prompt, 1024).difference is None
+
+
+@runs
+@pytest.mark.slow
+def test_a_machine_is_an_example_of_its_class(tmp_path: Path) -> None:
+    every = Universal(states=3, symbols=3).holding(load("binary-increment"))
+    found = export_gpt2(every, tmp_path / "x", positions=200)
+    assert found.runs[0].word == prompted(every, None)
+    assert all(run.difference is None for run in found.runs)
+    card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
+    assert "# universal-3-3 as a GPT-2" in card
+    assert "In its prompt " in card
+    assert verify_export(tmp_path / "x", machine="binary-increment", word="1011").same
+    assert found.gpt2.vocabulary[:-2] == every.empty.vocabulary
+
+
+def model_vocabulary(model: Gpt2Running) -> list[str]:
+    """Return the tokens by number, as the tokenizer has them."""
+    found = model.tokenizer.get_vocab()
+    return sorted(found, key=found.__getitem__)
+
+
+def test_the_largest_classes_are_refused_with_their_size() -> None:
+    decoder = compile_universal(Universal(states=20, symbols=6))
+    with pytest.raises(ExportError, match="GiB of weights"):
+        translated(decoder, chosen(decoder, Prompted(Universal(states=20, symbols=6))))
