@@ -95,7 +95,7 @@ def test_prompts_that_an_export_is_tried_on() -> None:
 def test_a_prompt_is_the_machines_input_or_the_whole_text() -> None:
     assert prompted(SMALL, None) == prompted(SMALL, BEAVER) == BEAVER
     assert prompted(CHAPTER, "11") == f"{' '.join(CHAPTER.described_in(CHAPTER.canonical))} 1 1"
-    with pytest.raises(SpecError, match="q7,0 is no state and symbol"):
+    with pytest.raises(SpecError, match="q7,0 is not a state and a symbol"):
         prompted(SMALL, "two-way q7,0 →ACC")
     with pytest.raises(InputError, match="'2'"):
         prompted(CHAPTER, "2")
@@ -137,6 +137,7 @@ def test_the_tokenizer_reads_prompts_as_they_are_written(model: Gpt2Running) -> 
 
 
 @runs
+@pytest.mark.slow
 def test_every_machine_that_is_tried_runs(model: Gpt2Running) -> None:
     truth = Prompted(SMALL)
     found = [compared(model, model_vocabulary(model), truth, prompt, 64) for prompt in truth.prompts(64)]
@@ -176,6 +177,7 @@ def test_five_lines_of_the_card_run_as_they_are_printed(
 
 
 @runs
+@pytest.mark.slow
 def test_verify_export_runs_prompts_and_machines(folder: Path) -> None:
     verdict = verify_export(folder)
     assert verdict.same
