@@ -16,7 +16,6 @@ from typing import Any
 from tm2tfr.choices import UNIVERSAL
 from tm2tfr.errors import CompileError, ExportError, counted
 from tm2tfr.sources.turing.library import load, shipped
-from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
@@ -24,7 +23,7 @@ from tm2tfr.sources.turing.universal.compiler.layout import layout
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
 from tm2tfr.sources.turing.universal.stored import written
-from tm2tfr.sources.turing.universal.truth import universal_rows
+from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
@@ -80,8 +79,7 @@ class Prompted:
     def pairs(self, prompt: str, most: int) -> list[tuple[str, str]]:
         """Return the token at each of the first `most` positions of a run, and the right answer there. Raises SpecError."""
         found = self.read(prompt)
-        word = found.right.input or ""
-        rows = universal_rows(found, word, Simulation(found.standing, word, max_steps=most))
+        rows: Iterator[Any] = UniversalTruth(found, found.right.input or "", max_steps=most).rows()
         return [(str(row.x), row.y) for row in islice(rows, most)]
 
     # ── machines to show, and to try ────────────────────────────────────────────────────────────────────────
