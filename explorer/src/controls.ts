@@ -41,7 +41,7 @@ export class Controls {
     const button = (name: string, path: string, act: () => void, kind = "") =>
       el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
     this.play = button("Play", PLAY, () => store.toggle(), "play");
-    this.slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+    this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
     this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
     this.jump.style.width = `${String(last).length + 4}ch`;
     this.speed = el(
@@ -52,7 +52,7 @@ export class Controls {
     this.element = el(
       "nav",
       { class: "controls", "aria-label": "Playing" },
-      button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.set({ i: 0, playing: false }), "wide-only"),
+      button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
       button("Back", "M17 5v14L7 12z", () => store.step(-1)),
       this.play,
       button("Step", "M7 5v14l10-7z", () => store.step(1)),
@@ -83,7 +83,7 @@ export class Controls {
     set(this.play.querySelector("path")!, { d: now.playing ? PAUSE : PLAY });
     // browsers refuse an address that changes many times per second
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => toAddress(now, this.store.layers), now.playing ? 400 : 80);
+    this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
   }
 
   private key(event: KeyboardEvent): void {
@@ -122,7 +122,7 @@ export class Controls {
       ArrowDown: () => this.turn(1),
       PageDown: () => store.step(100),
       PageUp: () => store.step(-100),
-      Home: () => store.step(-Infinity),
+      Home: () => store.begin(),
       End: () => store.step(Infinity),
       "+": faster(1),
       "=": faster(1),
@@ -149,8 +149,8 @@ export function fromAddress(): Partial<Showing> {
   return found;
 }
 
-function toAddress({ i, layer }: Showing, layers: number): void {
-  const hash = `#i=${i}${layer === layers - 1 ? "" : `&layer=${layer + 1}`}`;
+function toAddress({ i, layer }: Showing, home: number): void {
+  const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
   if (hash === location.hash) return;
   try {
     history.replaceState(null, "", hash);

@@ -81,7 +81,11 @@ export interface RunSpec {
   bos: boolean;
   boundary: string;
   input: string;
+  /** The number of tokens before BOS, or before the first that is answered; the first `lead` of them describe the machine. */
   prompt: number;
+  lead: number;
+  /** The layer and the head, both from 0, that find a rule in the prompt; null if none does. */
+  finds: [number, number] | null;
   count: number;
   columns: Heading[];
   /** Whether the rows tell what is on a tape: they have the columns b and h of a Turing machine. */

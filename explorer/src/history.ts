@@ -23,8 +23,9 @@ export class History {
     private readonly blank: string,
   ) {
     const { rows, spec } = run;
-    for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.fed(n));
-    let [lowest, highest] = [0, Math.max(0, spec.prompt - 1)];
+    const word = spec.prompt - spec.lead;
+    for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
+    let [lowest, highest] = [0, Math.max(0, word - 1)];
     for (let n = 0; n < run.count; n++) {
       const cell = this.written(n);
       if (cell !== null) this.write(cell, n, rows.text("b", n)!);

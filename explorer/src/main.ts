@@ -4,10 +4,12 @@ import { BitsPanel } from "./bits";
 import { Bits, Circuit } from "./circuit";
 import { Controls, fromAddress } from "./controls";
 import { type Buffers, type PageData, Run, unpacked } from "./data";
+import { Description } from "./description";
 import { el, set } from "./dom";
 import { CircuitGraph } from "./gates";
 import { History } from "./history";
 import { Layers, Stream } from "./layers";
+import { RulesPanel } from "./rules";
 import { Store } from "./state";
 import { StateGraph } from "./states";
 import { Strip } from "./strip";
@@ -25,7 +27,7 @@ async function start(): Promise<void> {
   const divergence = parts.length ? Math.min(...parts) : null;
   const circuit = data.circuit && new Circuit(data.circuit, buffers);
   const first = Math.min(last, Math.max(0, runs[0]!.spec.bos ? runs[0]!.turn + 1 : runs[0]!.turn));
-  const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...fromAddress() });
+  const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...fromAddress() }, ...begins(runs[0]!));
   const controls = new Controls(store, divergence, circuit ? "circuit" : "state graph");
 
   const main = document.querySelector("main")!;
@@ -48,8 +50,10 @@ async function start(): Promise<void> {
 function view(run: Run, several: boolean, store: Store, buffers: Buffers, circuit: Circuit | null): HTMLElement {
   const history = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
   const bits = circuit && new Bits(circuit, run);
-  const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history);
-  const strip = new Strip(run, store, circuit);
+  const description = Description.of(run);
+  const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history, description);
+  const rules = description && new RulesPanel(description, store);
+  const strip = new Strip(run, store, circuit, description);
   const layers = new Layers(run, store);
   const stream = new Stream(run, store);
   const table = new Table(run, store, history);
@@ -62,6 +66,7 @@ function view(run: Run, several: boolean, store: Store, buffers: Buffers, circui
     title,
     graph: graph && graph.element,
     tape: tape.element,
+    rules: rules && rules.element,
     strip: strip.element,
     layers: layers.element,
     table: table.element,
@@ -76,6 +81,7 @@ function view(run: Run, several: boolean, store: Store, buffers: Buffers, circui
       graph?.fit();
     }
     tape.draw(i, playing);
+    rules?.draw(i);
     strip.draw(i, layer);
     layers.draw(i, layer);
     stream.draw(i, layer, raw);
@@ -91,8 +97,8 @@ function view(run: Run, several: boolean, store: Store, buffers: Buffers, circui
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, strip, layers, graph, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -100,10 +106,17 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph", HTMLElem
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const panels = now > 1 ? [side(tape, strip, layers), side(graph, table, stream)] : [tape, graph, strip, table, layers, stream];
+    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };
+}
+
+/** The position that playing begins at, and the layer that is chosen first: with a machine in the prompt, BOS, and where
+ * its rules are found. */
+function begins(run: Run): [number, number] {
+  const { lead, finds, layers } = run.spec;
+  return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
 }
 
 /** What went wrong, at the top: the first divergence and its cause, with a button that goes there. */

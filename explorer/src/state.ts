@@ -22,8 +22,11 @@ export class Store {
     readonly last: number,
     readonly layers: number,
     start: Partial<Showing>,
+    /** The position that playing begins at, and the layer that is chosen first. */
+    readonly first = 0,
+    readonly home = layers - 1,
   ) {
-    this.now = { i: 0, layer: layers - 1, raw: false, playing: false, speed: 2, ...start };
+    this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start };
   }
 
   subscribe(view: (now: Showing) => void): void {
@@ -43,6 +46,11 @@ export class Store {
     }
   }
 
+  /** Go to the position that playing begins at; from there, to the very first. */
+  begin(): void {
+    this.set({ i: this.now.i > this.first ? this.first : 0, playing: false });
+  }
+
   /** Move by n positions, and stop playing. */
   step(n: number): void {
     this.set({ i: this.now.i + n, playing: false });
@@ -50,7 +58,7 @@ export class Store {
 
   toggle(): void {
     const again = !this.now.playing && this.now.i === this.last;
-    this.set({ playing: !this.now.playing, ...(again ? { i: 0 } : {}) });
+    this.set({ playing: !this.now.playing, ...(again ? { i: this.first } : {}) });
   }
 
   draw(): void {

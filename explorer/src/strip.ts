@@ -2,6 +2,7 @@
 
 import type { Circuit } from "./circuit";
 import type { Look, Run } from "./data";
+import type { Description } from "./description";
 import { characterWidth, el, set, svg } from "./dom";
 import type { Store } from "./state";
 import { apart, count, digits, math, shortened } from "./words";
@@ -41,6 +42,7 @@ export class Strip {
     private readonly run: Run,
     private readonly store: Store,
     private readonly circuit: Circuit | null,
+    private readonly description: Description | null = null,
   ) {
     this.field.append(this.arcs, this.chips);
     this.heads = run.spec.layers.flatMap((layer, l) =>
@@ -103,6 +105,8 @@ export class Strip {
     this.limit = Infinity;
     const chosen = new Set([i, i + 1]);
     for (const look of looks) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+    const rule = this.description?.lookup(i)?.found;
+    if (rule) chosen.add(rule.key);
     for (const sizes of i < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
       this.sizes = sizes;
       const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
@@ -110,6 +114,7 @@ export class Strip {
     }
     this.sizes = WIDE;
     let chips = this.placed([...chosen], i);
+    if (end(chips) > room && this.fold(chosen, i)) chips = this.placed([...chosen], i);
     if (end(chips) > room) {
       this.sizes = NARROW;
       chips = this.placed([...chosen], i);
@@ -121,20 +126,29 @@ export class Strip {
     }
     // a token takes less room than the mark that it is omitted
     for (const n of [...chosen].map((k) => k - 1)) {
-      if (n < 0 || chosen.has(n) || (n > 0 && !chosen.has(n - 1))) continue;
+      if (n < 0 || chosen.has(n) || (n > 0 && !chosen.has(n - 1)) || (n < this.run.spec.lead && i >= this.run.spec.lead)) continue;
       const more = this.placed([...chosen, n], i);
       if (end(more) > Math.max(room, end(chips))) continue;
       chosen.add(n);
       chips = more;
     }
+    const { lead } = this.run.spec;
     for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
-      if (chosen.has(n) || n < 0) continue;
+      if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
       const more = this.placed([...chosen, n], i);
       if (end(more) > room) break;
       chosen.add(n);
       chips = more;
     }
     return this.written(chips);
+  }
+
+  /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
+  private fold(chosen: Set<number>, i: number): boolean {
+    const before = chosen.size;
+    const rule = this.description?.lookup(i)?.found;
+    for (const n of chosen) if (n < Math.min(i, this.run.spec.lead) && n !== rule?.key && n !== rule?.value) chosen.delete(n);
+    return chosen.size < before;
   }
 
   private written(chips: Chip[]): Chip[] {
@@ -185,11 +199,13 @@ export class Strip {
     const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
     const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
     const text = this.token(i, now);
+    const rule = this.description?.lookup(now)?.found;
+    const looked = rule && (i === rule.key || i === rule.value) ? ` rule-found hue${this.description!.number % 7}` : "";
     const button = el(
       "button",
       {
         type: "button",
-        class: `chip ${kind} mono`,
+        class: `chip ${kind} mono${looked}`,
         "aria-current": i === now ? "step" : null,
         "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
         "data-position": i,
@@ -206,9 +222,9 @@ export class Strip {
   }
 
   private drawArcs(i: number, looks: Look[], chips: Chip[], width: number, layer: number): void {
-    const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+    const middle = this.middles(looks, chips, i);
     const here = middle.get(i)!;
-    const first = middle.get(chips[0]!.i)!;
+    const first = chips[0]!.i ? chips[0]!.left / 2 : middle.get(0)!;
     const order = looks.map((_, n) => n).sort((a, b) => this.span(looks[a]!, i) - this.span(looks[b]!, i) || a - b);
     const height = LANE * (looks.length + 0.5) + LOWEST;
     set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -228,7 +244,8 @@ export class Strip {
         "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
         "data-gap": gap,
       });
-      const targets = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+      const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+      const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
       const dash = { "stroke-dasharray": DASHES[n % 7] || null };
       const labels: [number, number] = [(from + (look.uniform ? first : middle.get(targets[0]!)! + (n - 3) * 3)) / 2, top];
       if (look.uniform) {
@@ -252,6 +269,19 @@ export class Strip {
     });
     this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
     set(this.arcs, { "aria-label": looks.map((look, n) => `head ${this.heads[n]!.label}: ${described(look, i)}`).join("; ") });
+  }
+
+  /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
+  private middles(looks: Look[], chips: Chip[], i: number): Map<number, number> {
+    const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+    for (const look of looks)
+      for (const j of look.uniform ? [] : look.sharers) {
+        const next = middle.has(j) || j >= this.run.spec.lead ? undefined : chips.find((chip) => chip.i > j);
+        if (!next) continue;
+        const before = chips.filter((chip) => chip.i < j).at(-1)?.i ?? -1;
+        if (next.i <= i) middle.set(j, next.left - this.widthOmitted(next.i - before - 1) / 2 - this.sizes.gap / 2);
+      }
+    return middle;
   }
 
   private span(look: Look, i: number): number {

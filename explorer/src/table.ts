@@ -104,6 +104,8 @@ export class Table {
   draw(position: number): void {
     const i = Math.min(position, this.run.count - 1);
     if (i !== this.now) {
+      const { lead } = this.run.spec;
+      if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW; // what comes before is the description
       this.now = i;
       const { scrollTop, clientHeight } = this.scroll;
       const [top, view] = [i * ROW, clientHeight - ROW];

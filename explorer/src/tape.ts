@@ -2,6 +2,7 @@
 // tokens: the prompt, and each symbol b written to the cell of h.
 
 import type { MachineSpec, Run } from "./data";
+import type { Description } from "./description";
 import { el, set } from "./dom";
 import type { History } from "./history";
 import { plainStory, story } from "./words";
@@ -25,6 +26,7 @@ export class Tape {
     private readonly run: Run,
     private readonly machine: MachineSpec | null,
     private readonly history: History | null,
+    private readonly description: Description | null = null,
   ) {
     const tape = history && el("div", { class: "tape", role: "img" }, this.head, this.cells);
     this.element = el("section", { class: "panel tape-panel", "aria-label": tape ? "The tape" : "What happens" }, tape, this.story, this.end);
@@ -44,7 +46,7 @@ export class Tape {
     set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
     if (this.history) this.drawTape(this.history, i);
-    this.story.replaceChildren(...(this.history ? story(run, this.machine, i) : plainStory(run, i)));
+    this.story.replaceChildren(...(this.history ? story(run, this.machine, this.description, i) : plainStory(run, i)));
     this.end.hidden = position < run.count;
     this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
   }
@@ -61,7 +63,8 @@ export class Tape {
     const cells: HTMLElement[] = [];
     for (let cell = start; cell < start + this.size; cell++) {
       const symbol = history.symbol(cell, i);
-      const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
+      const place = cell + run.spec.lead; // where the cell's symbol is in the prompt
+      const unread = i < run.spec.prompt && cell >= 0 && place > i && place < run.spec.prompt;
       cells.push(
         el(
           "div",

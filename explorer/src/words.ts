@@ -1,6 +1,7 @@
 // Numbers, names and positions in words.
 
 import type { MachineSpec, Run, SubspaceSpec, Value } from "./data";
+import type { Description, Lookup } from "./description";
 import { el } from "./dom";
 
 /** A formula as nodes: `_{…}` and `_x` are set low, `^2` high. */
@@ -71,10 +72,41 @@ export const VERDICTS: Record<string, string> = { accept: "accepts", reject: "re
 export const MOVES: Record<string, string> = { "-1": "L", "0": "S", "1": "R" };
 const MOVED: Record<string, string> = { "-1": "moved left", "0": "did not move", "1": "moved right" };
 
+function token(text: string): HTMLElement {
+  return el("b", { class: "mono" }, text);
+}
+
+/** What a token of the machine's description says. */
+function described(run: Run, description: Description | null, i: number): (Node | string)[] {
+  const rule = description?.ruleAt(i);
+  const place = ["The prompt describes the machine: ", token(run.rows.fed(i))];
+  if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? ", its tape has a left end." : ", its tape goes on in both directions."];
+  if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
+  return [...place, " is what the rule for ", token(rule.wanted), " answers."];
+}
+
+/** What the prompt says of a position, and what the decoder answers; `atWall`: whether the head can go no further left. */
+function ruled({ wanted, found }: Lookup, atWall: boolean, answer: string, end: boolean): (Node | string)[] {
+  const next = end ? "the answer is " : "the next token is ";
+  if (!found) return ["The prompt has no rule for ", token(wanted), `, and ${next}`, token(answer), "."];
+  const says = ["The prompt's rule for ", token(wanted), " says ", token(found.answer)];
+  if (found.answer === answer) return [...says, `, and that is ${end ? "the answer" : "the next token"}.`];
+  const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
+  return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
+}
+
+/** Which rule is looked up at a position, and what is found. */
+export function lookedUp({ wanted, look, found, due }: Lookup): (Node | string)[] {
+  const asked = ["looks for ", token(wanted)];
+  if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
+  if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
+  const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
+  return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+}
+
 /** What happens at a position of any run: which token is given, and which is answered. */
 export function plainStory(run: Run, i: number): (Node | string)[] {
   const { rows } = run;
-  const token = (text: string) => el("b", { class: "mono" }, text);
   if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
   const then = run.ends(i) ? ", which ends the run." : ", which is the next token.";
   const given = i === run.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
@@ -82,11 +114,11 @@ export function plainStory(run: Run, i: number): (Node | string)[] {
 }
 
 /** What happens at a position of a Turing machine's run, in a sentence or two. */
-export function story(run: Run, machine: MachineSpec | null, i: number): (Node | string)[] {
+export function story(run: Run, machine: MachineSpec | null, description: Description | null, i: number): (Node | string)[] {
   const { rows, spec } = run;
-  const token = (text: string) => el("b", { class: "mono" }, text);
   const answer = rows.answer(i);
-  if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i} of the tape.`];
+  if (i < spec.lead) return described(run, description, i);
+  if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
   if (i === spec.prompt)
     return [
       token("BOS"),
@@ -106,8 +138,10 @@ export function story(run: Run, machine: MachineSpec | null, i: number): (Node |
     token(a),
     ` in cell ${String(head).replace("-", "−")}`,
   ];
-  const rule = machine && q !== null ? ruleAt(machine, q, a) : undefined;
   const end = spec.stop.includes(answer);
+  const lookup = description?.lookup(i);
+  if (lookup) return [...said, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end)];
+  const rule = machine && q !== null ? ruleAt(machine, q, a) : undefined;
   if (machine && rule) {
     const [, , r, b, m] = rule;
     const why = `δ(${q}, ${a}) = (${machine.states[r]!.name}, ${b}, ${MOVES[String(m)]})`;

@@ -18,7 +18,7 @@ from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.listing import listing
-from tm2tfr.transformer.weights import Head, Layer
+from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 
 def document(title: str, program: Machine | Circuit | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
@@ -56,7 +56,9 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
         "bos": decoder.bos is not None,
         "boundary": provenance.option(decoder.provenance, "left_boundary") or "",
         "input": "".join(map(show, trace.input)),
-        "prompt": len(trace.input),
+        "prompt": trace.lead + len(trace.input),
+        "lead": trace.lead,
+        "finds": _finds(decoder),
         "count": len(trace.rows),
         "columns": [
             {"name": c.name, "title": c.meaning, "number": c.numeric, "signed": c.signed} for c in trace.columns[1:]
@@ -86,6 +88,12 @@ def _noun(recording: Recording) -> str:
     trace = recording.trace
     construction = None if trace.checked else named(provenance.construction(recording.decoder.provenance))
     return trace.noun if construction is None else construction.noun
+
+
+def _finds(decoder: Decoder) -> tuple[int, int] | None:
+    """Return the layer and the head, both from 0, that find a rule in the prompt; None if none claims to do so."""
+    heads = ((n, k, head) for n, layer in enumerate(decoder.layers) for k, head in enumerate(layer.heads))
+    return next(((n, k) for n, k, head in heads if head.claim is not None and head.claim.attends == "rule"), None)
 
 
 def _unspecified(trace: Trace, columns: PackedColumns) -> dict[str, Any]:

@@ -84,19 +84,43 @@
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function token(text) {
+    return el("b", { class: "mono" }, text);
+  }
+  function described(run, description, i) {
+    const rule = description?.ruleAt(i);
+    const place = ["The prompt describes the machine: ", token(run.rows.fed(i))];
+    if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? ", its tape has a left end." : ", its tape goes on in both directions."];
+    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
+    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
+  }
+  function ruled({ wanted, found }, atWall, answer, end2) {
+    const next = end2 ? "the answer is " : "the next token is ";
+    if (!found) return ["The prompt has no rule for ", token(wanted), `, and ${next}`, token(answer), "."];
+    const says = ["The prompt's rule for ", token(wanted), " says ", token(found.answer)];
+    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
+    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
+    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
+  }
+  function lookedUp({ wanted, look, found, due }) {
+    const asked = ["looks for ", token(wanted)];
+    if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
+    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
+    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
+    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+  }
   function plainStory(run, i) {
     const { rows } = run;
-    const token = (text) => el("b", { class: "mono" }, text);
     if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
     const then = run.ends(i) ? ", which ends the run." : ", which is the next token.";
     const given = i === run.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
     return [...given, " It answers with ", token(rows.answer(i)), then];
   }
-  function story(run, machine, i) {
+  function story(run, machine, description, i) {
     const { rows, spec } = run;
-    const token = (text) => el("b", { class: "mono" }, text);
     const answer = rows.answer(i);
-    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i} of the tape.`];
+    if (i < spec.lead) return described(run, description, i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
     if (i === spec.prompt)
       return [
         token("BOS"),
@@ -116,8 +140,10 @@
       token(a),
       ` in cell ${String(head).replace("-", "−")}`
     ];
-    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
     const end2 = spec.stop.includes(answer);
+    const lookup = description?.lookup(i);
+    if (lookup) return [...said, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
+    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
     if (machine && rule) {
       const [, , r, b, m] = rule;
       const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
@@ -221,17 +247,17 @@
     /** What happens at a position, in a sentence or two. */
     happens(i) {
       const { bits, circuit, run } = this;
-      const token = (text) => el("b", { class: "mono" }, text);
+      const token2 = (text) => el("b", { class: "mono" }, text);
       const answer = run.rows.answer(i);
       const gate = circuit.answered(i);
-      const given = [circuit.isInput(i) ? "The input " : "The gate ", token(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token(run.rows.fed(i)), ". "];
+      const given = [circuit.isInput(i) ? "The input " : "The gate ", token2(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token2(run.rows.fed(i)), ". "];
       if (gate === null) return [...given, "What the decoder answers before the last input is not used."];
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits.at(operand, i) ?? "?").join(", ");
       const due = bits.computed(gate, i);
-      const what = ["The next bit is that of the gate ", token(circuit.name(gate)), ": ", token(circuit.formula(gate)), ...operands.length ? [" = ", token(`${circuit.kind(gate)}(${values})`)] : []];
-      if (due === answer) return [...given, ...what, ", and the decoder answers with ", token(answer), run.ends(i) ? ", which ends the run." : "."];
-      return [...given, ...what, ...due === null ? [] : [" = ", token(due)], ", but the decoder answers with ", token(answer), run.ends(i) ? ", which ends the run." : "."];
+      const what = ["The next bit is that of the gate ", token2(circuit.name(gate)), ": ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
+      if (due === answer) return [...given, ...what, ", and the decoder answers with ", token2(answer), run.ends(i) ? ", which ends the run." : "."];
+      return [...given, ...what, ...due === null ? [] : [" = ", token2(due)], ", but the decoder answers with ", token2(answer), run.ends(i) ? ", which ends the run." : "."];
     }
     drawOutputs(i) {
       const { circuit, bits } = this;
@@ -364,7 +390,7 @@
       const { last } = store;
       const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
       this.play = button("Play", PLAY, () => store.toggle(), "play");
-      this.slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+      this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
       this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
       this.jump.style.width = `${String(last).length + 4}ch`;
       this.speed = el(
@@ -375,7 +401,7 @@
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.set({ i: 0, playing: false }), "wide-only"),
+        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
         button("Back", "M17 5v14L7 12z", () => store.step(-1)),
         this.play,
         button("Step", "M7 5v14l10-7z", () => store.step(1)),
@@ -413,7 +439,7 @@
       set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
-      this.timer = window.setTimeout(() => toAddress(now, this.store.layers), now.playing ? 400 : 80);
+      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
     }
     key(event) {
       const target = event.target;
@@ -448,7 +474,7 @@
         ArrowDown: () => this.turn(1),
         PageDown: () => store.step(100),
         PageUp: () => store.step(-100),
-        Home: () => store.step(-Infinity),
+        Home: () => store.begin(),
         End: () => store.step(Infinity),
         "+": faster(1),
         "=": faster(1),
@@ -472,8 +498,8 @@
     if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
     return found;
   }
-  function toAddress({ i, layer }, layers) {
-    const hash = `#i=${i}${layer === layers - 1 ? "" : `&layer=${layer + 1}`}`;
+  function toAddress({ i, layer }, home) {
+    const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
     if (hash === location.hash) return;
     try {
       history.replaceState(null, "", hash);
@@ -668,6 +694,59 @@
       sharers: head.sharers?.[i] ?? [winner[i]]
     });
   }
+
+  // src/description.ts
+  var ARROW = "→";
+  var Description = class _Description {
+    constructor(run, at) {
+      this.run = run;
+      this.at = at;
+      const { rows, spec } = run;
+      for (let i = 1; i < spec.lead; i++) {
+        if (!this.answers(i)) continue;
+        const rule = { key: i - 1, value: i, wanted: rows.fed(i - 1), answer: rows.fed(i).slice(ARROW.length) };
+        this.rules.push(rule);
+        this.byValue.set(rule.value, rule);
+        this.byKey.set(rule.wanted, rule);
+      }
+      this.tape = this.rules[0]?.key === 0 ? null : rows.fed(0);
+      this.label = `${at.layer + 1}.${at.head + 1}`;
+      this.number = spec.layers.slice(0, at.layer).reduce((sum, layer) => sum + layer.heads.length, at.head);
+    }
+    run;
+    at;
+    rules = [];
+    /** The name of the tape at position 0, if the prompt begins with one. */
+    tape;
+    /** The head that finds rules, as `6.1`, and its number among all heads. */
+    label;
+    number;
+    byValue = /* @__PURE__ */ new Map();
+    byKey = /* @__PURE__ */ new Map();
+    /** The description in the prompt of this run; null if there is none, or no head that finds rules. */
+    static of(run) {
+      const { lead, finds } = run.spec;
+      return lead > 0 && finds ? new _Description(run, { layer: finds[0], head: finds[1] }) : null;
+    }
+    /** The rule that a position is part of. */
+    ruleAt(i) {
+      return this.byValue.get(i) ?? this.byValue.get(i + 1) ?? null;
+    }
+    /** What is looked up at position i; null in the prompt, where the machine has no state yet. */
+    lookup(i) {
+      const { rows } = this.run;
+      const [q, a] = [rows.text("q", i), rows.text("a", i)];
+      if (!this.run.generated(i) || q === null || a === null) return null;
+      const wanted = `${q},${a}`;
+      const look = this.run.look(this.at.layer, this.at.head, i);
+      const seen = look.count === 1 ? this.byValue.get(look.winner) ?? null : null;
+      return { wanted, look, found: seen?.wanted === wanted ? seen : null, due: this.byKey.get(wanted) ?? null };
+    }
+    answers(i) {
+      const token2 = this.run.rows.fed(i);
+      return token2.length > 1 && token2.startsWith(ARROW);
+    }
+  };
 
   // src/graph.ts
   var READABLE = 0.62;
@@ -896,8 +975,9 @@
       this.run = run;
       this.blank = blank;
       const { rows, spec } = run;
-      for (let n = 0; n < spec.prompt; n++) this.write(n, -1, rows.fed(n));
-      let [lowest, highest] = [0, Math.max(0, spec.prompt - 1)];
+      const word = spec.prompt - spec.lead;
+      for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
+      let [lowest, highest] = [0, Math.max(0, word - 1)];
       for (let n = 0; n < run.count; n++) {
         const cell = this.written(n);
         if (cell !== null) this.write(cell, n, rows.text("b", n));
@@ -978,10 +1058,11 @@
   var LIMITS = [26, 20, 16, 14, 12];
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store, circuit) {
+    constructor(run, store, circuit, description = null) {
       this.run = run;
       this.store = store;
       this.circuit = circuit;
+      this.description = description;
       this.field.append(this.arcs, this.chips);
       this.heads = run.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
@@ -1004,6 +1085,7 @@
     run;
     store;
     circuit;
+    description;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
@@ -1050,6 +1132,8 @@
       this.limit = Infinity;
       const chosen = /* @__PURE__ */ new Set([i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      const rule = this.description?.lookup(i)?.found;
+      if (rule) chosen.add(rule.key);
       for (const sizes of i < MOST3 ? [WIDE, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
@@ -1057,6 +1141,7 @@
       }
       this.sizes = WIDE;
       let chips = this.placed([...chosen], i);
+      if (end(chips) > room && this.fold(chosen, i)) chips = this.placed([...chosen], i);
       if (end(chips) > room) {
         this.sizes = NARROW;
         chips = this.placed([...chosen], i);
@@ -1067,20 +1152,28 @@
         }
       }
       for (const n of [...chosen].map((k) => k - 1)) {
-        if (n < 0 || chosen.has(n) || n > 0 && !chosen.has(n - 1)) continue;
+        if (n < 0 || chosen.has(n) || n > 0 && !chosen.has(n - 1) || n < this.run.spec.lead && i >= this.run.spec.lead) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > Math.max(room, end(chips))) continue;
         chosen.add(n);
         chips = more;
       }
+      const { lead } = this.run.spec;
       for (const n of [0, ...Array.from({ length: Math.min(i, MOST3) }, (_, k) => i - 1 - k)]) {
-        if (chosen.has(n) || n < 0) continue;
+        if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
         chosen.add(n);
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
+    fold(chosen, i) {
+      const before = chosen.size;
+      const rule = this.description?.lookup(i)?.found;
+      for (const n of chosen) if (n < Math.min(i, this.run.spec.lead) && n !== rule?.key && n !== rule?.value) chosen.delete(n);
+      return chosen.size < before;
     }
     written(chips) {
       this.field.classList.toggle("tight", this.sizes === NARROW);
@@ -1126,11 +1219,13 @@
       const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
+      const rule = this.description?.lookup(now)?.found;
+      const looked = rule && (i === rule.key || i === rule.value) ? ` rule-found hue${this.description.number % 7}` : "";
       const button = el(
         "button",
         {
           type: "button",
-          class: `chip ${kind} mono`,
+          class: `chip ${kind} mono${looked}`,
           "aria-current": i === now ? "step" : null,
           "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
@@ -1146,9 +1241,9 @@
       return item;
     }
     drawArcs(i, looks2, chips, width, layer) {
-      const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+      const middle = this.middles(looks2, chips, i);
       const here = middle.get(i);
-      const first = middle.get(chips[0].i);
+      const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -1168,7 +1263,8 @@
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
           "data-gap": gap
         });
-        const targets = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
         const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
         if (look.uniform) {
@@ -1187,11 +1283,23 @@
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name}: ${described(look, i)}`));
+        group.prepend(svg("title", {}, `head ${label}, ${name}: ${described2(look, i)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described(look, i)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look, i)}`).join("; ") });
+    }
+    /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
+    middles(looks2, chips, i) {
+      const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+      for (const look of looks2)
+        for (const j of look.uniform ? [] : look.sharers) {
+          const next = middle.has(j) || j >= this.run.spec.lead ? void 0 : chips.find((chip) => chip.i > j);
+          if (!next) continue;
+          const before = chips.filter((chip) => chip.i < j).at(-1)?.i ?? -1;
+          if (next.i <= i) middle.set(j, next.left - this.widthOmitted(next.i - before - 1) / 2 - this.sizes.gap / 2);
+        }
+      return middle;
     }
     span(look, i) {
       return look.uniform ? i + 0.5 : i - look.winner;
@@ -1201,7 +1309,7 @@
     const last = chips.at(-1);
     return last.left + last.width;
   }
-  function described(look, i) {
+  function described2(look, i) {
     if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
@@ -1301,7 +1409,7 @@
         const look = this.run.look(l, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
-        const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
+        const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || i === 0 ? [] : [
           fact("score", score, look.score),
@@ -1318,7 +1426,7 @@
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
           el("span", { class: "head-name" }, ...math(head.name)),
           el("span", { class: "where" }, where),
-          token,
+          token2,
           ...facts
         );
       });
@@ -1386,15 +1494,93 @@
     }
   };
 
+  // src/rules.ts
+  var MOST4 = 40;
+  var RulesPanel = class {
+    constructor(description, store) {
+      this.description = description;
+      this.store = store;
+      const { run, rules, tape, number: number2 } = description;
+      const { lead, prompt } = run.spec;
+      if (tape !== null) this.list.append(el("li", {}, this.token(0)));
+      for (const rule of rules) {
+        const item = el("li", { class: "prompt-rule", "data-rule": rule.wanted }, this.token(rule.key), this.token(rule.value));
+        this.items.set(rule, item);
+        this.list.append(item);
+      }
+      const symbols = Array.from({ length: Math.min(prompt - lead, MOST4) }, (_, n) => this.token(lead + n));
+      const more = prompt - lead - symbols.length;
+      this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
+      set(this.said, { class: `lookup hue${number2 % 7}` });
+      const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
+      this.element = el(
+        "section",
+        { class: "panel rules-panel", "aria-label": "The machine in the prompt" },
+        el("h2", {}, "The machine in the prompt ", el("span", { class: "check" }, told)),
+        this.list,
+        this.said
+      );
+    }
+    description;
+    store;
+    element;
+    list = el("ol", { class: "prompt-rules", tabindex: 0, "aria-label": "The prompt" });
+    said = el("p", { class: "lookup" });
+    tokens = /* @__PURE__ */ new Map();
+    items = /* @__PURE__ */ new Map();
+    draw(position) {
+      const { description } = this;
+      const i = Math.min(position, description.run.count - 1);
+      const lookup = description.lookup(i);
+      const seen = new Set(lookup && !lookup.look.uniform ? lookup.look.sharers : []);
+      for (const [n, token2] of this.tokens) {
+        token2.classList.toggle("now", n === i);
+        set(token2, { "aria-current": n === i ? "step" : null });
+      }
+      for (const [rule, item] of this.items) {
+        item.classList.toggle("found", lookup?.found === rule);
+        item.classList.toggle("shared", lookup?.found !== rule && seen.has(rule.value));
+        item.classList.add(`hue${description.number % 7}`);
+      }
+      this.show(lookup, i);
+      this.said.replaceChildren(...this.says(lookup));
+    }
+    token(i) {
+      const text = this.description.run.rows.fed(i);
+      const kind = i >= this.description.run.spec.lead ? "symbol" : "";
+      const act = () => this.store.set({ i, playing: false });
+      const button = el("button", { type: "button", class: `prompt-token mono ${kind}`, "data-token": i, "aria-label": `position ${i}: ${text}`, title: `position ${i}`, click: act }, text);
+      this.tokens.set(i, button);
+      return button;
+    }
+    says(lookup) {
+      const { label, number: number2 } = this.description;
+      if (!lookup) return ["The machine has no state yet: no rule is looked up."];
+      return [sample(number2), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
+    }
+    /** Bring what is marked into view, in the list alone: the page stays where it is. */
+    show(lookup, i) {
+      const marked = (lookup?.found && this.items.get(lookup.found)) ?? this.tokens.get(i);
+      if (!marked) return;
+      const [box, view2] = [marked.getBoundingClientRect(), this.list.getBoundingClientRect()];
+      if (box.top < view2.top) this.list.scrollTop -= view2.top - box.top + 8;
+      else if (box.bottom > view2.bottom) this.list.scrollTop += box.bottom - view2.bottom + 8;
+    }
+  };
+
   // src/state.ts
   var Store = class {
-    constructor(last, layers, start2) {
+    constructor(last, layers, start2, first = 0, home = layers - 1) {
       this.last = last;
       this.layers = layers;
-      this.now = { i: 0, layer: layers - 1, raw: false, playing: false, speed: 2, ...start2 };
+      this.first = first;
+      this.home = home;
+      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start2 };
     }
     last;
     layers;
+    first;
+    home;
     now;
     views = [];
     drawing = false;
@@ -1415,13 +1601,17 @@
         requestAnimationFrame(() => this.draw());
       }
     }
+    /** Go to the position that playing begins at; from there, to the very first. */
+    begin() {
+      this.set({ i: this.now.i > this.first ? this.first : 0, playing: false });
+    }
     /** Move by n positions, and stop playing. */
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
     toggle() {
       const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: 0 } : {} });
+      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
     }
     draw() {
       this.drawing = false;
@@ -1486,7 +1676,7 @@
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST4 = 21;
+  var MOST5 = 21;
   var LIMITS2 = [48, 40, 32, 26, 22, 19, 16, 14, 12];
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -1556,7 +1746,7 @@
     choose(limit, room) {
       const { history: history2 } = this;
       const all = history2 ? history2.highest - history2.lowest + 1 : 0;
-      const window2 = history2 ? Math.min(all, MOST4, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
+      const window2 = history2 ? Math.min(all, MOST5, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
       if (history2) {
@@ -1571,6 +1761,8 @@
     draw(position) {
       const i = Math.min(position, this.run.count - 1);
       if (i !== this.now) {
+        const { lead } = this.run.spec;
+        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW;
         this.now = i;
         const { scrollTop, clientHeight } = this.scroll;
         const [top, view2] = [i * ROW, clientHeight - ROW];
@@ -1669,10 +1861,11 @@
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
-    constructor(run, machine, history2) {
+    constructor(run, machine, history2, description = null) {
       this.run = run;
       this.machine = machine;
       this.history = history2;
+      this.description = description;
       const tape = history2 && el("div", { class: "tape", role: "img" }, this.head, this.cells);
       this.element = el("section", { class: "panel tape-panel", "aria-label": tape ? "The tape" : "What happens" }, tape, this.story, this.end);
       const lowest = history2?.lowest ?? 0;
@@ -1682,6 +1875,7 @@
     run;
     machine;
     history;
+    description;
     element;
     cells = el("div", { class: "cells" });
     head = el("div", { class: "head" });
@@ -1703,7 +1897,7 @@
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      this.story.replaceChildren(...this.history ? story(run, this.machine, i) : plainStory(run, i));
+      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i) : plainStory(run, i));
       this.end.hidden = position < run.count;
       this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
     }
@@ -1719,7 +1913,8 @@
       const cells = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
         const symbol = history2.symbol(cell, i);
-        const unread = i < run.spec.prompt && cell > i && cell < run.spec.prompt;
+        const place = cell + run.spec.lead;
+        const unread = i < run.spec.prompt && cell >= 0 && place > i && place < run.spec.prompt;
         cells.push(
           el(
             "div",
@@ -1779,7 +1974,7 @@
     const divergence = parts.length ? Math.min(...parts) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
-    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() });
+    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() }, ...begins(runs[0]));
     const controls = new Controls(store, divergence, circuit ? "circuit" : "state graph");
     const main = document.querySelector("main");
     main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers, circuit))));
@@ -1799,8 +1994,10 @@
   function view(run, several, store, buffers, circuit) {
     const history2 = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
     const bits = circuit && new Bits(circuit, run);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history2);
-    const strip = new Strip(run, store, circuit);
+    const description = Description.of(run);
+    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history2, description);
+    const rules = description && new RulesPanel(description, store);
+    const strip = new Strip(run, store, circuit, description);
     const layers = new Layers(run, store);
     const stream = new Stream(run, store);
     const table = new Table(run, store, history2);
@@ -1813,6 +2010,7 @@
       title,
       graph: graph && graph.element,
       tape: tape.element,
+      rules: rules && rules.element,
       strip: strip.element,
       layers: layers.element,
       table: table.element,
@@ -1827,6 +2025,7 @@
         graph?.fit();
       }
       tape.draw(i, playing);
+      rules?.draw(i);
       strip.draw(i, layer);
       layers.draw(i, layer);
       stream.draw(i, layer, raw);
@@ -1837,7 +2036,7 @@
     return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
   }
   function arranged(inside, parts) {
-    const { title, tape, strip, layers, graph, table, stream } = parts;
+    const { title, tape, rules, strip, layers, graph, table, stream } = parts;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -1845,10 +2044,14 @@
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, strip, layers), side(graph, table, stream)] : [tape, graph, strip, table, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
+  }
+  function begins(run) {
+    const { lead, finds, layers } = run.spec;
+    return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
   }
   function notices(runs, store) {
     const wrong = runs.filter((run) => run.spec.divergence);
