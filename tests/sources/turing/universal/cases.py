@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
+from string import ascii_letters
 
 from tm2tfr.engines import generate
 from tm2tfr.engines.decode import Engine
@@ -20,6 +21,8 @@ EVERY = Universal(states=8, symbols=4)
 """The class of machines that most of the tests are about, and its only decoder."""
 SIZES = tuple(product(range(1, 9), range(1, 5)))
 """All sizes of machines up to (8, 4)."""
+CHARACTERS = "0123456789" + ascii_letters
+"""The canonical symbols."""
 MOVES = ("-1", "-1", "0", "+1", "+1")
 ENDS: tuple[dict[str, tuple[str, ...]], ...] = (
     {"accept": ("yes",), "reject": ("no",)},
@@ -39,7 +42,7 @@ def compiled(universal: Universal = EVERY) -> Decoder:
 # ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 def random_prompt(chance: random.Random, states: int, symbols: int, tape: str | None) -> str:
     """Return a prompt: rules in any order, some missing, ACC, REJ and `halt` among their answers, and an input."""
-    signs, density = "0123456789abcdef"[:symbols], chance.choice((0.6, 0.85, 1.0))
+    signs, density = CHARACTERS[:symbols], chance.choice((0.6, 0.85, 1.0))
     names = [f"q{n}" for n in range(states)]
     odds = chance.choice((0.0, 0.05, 0.2))
     rules = []

@@ -1,0 +1,198 @@
+"""One decoder, every machine: what all engines answer is what an interpreter of the prompt's text says, token for token.
+
+Three answers are compared: that of the weights, that of the interpreter (`reference`), which knows the text of the prompt
+and nothing else, and that of `UniversalTruth`, in the machine's own names.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.sources.turing.universal.cases import (
+    EVERY,
+    SIZES,
+    Running,
+    answered,
+    compiled,
+    described,
+    due,
+    positions,
+    random_machine,
+    random_programs,
+    random_prompt,
+    random_word,
+)
+from tests.sources.turing.universal.reference import answers
+from tests.strategies import tries
+from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.exact import Exact
+from tm2tfr.engines.fast import available
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.universal import prompt
+from tm2tfr.sources.turing.universal.compiler.compiler import renamed
+from tm2tfr.sources.turing.universal.placing import size_of
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.truth import UniversalTruth
+from tm2tfr.transformer.weights import matrices
+
+needs_numba = pytest.mark.skipif(not available(), reason="Numba is not installed: pip install 'tm2tfr[fast]'")
+FITTING = [name for name in shipped() if size_of(load(name)) <= (8, 99) and size_of(load(name))[1] <= 4]
+STEPS = 60
+"""Of random machines."""
+
+
+def expected(program: Universal, text: str, steps: int) -> list[str]:
+    """Return all answers to a prompt, for a decoder that is not told the tape if its class has only one."""
+    tape = None if program.tapes else program.tape
+    return due(text, answers(text, steps + 1, tape))
+
+
+def of_truth(program: Universal, word: str, steps: int) -> list[str]:
+    """Return all answers that `UniversalTruth` expects, with the canonical names."""
+    canonical = dict(zip(program.vocabulary, program.canonical.vocabulary(program.tapes), strict=True))
+    truth = UniversalTruth(program, word, max_steps=steps)
+    rows = list(truth.rows())
+    assert [row.i for row in rows] == list(range(len(rows)))
+    fed = [canonical[str(row.x)] for row in rows]
+    said = [canonical[row.y] for row in rows]
+    assert fed == [*(canonical[token] for token in truth.prompt), "BOS", *said[len(truth.prompt) : -1]]
+    if program.described is None:  # the machine in the prompt does what the machine does
+        assert truth.result() == result(program.right, word, max_steps=steps)
+    return said
+
+
+# ── shipped machines ────────────────────────────────────────────────────────────────────────────────────────
+def examples(names: Sequence[str] = FITTING, universal: Universal = EVERY) -> Iterator[tuple[str, Universal, str]]:
+    for name in names:
+        machine = load(name)
+        for word in dict.fromkeys([*(example.input for example in machine.examples), machine.input or ""]):
+            yield name, universal.holding(machine), word
+
+
+def test_shipped_machines_that_fit() -> None:
+    sizes = {name: size_of(load(name)) for name in shipped() if name not in FITTING}
+    assert len(FITTING) == 27
+    assert sizes == {
+        "a-b-c": (5, 7),
+        "balanced-brackets": (4, 6),
+        "binary-addition": (8, 6),
+        "binary-multiplication": (13, 8),
+        "copied-word": (8, 5),
+        "copy": (6, 6),
+        "digit-sum-parity": (2, 5),
+        "doubled-word": (9, 7),
+        "left-edge": (4, 5),
+        "primes": (11, 5),
+        "unary-to-binary": (7, 5),
+        "universal": (25, 14),
+    }
+
+
+def test_all_machines_have_one_decoder() -> None:
+    """The very same matrices; only labels and tokens are renamed."""
+    every = matrices(compiled())
+    for name in FITTING:
+        named = renamed(compiled(), EVERY.holding(load(name)))
+        assert all(matrix is every[path] for path, matrix in matrices(named).items())
+        assert list(matrices(named)) == list(every)
+        assert len(named.vocabulary) == len(compiled().vocabulary)
+        assert (named.bos, named.stop, named.features) == (compiled().bos, compiled().stop, compiled().features)
+
+
+@needs_numba
+@pytest.mark.slow
+def test_shipped_machines_fast() -> None:
+    """All examples of all machines that fit: from one session, hence one set of weights."""
+    ends = ends_of(EVERY, FITTING, tries(5_000))
+    assert sum(ends.values()) == 120
+    assert {"ACC": 34, "REJ": 15}.items() <= ends.items()
+
+
+def ends_of(universal: Universal, names: Sequence[str], steps: int) -> dict[str, int]:
+    """Run all examples of machines in one session, compare every answer, and return how many runs ended how."""
+    running, ends = Running(compiled(universal)), Counter[str]()
+    for name, program, word in examples(names, universal):
+        text = prompt.text(program, word)
+        found = running.answered(text, positions(text, steps))
+        assert found == expected(program, text, steps) == of_truth(program, word, steps), (name, word)
+        ends[found[-1] if found[-1] in ("ACC", "REJ", "HALT") else "limit"] += 1
+    return dict(ends)
+
+
+@needs_numba
+@pytest.mark.slow
+def test_all_shipped_machines_in_one_larger_decoder() -> None:
+    """One of them is a universal machine: in its prompt it has a machine again."""
+    ends = ends_of(Universal(states=25, symbols=14), shipped(), tries(1_000))
+    assert sum(ends.values()) == 201
+    assert ends["limit"] < 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "steps"), [(Dense(), 40), (Dense("float32"), 15), (Exact(), 8)])
+def test_shipped_machines(engine: Dense | Exact, steps: int) -> None:
+    """One example of each."""
+    seen = set[str]()
+    for name, program, word in examples():
+        if name not in seen:
+            text, limit = prompt.text(program, word), steps + tries(20)
+            found = answered(compiled(), text, engine, positions(text, limit))
+            assert found == expected(program, text, limit), (name, word)
+            seen.add(name)
+    assert seen == set(FITTING)
+
+
+# ── random machines ─────────────────────────────────────────────────────────────────────────────────────────
+@needs_numba
+@pytest.mark.slow
+def test_random_machines_fast() -> None:
+    """Machines of every size up to (8, 4), both tapes, by turns as prompts and as machines: all in one decoder."""
+    running, ends, tokens = Running(compiled()), Counter[str](), 0
+    for program, word in random_programs(random.Random(15), number := tries(5_000)):
+        text = prompt.text(program, word)
+        found = running.answered(text, positions(text, STEPS))
+        assert found == expected(program, text, STEPS) == of_truth(program, word, STEPS), text
+        ends[found[-1] if found[-1] in ("ACC", "REJ", "HALT") else "limit"] += 1
+        tokens += len(found)
+    assert min(ends[end] for end in ("ACC", "REJ", "HALT", "limit")) > number / 40
+    assert tokens > 40 * number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("engine", "number", "steps"), [(Dense(), 500, 40), (Dense("float32"), 150, 20), (Exact(), 150, 20)]
+)
+def test_random_machines(engine: Dense | Exact, number: int, steps: int) -> None:
+    for program, word in random_programs(random.Random(number), tries(number)):
+        text = prompt.text(program, word)
+        assert answered(compiled(), text, engine, positions(text, steps)) == expected(program, text, steps), text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tape", ["both", "one-way", "two-way"])
+def test_decoders_of_every_size(tape: str) -> None:
+    """A prompt and a machine of that very size, each in its decoder."""
+    chance = random.Random(tape)
+    for states, symbols in [*SIZES, (1, 62), (13, 6), (20, 2)]:
+        universal = Universal(states=states, symbols=symbols, tape=tape)  # type: ignore[arg-type]
+        kind = chance.choice(("one-way", "two-way")) if tape == "both" else tape
+        given = described(random_prompt(chance, states, symbols, kind if tape == "both" else None), universal)
+        machine = random_machine(chance, states, min(symbols, 4), kind)
+        for program, word in (given, (universal.holding(machine, seed=states), random_word(chance, machine))):
+            text = prompt.text(program, word)
+            found = answered(compiled(universal), text, Dense(), positions(text, 25))
+            assert found == expected(program, text, 25) == of_truth(program, word, 25), text
+
+
+def test_a_prompt_may_have_its_rules_in_any_order() -> None:
+    machine = load("chapter")
+    texts = [prompt.text(EVERY.holding(machine, seed=seed), "1111") for seed in (None, *range(5))]
+    assert len(set(texts)) == 6
+    said = [answered(compiled(), text, Dense(), 200)[len(text.split()) - 1 :] for text in texts]
+    assert all(each == said[0] == answers(texts[0], 200) for each in said)
+    assert said[0][-1] == "ACC"
