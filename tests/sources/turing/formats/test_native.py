@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -460,3 +461,19 @@ def test_a_character_beyond_ffff_as_json_writes_it(file: str) -> None:
 def test_half_a_character_is_still_refused(half: str) -> None:
     with pytest.raises(SpecError, match="a surrogate .U.D800 to U.DFFF. is not a character"):
         Machine.from_yaml(f'blank: "_"\nstart state: a\ninput: "{half}"\ntable:\n  a:\n', file="f.yaml")
+
+
+def test_the_text_of_a_machine_is_the_one_it_was_read_from_as_long_as_it_is_that_machine() -> None:
+    text = f"# a comment\n{HEAD}table:\n  a:\n    1: R\n"
+    machine = read(text)
+    assert native.text_of(machine) == text
+    assert native.text_of(replace(machine, name="other")) == text
+    for changed in (
+        replace(machine, tape="one-way"),
+        replace(machine, start="a", input="1"),
+        replace(machine, yaml="table:"),
+    ):
+        written = native.text_of(changed)
+        assert written == native.write(changed)
+        assert read(written).tape == changed.tape
+    assert native.text_of(replace(machine, yaml=None)) == native.write(machine)

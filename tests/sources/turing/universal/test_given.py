@@ -164,7 +164,7 @@ def test_weights_must_be_those_of_their_class(tmp_path: Path) -> None:
     other = {**EVERY.provenance, "source": EVERY.provenance["source"].replace("8", "7")}
     with pytest.raises(CompileError, match="they are for 7 states and 4 symbols, and their tokens say otherwise"):
         tm2tfr.compile("chapter", universal=replace(EVERY, provenance=other))
-    with pytest.raises(SpecError, match="what is stored with these weights is no class of machines"):
+    with pytest.raises(SpecError, match="what is stored with these weights is not a class of machines"):
         tm2tfr.compile("chapter", universal=replace(EVERY, provenance={**other, "source": "{}"}))
     with pytest.raises(WeightFileError, match="there is no such file"):
         tm2tfr.compile("chapter", universal=tmp_path / "none.safetensors")

@@ -58,7 +58,7 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
         unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
         provenance=stated(
             TURING,
-            source=machine.yaml or native.write(machine),
+            source=native.text_of(machine),
             name=machine.name,
             options={} if boundary == "none" else {"left_boundary": boundary},
         ),

@@ -7,11 +7,15 @@ is an error, and so is a misspelt key within a rule.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.formats.advice import advise
 from tm2tfr.sources.turing.formats.document import read_document
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.formats.loaded import Loaded, stem
 from tm2tfr.sources.turing.formats.writer import write
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
 from tm2tfr.text.source import Log, Source, decoded
 
@@ -33,6 +37,21 @@ def read(text: str | bytes, *, file: str) -> Loaded:
     machine = draft.machine()
     advise(machine, draft)
     return Loaded(machine=machine, warnings=draft.log.conclude())
+
+
+def text_of(machine: Machine) -> str:
+    """Return the text that `machine` was read from; a new one if there is none, or the machine has been changed since."""
+    if machine.yaml is None or _read_before(machine.yaml, machine.name) != machine:
+        return write(machine)
+    return machine.yaml
+
+
+@lru_cache(maxsize=64)
+def _read_before(text: str, name: str) -> Machine | None:
+    try:
+        return read(text, file=f"{name}.yaml").machine
+    except SpecError:
+        return None
 
 
 def _mapping(root: Node | None, draft: Draft) -> Map:

@@ -43,7 +43,7 @@ class MachineNames:
     """The names of the states, of which the last has no rules, and of the symbols, of which the first is the blank.
 
     Raises:
-        CompileError: if a name occurs twice, or a symbol is not one character.
+        CompileError: if a name occurs twice or is empty, or a symbol is not one character.
     """
 
     states: tuple[str, ...]
@@ -51,10 +51,14 @@ class MachineNames:
 
     def __post_init__(self) -> None:
         for what, names in (("states", self.states), ("symbols", self.symbols)):
-            if twice := next((name for n, name in enumerate(names) if name in names[:n]), None):
+            twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
+            if twice is not None:
                 raise CompileError(f"two {what} of a universal decoder are called {twice!r}: use different names")
-        if wrong := next((a for a in self.symbols if len(a) != 1), None):
+        wrong = next((a for a in self.symbols if len(a) != 1), None)
+        if wrong is not None:
             raise CompileError(f"the symbol {wrong!r} is not one character: use one")
+        if "" in self.states:
+            raise CompileError("a state of a universal decoder has an empty name: name it")
 
     @property
     def blank(self) -> str:

@@ -109,7 +109,7 @@ def class_of(decoder: Decoder) -> Universal:
 
     Raises:
         CompileError: if they are no such weights, or their tokens or subspaces are not those of that class.
-        SpecError: if what is stored with them is no class of machines.
+        SpecError: if what is stored with them is not a class of machines.
     """
     said = decoder.provenance
     name, text = provenance.name(said), provenance.source(said)
