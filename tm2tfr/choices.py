@@ -30,6 +30,8 @@ UNIVERSAL = "universal"
 UniversalTape = Literal["both", "one-way", "two-way"]
 UNIVERSAL_TAPES: tuple[UniversalTape, ...] = get_args(UniversalTape)
 """The tape of the machines that a universal decoder runs; for both, the first token of its prompt says which."""
+PROMPT_FORMATS: tuple[str, ...] = ("text", "json", "ids")
+"""The formats in which the prompt of a universal decoder is written."""
 UNIVERSAL_OPTIONS: Mapping[str, str] = {
     "universal": "a universal decoder runs Turing machines, which are in its prompt",
     "tape": "the tape is that of the Turing machines in the prompt of a universal decoder",

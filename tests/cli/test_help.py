@@ -52,6 +52,7 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         "Running:",
         "Long runs:",
         "The construction:",
+        "Universal decoder:",
         "Circuits:",
         "RASP programs:",
         "Temporal logic:",

@@ -17,11 +17,12 @@ from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.logic import figures
 from tm2tfr.cli.options import Option
+from tm2tfr.cli.universal import prompts
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
     "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.list_, machines.machines),
     "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
-    "Export": (runs.compile, exports.export, machines.convert, datasets.dataset),
+    "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),
 }
 """The commands by panel, as ``--help`` lists them."""
 

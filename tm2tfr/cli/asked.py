@@ -31,6 +31,8 @@ from tm2tfr.cli.options import (
     machine,
     option,
 )
+from tm2tfr.cli.universal.options import DECLARED as UNIVERSAL
+from tm2tfr.cli.universal.options import asked_options, keep_weights
 from tm2tfr.errors import UsageError
 
 PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
@@ -38,7 +40,7 @@ PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "
 SHOWN = {
     "bits": ("N", "Of a shipped circuit, such as binary-adder: the number of bits."),
     "order": ("ORDER", "Of binary-adder: the order of its gates, paper-1 or paper-2."),
-    "seed": ("N", "Of the circuit 'random', and of the inputs of check --random. Default: 0."),
+    "seed": ("N", "Of the circuit 'random', of the inputs of check --random, or with --universal of the order of rules."),
 }
 """Those that every help tells of; 'tm2tfr list NAME' tells of all."""
 
@@ -51,6 +53,9 @@ class Asked:
         argument: a name, a path, a text, or ``-``.
         expression, truth_table: a circuit, in place of that.
         formula: a formula of temporal logic, likewise.
+        prompt: the prompt of a universal decoder, likewise.
+        alone: whether it is a universal decoder without a machine.
+        takes_alone: whether the command takes one.
         parameters: those of a shipped circuit, as they were given.
         options: those of a construction, as they were given.
     """
@@ -59,13 +64,16 @@ class Asked:
     expression: str | None = None
     truth_table: str | None = None
     formula: str | None = None
+    prompt: str | None = None
+    alone: bool = False
+    takes_alone: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def given(self) -> str:
         """What was given, for commands to paste and for complaints."""
-        return self.expression or self.truth_table or self.formula or self.argument
+        return self.expression or self.truth_table or self.formula or (self.prompt and "the prompt") or self.argument
 
     def __str__(self) -> str:
         return self.given
@@ -144,7 +152,12 @@ _WORDS = {
 
 
 def subject(
-    default: str | None = "chapter", *, help: str = "", compiled: bool = True, without: Sequence[str] = ()
+    default: str | None = "chapter",
+    *,
+    help: str = "",
+    compiled: bool = True,
+    without: Sequence[str] = (),
+    takes_alone: bool = False,
 ) -> Declared:
     """Declare what a command is about; the command gets it as one `Asked`, called ``asked``.
 
@@ -152,6 +165,7 @@ def subject(
         default: what it is about when nothing is given; None: something has to be.
         compiled: with the options of the constructions.
         without: but for these of programs and formulas, which the command declares itself.
+        takes_alone: whether ``--universal`` without a machine is the decoder alone, not with the default in its prompt.
     """
 
     def declared(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,21 +179,34 @@ def subject(
             left_boundary: str | None = None,
             variant: str | None = None,
             basis: str | None = None,
+            universal: str | None = None,
+            states: int | None = None,
+            symbols: int | None = None,
+            tape: str | None = None,
+            prompt: str | None = None,
             **others: Any,
         ) -> Any:
             found = {name: value for name in PARAMETERS if (value := others.pop(name)) is not None}
-            texts = {"--expression": expression, "--truth-table": truth_table, "--formula": formula}
+            texts = {"--expression": expression, "--truth-table": truth_table, "--formula": formula, "--prompt": prompt}
             _check_one(machine, texts)
-            if machine is None and not any(text is not None for text in texts.values()) and default is None:
+            nothing = machine is None and not any(text is not None for text in texts.values())
+            if nothing and default is None:
                 context = click.get_current_context()
                 raise click.MissingParameter(ctx=context, param=context.command.params[0])
             chosen = {"left_boundary": left_boundary, "variant": variant, "basis": basis}
             chosen |= {name: others.pop(name) for name in _WORDS if name in others and name not in without}
+            seed = found.pop("seed", None) if universal is not None else None
+            chosen |= asked_options(universal=universal, states=states, symbols=symbols, tape=tape, seed=seed)
+            keep_weights(universal, others.get("output"))
+            alone = takes_alone and nothing and universal is not None
             asked = Asked(
-                argument=machine or default or "",
+                argument=machine or (alone and universal) or default or "",
                 expression=expression,
                 truth_table=truth_table,
                 formula=formula,
+                prompt=prompt,
+                alone=alone,
+                takes_alone=takes_alone,
                 parameters=found,
                 options={name: value for name, value in chosen.items() if value is not None},
             )
@@ -188,7 +215,7 @@ def subject(
         every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
         every += [_EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
         options = [option for name, option in _WORDS.items() if name not in without]
-        every += [_LEFT_BOUNDARY, _VARIANT, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
+        every += [_LEFT_BOUNDARY, _VARIANT, *UNIVERSAL, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
         every.append(_FORMULA)
         for each in reversed(every):
             gathered = each(gathered)

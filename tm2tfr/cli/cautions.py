@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,16 +13,46 @@ from tm2tfr.errors import counted, listing
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.trace.check import Trace
+    from tm2tfr.transformer.weights import Decoder
 
 
 def certified(trace: Trace, subject: Subject) -> int | None:
     """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
     from tm2tfr.sources.turing.proof import limit
+    from tm2tfr.sources.turing.universal.program import Universal
 
     if subject.machine is None or trace.soft:
         return 0
+    if isinstance(subject.program, Universal):
+        return _of_universal(subject.program, trace, subject)
     return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
+
+
+def _of_universal(program: Universal, trace: Trace, subject: Subject) -> int | None:
+    """Return the certified number of positions for the class of a universal decoder, whose certificate is for all of it."""
+    construction = subject.construction
+    if construction is None or construction.prove is None:
+        return 0
+    proof = _proved(construction.prove, subject.decoder, program)
+    most: int | None = proof.largest(trace.engine, trace.dtype, trace.reach)
+    return most
+
+
+@functools.lru_cache(maxsize=4)
+def _proved(prove: Callable[..., Any], decoder: Decoder, program: Universal) -> Any:
+    return prove(decoder, program)
+
+
+def _to_certify(subject: Subject) -> str:
+    """Return the command that certifies a subject; of a universal decoder, its class, whatever machine is in the prompt."""
+    from tm2tfr.sources.turing.universal.program import Universal
+
+    if isinstance(program := subject.program, Universal):
+        tape = "" if program.tape == "both" else f" --tape {program.tape}"
+        return f"tm2tfr certify --universal {program.states},{program.symbols}{tape}"
+    return f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"
 
 
 def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
@@ -38,8 +69,7 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     what = f"{trace.engine} in {trace.dtype} is certified for {counted(most, 'position')} with |h| ≤ {trace.reach:,}"
     if most == 0:
         what = "these weights cannot be certified"
-    how = f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"
-    warn_once(f"{agreed}: {what}: see {how}")
+    warn_once(f"{agreed}: {what}: see {_to_certify(subject)}")
 
 
 def warn_of_formulas(subject: Subject, format: str | None) -> None:

@@ -19,7 +19,7 @@ from tm2tfr.cli.subject import subject
     summary="Export a GPT-2, TransformerLens, PyTorch or ONNX model",
     example="tm2tfr export palindromes -o gpt2",
 )
-@subject_asked()
+@subject_asked(takes_alone=True)
 @options.file("--output", "-o", metavar="DIR", required=True, help="The directory to create.")
 @options.choice("--to", of=TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
 @options.count(
@@ -78,6 +78,6 @@ def verify_export(folder: Path, machine: str | None, word: str | None) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
     from tm2tfr.api.targets import verify_export
 
-    verdict = verify_export(folder, machine=machine and subject(Asked(argument=machine)), word=word)
+    verdict = verify_export(folder, machine=machine and subject(Asked(argument=machine, takes_alone=True)), word=word)
     click.echo(str(verdict))
     raise click.exceptions.Exit(0 if verdict.same else 1)

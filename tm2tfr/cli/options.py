@@ -19,7 +19,7 @@ ALL = "all"
 MAX_STEPS, EVERY = 10_000, 60.0
 """The defaults of a run: those of `tm2tfr.runs.options`, which ``--help`` does not import."""
 RUN, LONG_RUNS, CONSTRUCTION, CIRCUITS = "Running", "Long runs", "The construction", "Circuits"
-PROGRAMS, FORMULAS = "RASP programs", "Temporal logic"
+PROGRAMS, FORMULAS, UNIVERSAL = "RASP programs", "Temporal logic", "Universal decoder"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     summary="Prove, for every input, how long a run stays right",
     example="tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6",
 )
-@subject_asked()
+@subject_asked(takes_alone=True)
 @options.count("--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length.")
 @options.count(
     "--input-length",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     summary="Compile a machine, circuit, program or formula to weights",
     example="tm2tfr compile chapter -o chapter.safetensors",
 )
-@subject_asked()
+@subject_asked(takes_alone=True)
 @options.file("--output", "-o", help="Write the weights to this .safetensors file.")
 @options.option(
     "--explain",

@@ -94,4 +94,4 @@ def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
         return len(given) + 2
     if subject.machine is None:
         return len(given) + limit + 2
-    return len(given) + simulate(subject.machine, given, max_steps=limit).steps + 2
+    return len(subject.prompt(given)) + simulate(subject.machine, given, max_steps=limit).steps + 2

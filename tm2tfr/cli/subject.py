@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from tm2tfr.choices import UNIVERSAL_OPTIONS
 from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.progress import showing
-from tm2tfr.errors import OutputError, UsageError
+from tm2tfr.cli.universal.options import class_alone, prompted
+from tm2tfr.errors import CompileError, OutputError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -45,14 +48,16 @@ def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) ->
     from tm2tfr.api.subject import Subject
     from tm2tfr.transformer.provenance import without_effect
 
-    given = _given(asked, seeded=seeded)
+    given, options = _given(asked, seeded=seeded)
     if format is not None and given is not asked.argument:
         raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
-    found = Subject.read(given, options=asked.options, format=format)
+    found = Subject.read(given, options=options, format=format)
+    if found.lacks_machine and not asked.takes_alone:
+        raise _lacking(found, asked)
     for warning in found.warnings:
         click.echo(cautioned(warning), err=True)
     _refuse_steps(found, asked)
-    if asked.options:
+    if options:
         for note in without_effect(found.decoder.provenance):
             click.echo(cautioned(f"warning: {note}"), err=True)
     return found
@@ -69,8 +74,28 @@ def _refuse_steps(found: Subject, asked: Asked) -> None:
         raise UsageError(f"tm2tfr {context.info_name}: {what}: omit --max-steps")
 
 
-def _given(asked: Asked, *, seeded: bool) -> Any:
-    """Return the program that is written out or built by parameters, otherwise the argument as it is."""
+def _lacking(found: Subject, asked: Asked) -> CompileError:
+    """Return the error for a universal decoder without a machine, with the line to type instead."""
+    context = click.get_current_context(silent=True)
+    what = f"{visible(found.name)}: a universal decoder runs the machine that is in its prompt, and there is none"
+    if context is None or all(param.name != "universal" for param in context.command.params):
+        return CompileError(f"{what}: name the machine itself")
+    return CompileError(f"{what}: use {context.command_path} MACHINE --universal {shlex.quote(str(asked))}")
+
+
+def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
+    """Return the program that is written out or built by parameters, otherwise the argument as it is; and its options."""
+    if asked.prompt is not None:
+        program, left = prompted(asked.prompt, asked.options)
+        others = {name: value for name, value in asked.options.items() if name not in UNIVERSAL_OPTIONS}
+        return program, {**others, **left}
+    if asked.alone:
+        others = {name: value for name, value in asked.options.items() if name not in UNIVERSAL_OPTIONS}
+        return class_alone(asked.options), others
+    return _written(asked, seeded=seeded), asked.options
+
+
+def _written(asked: Asked, *, seeded: bool) -> Any:
     from tm2tfr.sources import registry
 
     parameters = dict(asked.parameters)

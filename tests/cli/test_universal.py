@@ -1,0 +1,256 @@
+"""The universal decoder on the command line: every way to put a machine into its prompt, and every way to get it wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tm2tfr as library
+from tests.cli.test_commands import failed, tm2tfr
+from tm2tfr.transformer.storage import load
+from tm2tfr.transformer.weights import matrices
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("universal") / "universal.safetensors"
+    library.save_weights(library.Universal(states=8, symbols=4), path)
+    return path
+
+
+def test_the_decoder_alone_is_compiled_in_every_way_of_saying_so(tmp_path: Path, weights: Path) -> None:
+    lines = (["--universal", "--states", "8", "--symbols", "4"], ["--universal", "8,4"], ["--universal", str(weights)])
+    for line in lines:
+        done = tm2tfr("compile", *line, "-o", "u.safetensors", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        heading = (
+            "Universal decoder for all machines with at most 8 states with rules and 4 symbols, one-way or two-way tape: "
+        )
+        assert done.stdout.startswith(f"{heading}the machine is in the prompt (tm2tfr prompt)\n\n1  unpack: ")
+        assert (tmp_path / "u.safetensors").read_bytes() == weights.read_bytes()
+    one_way = tm2tfr("compile", "--universal", "--states", "2", "--symbols", "3", "--tape", "one-way", cwd=tmp_path)
+    assert "at most 2 states with rules and 3 symbols, one-way tape: " in one_way.stdout
+
+
+def test_a_machine_is_compiled_into_the_prompt(tmp_path: Path, weights: Path) -> None:
+    done = tm2tfr("compile", "chapter", "--universal", str(weights), "--seed", "3", "-o", "c.safetensors", cwd=tmp_path)
+    assert done.stdout.splitlines()[:2] == [
+        "Machine chapter: 7 states, 15 rules, Σ={1} Γ={1, _, x}, blank '_', one-way tape, start q0, accept=q_accept, "
+        "reject=q_reject",
+        "in the prompt of a universal decoder for all machines with at most 8 states with rules and 4 symbols, one-way or "
+        "two-way tape: 31 tokens, rules in the order of seed 3",
+    ]
+    found = load(tmp_path / "c.safetensors")
+    assert list(matrices(found).values()) == list(matrices(load(weights)).values())
+    assert found == library.compile("chapter", universal=(8, 4), seed=3)
+    assert tm2tfr("trace", "c.safetensors", "-q", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("given", ["8,4", "weights"])
+def test_verbs_run_the_machine_in_the_prompt(given: str, tmp_path: Path, weights: Path) -> None:
+    universal = ["--universal", str(weights) if given == "weights" else given]
+    trace = tm2tfr("trace", "chapter", *universal, "--input", "11", cwd=tmp_path)
+    assert trace.stdout.splitlines()[-4:] == [
+        "ACC: the machine accepts, after T = 6 intermediate steps",
+        "simulator: accept after 6 steps, 3 cells visited, final tape '_x'",
+        "engine: dense, float64, 40 positions",
+        "check: 280 cells compared with the simulator, all agree",
+    ]
+    table = tm2tfr("table", *universal, "--input", "11", "--format", "csv", cwd=tmp_path)
+    assert '\n36,"(q2,x,+1)",q2,x,+1,2,_,"(q4,_,-1)"\n' in table.stdout.replace("\r", "")
+    check = tm2tfr("check", "palindromes", *universal, "--seed", "7", cwd=tmp_path)
+    assert check.stdout.splitlines() == [
+        "ok    'abbabba'      accept  36 steps, 81 tokens, 567 cells agree",
+        "ok    ''             accept  1 step, 39 tokens, 273 cells agree",
+        "ok    'a'            accept  3 steps, 42 tokens, 294 cells agree",
+        "ok    'abba'         accept  15 steps, 57 tokens, 399 cells agree",
+        "ok    'ab'           reject  4 steps, 44 tokens, 308 cells agree",
+        "ok    'ababba'       reject  26 steps, 70 tokens, 490 cells agree",
+        "palindromes: 6 runs, 2,331 cells compared, all agree",
+    ]
+
+
+@pytest.mark.parametrize("name", ["chapter", "binary-increment", "busy-beaver-3"])
+def test_examples_are_those_of_the_machine(name: str, tmp_path: Path, weights: Path) -> None:
+    """Outcome, steps and tape are the machine's own, also where the prompt adds rules that reject."""
+    done = tm2tfr("check", name, "--universal", str(weights), cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith(f"{name}: {len(library.load(name).examples)} run")
+
+
+def test_json_says_what_is_certified_and_whether_examples_are_met(tmp_path: Path) -> None:
+    done = tm2tfr("check", "busy-beaver-2", "--universal", "2,2", "--format", "json", cwd=tmp_path)
+    found = json.loads(done.stdout.splitlines()[0])
+    assert (found["machine"], found["steps"], found["agrees"]) == ("busy-beaver-2", 6, True)
+    assert found["example"] == {"met": True, "unmet": []}
+    assert isinstance(found["certified"], bool)
+
+
+# ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
+PROMPT = "two-way q0,0 →(q1,1,+1) q0,1 →(q1,1,-1) q1,0 →(q0,1,-1) q1,1 →(halt,1,+1) BOS"
+NAMES = """\
+        busy-beaver-2  in the prompt
+state   A              q0
+state   B              q1
+state   Z              halt
+symbol  0              0
+symbol  1              1
+"""
+
+
+def test_a_prompt_goes_to_standard_output_and_the_names_beside_it(tmp_path: Path) -> None:
+    done = tm2tfr("prompt", "busy-beaver-2", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{PROMPT}\n", NAMES)
+    ids = tm2tfr("prompt", "busy-beaver-2", "--format", "ids", cwd=tmp_path)
+    assert (ids.stdout, ids.stderr) == ("48 23 38 24 36 25 30 26 44 1\n", NAMES)
+    whole = tm2tfr("prompt", "busy-beaver-2", "--format", "json", cwd=tmp_path)
+    assert json.loads(whole.stdout) == library.prompt_of("busy-beaver-2").as_dict()
+    assert whole.stderr == ""
+    written = tm2tfr("prompt", "busy-beaver-2", "-o", "p.txt", cwd=tmp_path)
+    assert (written.stdout, (tmp_path / "p.txt").read_text(encoding="utf-8")) == ("", f"{PROMPT}\n")
+
+
+def test_a_prompt_is_for_the_decoder_that_is_asked_for(tmp_path: Path, weights: Path) -> None:
+    shuffled = library.prompt_of("chapter", "1", universal=(8, 4), seed=5)
+    for universal in (["8,4"], [str(weights)], ["--states", "8", "--symbols", "4"]):
+        done = tm2tfr(
+            "prompt", "chapter", "-i", "1", "--seed", "5", "--format", "ids", "--universal", *universal, cwd=tmp_path
+        )
+        assert done.stdout.split() == [str(n) for n in shuffled.ids]
+    alone = tm2tfr("prompt", "palindromes", "--universal", "8,4", "--tape", "two-way", "-i", "a", cwd=tmp_path)
+    assert alone.stdout.startswith("q0,1 →(q1,0,+1) ")
+    library.save_weights(library.compile("chapter", universal=(8, 4), seed=5), tmp_path / "c.safetensors")
+    stored = tm2tfr("prompt", "c.safetensors", "-i", "1", cwd=tmp_path)
+    assert stored.stdout == f"{shuffled.text}\n"
+
+
+def test_a_prompt_is_read_from_an_option_a_pipe_or_a_file(tmp_path: Path, weights: Path) -> None:
+    right = library.check("busy-beaver-2")
+    (tmp_path / "p.txt").write_text(f"{PROMPT}\n", encoding="utf-8")
+    for universal in ("2,2", "8,4", str(weights)):
+        for given, stdin in ((PROMPT.replace("→", "->"), ""), ("-", PROMPT), ("@p.txt", "")):
+            done = tm2tfr("trace", "-q", "--universal", universal, "--prompt", given, cwd=tmp_path, stdin=stdin)
+            assert done.stdout.splitlines()[:3] == [
+                "prompt on ''",
+                f"HALT: the machine halts, after T = {right.T} intermediate steps",
+                "simulator: halt after 6 steps, 4 cells visited, final tape '1111'",
+            ]
+    checked = tm2tfr("check", "--universal", "2,2", "--prompt", "@p.txt", "--input", "1", cwd=tmp_path)
+    assert checked.stdout.splitlines()[-1] == "prompt: 1 run, 112 cells compared, all agree"
+
+
+MALFORMED = "one-way q0,1 →(q0,2,+1) q9,2 →(q0,1,+1) 1 7 BOS"
+
+
+def test_a_malformed_prompt_is_refused_with_every_place(tmp_path: Path) -> None:
+    said = """\
+{}:1:25: token 4: q9,2 is no state and symbol of this decoder (did you mean 'q1,2'?): its states are q0, q1, its symbols \
+0, …, 2
+  one-way q0,1 →(q0,2,+1) q9,2 →(q0,1,+1) 1 7 BOS
+                          ^~~~
+"""
+    (tmp_path / "p.txt").write_text(MALFORMED, encoding="utf-8")
+    for given, file, stdin in ((MALFORMED, "<prompt>", ""), ("-", "<stdin>", MALFORMED), ("@p.txt", "p.txt", "")):
+        for verb in ("trace", "table", "check", "explore"):
+            done = tm2tfr(verb, "--universal", "2,3", "--prompt", given, cwd=tmp_path, stdin=stdin)
+            complaints = failed(2, done)
+            assert complaints.startswith(said.format(file))
+            assert f"{file}:1:43: token 7: " in complaints
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
+RUNS = "a universal decoder runs the machine that is in its prompt, and there is none"
+REFUSED = {
+    "trace busy-beaver-5 --universal 2,2": (
+        "busy-beaver-5: it has 5 states to be told apart and 2 symbols, and this decoder runs machines with at most 2"
+        " and 2: use --universal 5,2"
+    ),
+    "check busy-beaver-5 --universal 8,4 --tape one-way": (
+        "busy-beaver-5: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both, "
+        "with --tape both"
+    ),
+    "trace full-adder --universal 8,4": (
+        "full-adder is a circuit, and a universal decoder runs Turing machines, which are in its prompt: omit the "
+        "universal option"
+    ),
+    "check reverse --universal 8,4": (
+        "reverse is a program, and a universal decoder runs Turing machines, which are in its prompt: omit the "
+        "universal option"
+    ),
+    "trace chapter --universal 8,4 --left-boundary chapter": (
+        "chapter: in a universal decoder the left boundary is the repaired one: omit the left-boundary option"
+    ),
+    "trace --universal chapter": (
+        "'chapter' is not the size of a universal decoder, nor weights of one: use for example 8,4 for 8 states and 4"
+        " symbols, or a weight file"
+    ),
+    "trace --universal none.safetensors": ("none.safetensors: there is no such file: check the name"),
+    "trace --universal 0,4": ("a universal decoder cannot have 0 states: use a whole number from 1 on"),
+    "trace --universal": (
+        "tm2tfr: --universal needs its size, and --states and --symbols are missing: use for example --universal 8,4"
+    ),
+    "trace --universal --states 3": (
+        "tm2tfr: --universal needs its size, and --symbols is missing: use for example --universal 8,4"
+    ),
+    "trace --universal 8,4 --states 3": ("tm2tfr: --universal 8,4 says the size itself: omit --states"),
+    "trace --states 3": ("tm2tfr: --states is of a universal decoder: omit it, or add --universal"),
+    "check --tape one-way": ("tm2tfr: --tape is of a universal decoder: omit it, or add --universal"),
+    "prompt --tape one-way --universal 8,4 palindromes": (
+        "palindromes: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both, "
+        "with --tape both"
+    ),
+    "trace --universal 8,4 --tape each": ("tm2tfr trace: --tape: unknown value 'each': use one of both, one-way, two-way"),
+    "trace --universal 8,4 --seed x": (
+        "tm2tfr: --seed: 'x' is not a seed: use a whole number from 0 on, of at most 12 digits"
+    ),
+    "compile --universal 8,4 --seed 1": (
+        "tm2tfr: --seed is for the order of a machine's rules, and none is given: omit it, or name one"
+    ),
+    "trace --universal 2,2 --seed 1 --prompt BOS": (
+        "tm2tfr: --seed shuffles the rules of a machine, and --prompt has them in order: omit one of them"
+    ),
+    "trace --prompt BOS": (
+        "tm2tfr: --prompt is for a universal decoder, and its tokens depend on its size: add for example --universal 8,4"
+    ),
+    "trace chapter --universal 8,4 --prompt BOS": (
+        "tm2tfr: a name and --prompt cannot be combined: give one thing to work on"
+    ),
+    "trace --universal 2,2 --prompt @none.txt": (
+        "none.txt: there is no such file: name a file, or a machine that 'tm2tfr machines' lists"
+    ),
+    "prompt full-adder": ("full-adder: prompt takes a Turing machine, and this is a circuit: give a machine"),
+    "check chapter --universal 8,4 --random 3": (
+        "chapter is not a circuit, and --random goes through the inputs of one: see tm2tfr sweep"
+    ),
+    "trace u.safetensors": (f"u.safetensors: {RUNS}: use tm2tfr trace MACHINE --universal u.safetensors"),
+    "check u.safetensors": (f"u.safetensors: {RUNS}: use tm2tfr check MACHINE --universal u.safetensors"),
+    "soften u.safetensors": (f"u.safetensors: {RUNS}: use tm2tfr soften MACHINE --universal u.safetensors"),
+    "prompt u.safetensors": (f"u.safetensors: {RUNS}: use tm2tfr prompt MACHINE --universal u.safetensors"),
+    "convert u.safetensors": (f"u.safetensors: {RUNS}: name the machine itself"),
+    "list u.safetensors": (f"u.safetensors: {RUNS}: name the machine itself"),
+    "trace u.safetensors --universal 8,4": (
+        "u.safetensors: these weights are already compiled: give the machine, and weights as its universal option"
+    ),
+    "trace chapter --universal u.safetensors --tape one-way": (
+        "universal-8-4 is for the tape 'both', not 'one-way': omit the tape option"
+    ),
+    "compile chapter --universal u.safetensors -o u.safetensors": (
+        "u.safetensors: these are the weights themselves: choose another name for the output"
+    ),
+    "trace chapter --universal c.safetensors": (
+        "chapter: these weights are not those of a universal decoder: make some with tm2tfr compile --universal 8,4 "
+        "-o universal.safetensors"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_makes_no_sense_is_refused_with_what_to_do(line: str, tmp_path: Path, weights: Path) -> None:
+    (tmp_path / "u.safetensors").write_bytes(weights.read_bytes())
+    if "c.safetensors" in line:
+        library.save_weights("chapter", tmp_path / "c.safetensors")
+    done = tm2tfr(*line.split(), cwd=tmp_path)
+    assert failed(2, done).rstrip("\n") == REFUSED[line]
+    assert done.stdout == ""
