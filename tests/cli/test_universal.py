@@ -151,7 +151,7 @@ def test_a_malformed_prompt_is_refused_with_every_place(tmp_path: Path) -> None:
             done = tm2tfr(verb, "--universal", "2,3", "--prompt", given, cwd=tmp_path, stdin=stdin)
             complaints = failed(2, done)
             first, text, marks = complaints.splitlines()[:3]
-            assert first.startswith(f"{file}:1:25: token 4: q9,2 is not a state and a symbol of this decoder (did you mean ")
+            assert first.startswith(f"{file}:1:25: token 4: q9,2 is not a state and a symbol of this decoder (did you ")
             assert (text, marks) == (f"  {MALFORMED}", f"  {'':24}^~~~")
             assert f"\n{file}:1:43: token 7: " in complaints
 
