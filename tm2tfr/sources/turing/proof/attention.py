@@ -22,15 +22,16 @@ In all heads each row of the value and output matrices has one entry, a power of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import counted
-from tm2tfr.sources.turing.proof.domain import HV, MV, Domain, V
+from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.feed_forward import power_of_two
+from tm2tfr.sources.turing.proof.inputs import HV, MV, Inputs, V
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.proof.witness import latest_witness, lookup_witness
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -67,13 +68,25 @@ class Lookups:
     before: str
 
 
-class AttentionProof:
-    """The proof of all heads: refusals, and what the bounds on rounding need."""
+Heads = list[tuple[int, Head]]
+"""The heads of a layer that write something, with their indices."""
+PRESENT, PAST = ("h", "h+", "h-"), ("h_{i-1}", "h_{i-1}+", "h_{i-1}-")
+"""The lookups of h and of h_{i-1}."""
+MOVES: Carried = {(HV, "m"): 1}
+"""What the sum of moves carries."""
 
-    def __init__(self, decoder: Decoder, domain: Domain) -> None:
+
+class HeadProof:
+    """The proof of all heads: refusals, and what the bounds on rounding need. What differs is `checks` and `targets`."""
+
+    one_hot: tuple[str, ...] = ()
+    """The subspaces of which a component of a value may be a sum of directions, since at most one of them is not 0."""
+
+    def __init__(self, decoder: Decoder, domain: Inputs) -> None:
         self._decoder, self._domain = decoder, domain
         self._names = decoder.layout.directions
         self._moves: str | None = None
+        self._served: dict[str, str] = {}
         self.lookups: Lookups | None = None
         self.retrieval: Retrieval | None = None
         self.refusals: tuple[Refusal, ...] = tuple(self._layers())
@@ -83,10 +96,25 @@ class AttentionProof:
             heads = [(k, head) for k, head in enumerate(layer.heads) if head.output.nonzero and head.value.nonzero]
             found = next(chain(self._hard(n, layer.heads), self._plain(n, heads)), None)
             if found is None:
-                check = {2: self._sum_of_moves, 3: self._lookups, 4: self._latest}.get(n, self._none)
-                found = next(check(n, heads), None)
+                found = next(self.checks().get(n, self._none)(n, heads), None)
             if found is not None:
                 yield found
+
+    def checks(self) -> Mapping[int, Callable[[int, Heads], Iterator[Refusal]]]:
+        """Return the check of each layer that has heads."""
+        return {3: self._lookups, 4: self._latest}
+
+    def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
+        """Return the lookups of layer 3: t -> (t/(i+1) as a linear form, what is carried from position t)."""
+        return {}
+
+    def looked(self, head: Head, target: str) -> str | None:
+        """Return, in words, a position from which a lookup goes wrong, if one is known."""
+        return None
+
+    def retrieved(self, head: Head) -> str | None:
+        """Return, in words, a position from which the latest write is not found, if one is known."""
+        return None
 
     def _hard(self, n: int, heads: Iterable[Head]) -> Iterator[Refusal]:
         """Refuse any other kind of attention, even in heads that write nothing: not every engine runs it."""
@@ -97,55 +125,27 @@ class AttentionProof:
                     text += ", about which nothing is proved here (tm2tfr soften measures it)"
                 yield self._refuse(n, f"head {head.name!r} is not future-masked average-hard attention", text)
 
-    def _plain(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+    def _plain(self, n: int, heads: Heads) -> Iterator[Refusal]:
         """Refuse a head whose values or outputs would be rounded."""
+        one_hot = {d for name in self.one_hot for d in self._decoder.layout.subspace(name).directions}
         for _, head in heads:
             for name, matrix in (("value", head.value), ("output", head.output)):
                 for row, entries in enumerate(matrix.by_row()):
-                    if len(entries) > 1 or not all(power_of_two(rational(w)) for w in entries.values()):
+                    apart = name == "value" and one_hot.issuperset(self._names[d] for d in entries)
+                    if (len(entries) > 1 and not apart) or not all(power_of_two(rational(w)) for w in entries.values()):
                         where = self._domain.shown(self._names[row]) if name == "output" else f"component {row}"
                         text = f"{where} has the weights {', '.join(f'{w:g}' for w in entries.values())}"
                         yield self._refuse(
                             n, f"head {head.name!r}: a row of its {name} matrix is not a single power of two", text
                         )
 
-    def _none(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
+    def _none(self, n: int, heads: Heads) -> Iterator[Refusal]:
         for _, head in heads:
             yield self._refuse(n, f"head {head.name!r} is not part of the construction", f"it writes {self._target(head)}")
 
-    # ── layer 2 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _sum_of_moves(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
-        for _, head in heads:
-            if parts := self._components(head):
-                text = f"its score has the term ({self._shown(parts[0][0])})·({self._shown(parts[0][1])})"
-                yield self._refuse(n, f"head {head.name!r} does not attend to all positions alike", text)
-            yield from self._compared(n, f"head {head.name!r}", self._carried(head), {(HV, "m"): 1})
-        if len(heads) != 1:
-            yield self._refuse(n, "exactly one head must sum the moves", f"{counted(len(heads), 'head')} write something")
-        else:
-            self._moves = heads[0][1].name
-
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
-        """Return the lookups: t -> (t/(i+1) as a linear form, what is carried from position t)."""
-        sigma = self._domain.sigma
-        if not self._domain.two_way:
-            here: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h)", a), at("e_x", a)): 1 for a in sigma}}
-            before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
-            return {"h": ({HV: 1}, here), "h_{i-1}": ({HV: 1, MV: -1}, before)}
-        up: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h+)", a), at("e_x", a)): 1 for a in sigma}}
-        down: Carried = {("h", "i"): -1, ("h^2", "i^2"): 1, ("h-", "i"): 1}
-        up_before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
-        down_before: Carried = {("h_{i-1}", "i"): -1, ("h_{i-1}^2", "i^2"): 1}
-        return {
-            "h+": ({"h+/(i+1)": 1}, up),
-            "h-": ({"h-/(i+1)": 1}, down),
-            "h_{i-1}+": ({"h_{i-1}+/(i+1)": 1}, up_before),
-            "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, down_before),
-        }
-
-    def _lookups(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
-        targets, served = self.targets(), dict[str, str]()
+    def _lookups(self, n: int, heads: Heads) -> Iterator[Refusal]:
+        targets, served = self.targets(), self._served
         for _, head in heads:
             carried = self._carried(head)
             sought = next((t for t, (form, _) in targets.items() if self._looks_up(head, form)), None)
@@ -153,7 +153,7 @@ class AttentionProof:
             if sought is None:
                 said = head.claim.attends if head.claim is not None else ""
                 aim = meant or (said if said in targets else next(iter(targets)))
-                text = lookup_witness(self._decoder, self._domain, head, aim) or self._score(head)
+                text = self.looked(head, aim) or self._score(head)
                 yield self._refuse(n, f"head {head.name!r} is not a lookup of {aim}, v·(2tj - j²) up to a factor", text)
             elif meant != sought:
                 yield from self._compared(n, f"head {head.name!r}", carried, targets[sought][1])
@@ -165,7 +165,7 @@ class AttentionProof:
             if target not in served:
                 (row, _), _ = next(iter(wanted.items()))
                 yield self._refuse(n, f"no head looks up {target}", f"{self._domain.shown(row)} stays 0")
-        here, before = ([served[t] for t in served if t.startswith("h_") == past] for past in (False, True))
+        here, before = ([served[t] for t in served if t in named] for named in (PRESENT, PAST))
         if self._moves is not None and here and before:
             self.lookups = Lookups(self._moves, here[0], before[0])
 
@@ -182,9 +182,9 @@ class AttentionProof:
         return set(square) == {V} and factor > 0 and {name: k1 * w for name, w in linear.items()} == wanted
 
     # ── layer 4 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _latest(self, n: int, heads: list[tuple[int, Head]]) -> Iterator[Refusal]:
-        gamma = self._domain.machine.tape_alphabet
-        wanted: Carried = {("h_{j*-1}", "h_{i-1}"): 1, **{(at("e_b(j*-1)", b), at("e_b", b)): 1 for b in gamma}}
+    def _latest(self, n: int, heads: Heads) -> Iterator[Refusal]:
+        written = {(at("e_b(j*-1)", b), at("e_b", b)): 1 for b in self._domain.gamma}
+        wanted: Carried = {("h_{j*-1}", "h_{i-1}"): 1, **written}
         if len(heads) != 1:
             yield self._refuse(
                 n, "exactly one head must find the latest write", f"{counted(len(heads), 'head')} write something"
@@ -192,7 +192,7 @@ class AttentionProof:
         for k, head in heads:
             ratio = self._ratio(head)
             if ratio is None:
-                text = latest_witness(self._decoder, self._domain, head) or self._score(head)
+                text = self.retrieved(head) or self._score(head)
                 what = f"head {head.name!r} is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B"
                 yield self._refuse(n, what, text)
             else:
@@ -251,6 +251,55 @@ class AttentionProof:
     def _refuse(self, n: int, what: str, witness: str) -> Refusal:
         name = self._decoder.layers[n - 1].name
         return Refusal(layer=n, layer_name=name, part="attention", what=what, witness=witness)
+
+
+class AttentionProof(HeadProof):
+    """The proof of the heads of a single machine's decoder."""
+
+    def __init__(self, decoder: Decoder, domain: Domain) -> None:
+        self._machine = domain
+        super().__init__(decoder, domain)
+
+    def checks(self) -> Mapping[int, Callable[[int, Heads], Iterator[Refusal]]]:
+        """Return the check of each layer that has heads."""
+        return {2: self._sum_of_moves, **super().checks()}
+
+    def looked(self, head: Head, target: str) -> str | None:
+        """Return, in words, a position from which a lookup goes wrong, if one is known."""
+        return lookup_witness(self._decoder, self._machine, head, target)
+
+    def retrieved(self, head: Head) -> str | None:
+        """Return, in words, a position from which the latest write is not found, if one is known."""
+        return latest_witness(self._decoder, self._machine, head)
+
+    def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
+        """Return the lookups of layer 3: t -> (t/(i+1) as a linear form, what is carried from position t)."""
+        sigma = self._domain.sigma
+        if not self._domain.two_way:
+            here: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h)", a), at("e_x", a)): 1 for a in sigma}}
+            before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
+            return {"h": ({HV: 1}, here), "h_{i-1}": ({HV: 1, MV: -1}, before)}
+        up: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h+)", a), at("e_x", a)): 1 for a in sigma}}
+        down: Carried = {("h", "i"): -1, ("h^2", "i^2"): 1, ("h-", "i"): 1}
+        up_before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
+        down_before: Carried = {("h_{i-1}", "i"): -1, ("h_{i-1}^2", "i^2"): 1}
+        return {
+            "h+": ({"h+/(i+1)": 1}, up),
+            "h-": ({"h-/(i+1)": 1}, down),
+            "h_{i-1}+": ({"h_{i-1}+/(i+1)": 1}, up_before),
+            "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, down_before),
+        }
+
+    def _sum_of_moves(self, n: int, heads: Heads) -> Iterator[Refusal]:
+        for _, head in heads:
+            if parts := self._components(head):
+                text = f"its score has the term ({self._shown(parts[0][0])})·({self._shown(parts[0][1])})"
+                yield self._refuse(n, f"head {head.name!r} does not attend to all positions alike", text)
+            yield from self._compared(n, f"head {head.name!r}", self._carried(head), MOVES)
+        if len(heads) != 1:
+            yield self._refuse(n, "exactly one head must sum the moves", f"{counted(len(heads), 'head')} write something")
+        else:
+            self._moves = heads[0][1].name
 
 
 def _powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:

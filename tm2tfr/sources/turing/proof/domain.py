@@ -9,43 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
+from tm2tfr.sources.turing.proof import steps
+from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Manner, Question, Ray, V
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.specification import TuringSpecification
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple, parsed
 from tm2tfr.transformer.residual import at
 
-Coordinates = Mapping[str, int]
-"""Direction -> integer; 0 if absent."""
-
-V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
-FEATURES = (V, "1", "i", "i^2")
-"""The position features, Eq. 8.4."""
-
-
-@dataclass(frozen=True)
-class Ray:
-    """A `cases.Case` with directions by name."""
-
-    label: str
-    at: Coordinates
-    wanted: Coordinates
-    along: Coordinates
-    wanted_along: Coordinates
-    low: int | None = 0
-    high: int | None = 0
-    integers: bool = True
-    variable: str = "s"
-
-
-class Question(NamedTuple):
-    """A token, or a state (meaning any triple into it), with the symbol under the head, [h = 0], and the answer."""
-
-    token: str | None
-    state: str | None
-    symbol: str
-    at_zero: bool
-    answer: str
+MANNERS: tuple[Manner, ...] = ("carried", "scaled", "plain", "differences", "plain", "questions")
+"""How each layer is proved."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +53,24 @@ class Domain:
     def sigma(self) -> tuple[str, ...]:
         """The input alphabet."""
         return self.machine.input_alphabet or ()
+
+    @property
+    def gamma(self) -> tuple[str, ...]:
+        """The tape alphabet."""
+        return self.machine.tape_alphabet
+
+    @property
+    def layers(self) -> int:
+        """The number of layers."""
+        return len(MANNERS)
+
+    @cached_property
+    def _specification(self) -> TuringSpecification:
+        return TuringSpecification(self.machine, "", ())
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
+        return self._specification.holds(what, layer, part)
 
     @cached_property
     def subspaces(self) -> dict[str, tuple[str, ...] | None]:
@@ -143,7 +134,24 @@ class Domain:
                 for at_zero in (False,) if self.two_way else (True, False):
                     yield Question(None, state, a, at_zero, self.after(state, a, at_zero=at_zero))
 
+    def context(self, question: Question) -> Coordinates:
+        """Return what the stream holds before the last layer, beside the token and what is unpacked from it."""
+        flag = {"[h=0]": 1} if question.at_zero and self.flagged else {}
+        return {at("e_a", question.symbol): 1, "1": 1, **flag}
+
+    def asked(self, question: Question, token: str) -> str:
+        """Return the question about a token in words."""
+        return f"token {token} on symbol {question.symbol}{', at cell 0' if question.at_zero else ''}"
+
     # ── the cases of each layer ─────────────────────────────────────────────────────────────────────────────
+    def manner(self, layer: int) -> Manner:
+        """Return how the layer is proved."""
+        return MANNERS[layer - 1]
+
+    def free(self, layer: int) -> frozenset[str]:
+        """Return the subspaces with coordinates that can be any numbers from 0 to 1: none."""
+        return frozenset()
+
     def reads(self, layer: int) -> frozenset[str]:
         """Return the subspaces that the cases of `layer` (from 1) vary; no other may be read."""
         third = {"e_x(h+)", "h-", "1"} if self.two_way else {"h", "1"}
@@ -157,28 +165,9 @@ class Domain:
         )[layer - 1]
 
     def unpack(self) -> Iterator[Ray]:
-        """Layer 1, Eq. 8.5: every token that can be fed, v = 1/(i+1) anywhere in [0, 1]."""
-        for token in (*self.sigma, BOS):
-            yield Ray(f"token {token}", {at("e_x", token): 1, "1": 1}, {}, {V: 1}, {}, 0, 1, False, "1/(i+1)")
-        for triple in self.triples:
-            fed = {at("e_x", triple.token): 1, "1": 1}
-            wanted = {at("e_q", triple.state): 1, at("e_b", triple.symbol): 1, "m": triple.move}
-            moved = {MV: triple.move}
-            yield Ray(f"token {triple.token}", fed, wanted, {V: 1}, moved, 0, 1, False, "1/(i+1)")
-
-    def parts(self) -> Iterator[Ray]:
-        """Layer 2 of a two-way tape, repair 5: h and h - m by sign. No biases: it suffices to take 1/(i+1) as 1."""
-        if not self.two_way:
-            for m in (-1, 0, 1):
-                yield Ray(f"m = {m:+d}", {V: 1, MV: m}, {}, {HV: 1}, {}, 0, None, True, "h")
-            return
-        for m in (-1, 0, 1):
-            for low, high in ((None, -2), (-1, -1), (0, 0), (1, 1), (2, None)):
-                sign, before = (low if low is not None else -1), (low if low is not None else -2) - m
-                wanted = {"h_{i-1}+/(i+1)": -m} if before > 0 else {"h_{i-1}-/(i+1)": m} if before < 0 else {}
-                along = {"h+/(i+1)": 1} if sign > 0 else {"h-/(i+1)": -1} if sign < 0 else {}
-                along |= {"h_{i-1}+/(i+1)": 1} if before > 0 else {"h_{i-1}-/(i+1)": -1} if before < 0 else {}
-                yield Ray(f"m = {m:+d}", {V: 1, MV: m}, wanted, {HV: 1}, along, low, high, True, "h")
+        """Layer 1, Eq. 8.5: every token that can be fed."""
+        yield from map(steps.unpacked, (*self.sigma, BOS))
+        yield from map(steps.unpacked_triple, self.triples)
 
     def symbol_of_cell(self) -> Iterator[Ray]:
         """Layer 3: ``e_x(h)`` left of 0 on a two-way tape; ``[h=0]`` on a one-way one."""
@@ -194,26 +183,12 @@ class Domain:
             yield Ray(told, found, kept, {"h-": 1}, {}, 0, 0, True, "h-")
             yield Ray(told, found, {}, {"h-": 1}, {}, 1, None, True, "h-")
 
-    def match(self) -> Iterator[Ray]:
-        """Layer 4: ``[h_{j*-1}=h]``, for some h, and every h_{j*-1}; h = 0 stands for all, see `feed_forward`."""
-        for h in (0, 1, 2):
-            start = {"h": h, "1": 1}
-            for low, high, bit in ((None, h - 1, 0), (h, h, 1), (h + 1, None, 0)):
-                wanted = {"[h_{j*-1}=h]": 1} if bit else {}
-                yield Ray(f"h = {h}", start, wanted, {"h_{j*-1}": 1}, {}, low, high, True, "h_{j*-1}")
-
-    def symbol(self) -> Iterator[Ray]:
-        """Layer 5, Eq. 8.18: flag × latest write × input symbol, each of them possibly missing."""
-        for f in (0, 1):
-            for b in (None, *self.machine.tape_alphabet):
-                for u in (None, *self.sigma):
-                    stream = {"1": 1, "[h_{j*-1}=h]": f}
-                    stream |= {at("e_b(j*-1)", b): 1} if b is not None else {}
-                    stream |= {at("e_x(h)", u): 1} if u is not None else {}
-                    a = b if f and b is not None else u if u is not None else self.machine.blank
-                    told = f"[h_{{j*-1}}=h] = {f}, written {b or '⊥'}, input {u or '⊥'}"
-                    yield Ray(told, stream, {at("e_a", a): 1}, {}, {})
-
     def lines(self, layer: int) -> Iterator[Ray]:
         """Return the cases of `layer`, 1 to 5."""
-        return (self.unpack, self.parts, self.symbol_of_cell, self.match, self.symbol)[layer - 1]()
+        return (
+            self.unpack,
+            lambda: steps.parts(two_way=self.two_way),
+            self.symbol_of_cell,
+            steps.match,
+            lambda: steps.symbol(self.gamma, self.sigma, self.machine.blank),
+        )[layer - 1]()

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.sources.turing.proof.cases import columns
-from tm2tfr.sources.turing.proof.domain import FEATURES, Domain
 from tm2tfr.sources.turing.proof.feed_forward import Sums
+from tm2tfr.sources.turing.proof.inputs import FEATURES, Inputs
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -21,7 +21,8 @@ from tm2tfr.transformer.parts import AHEAD, NO_BOS, parts
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
-LAYERS = 6
+COUNTS = {6: "six", 7: "seven"}
+"""Numbers of layers in words."""
 
 
 def unclaimed(witness: str) -> Refusal:
@@ -29,13 +30,15 @@ def unclaimed(witness: str) -> Refusal:
     return _refuse(0, "layout", "every subspace must be claimed to hold something of its own", witness)
 
 
-def layout_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
+def layout_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
     """Yield the reasons why the decoder cannot come from this construction at all."""
-    if len(decoder.layers) != LAYERS:
-        yield _refuse(0, "layout", "the construction has six layers", f"this decoder has {len(decoder.layers)}")
+    if len(decoder.layers) != domain.layers:
+        yield _refuse(
+            0, "layout", f"the construction has {COUNTS[domain.layers]} layers", f"this decoder has {len(decoder.layers)}"
+        )
     layout = decoder.layout
     lacking = [t for t in dict.fromkeys((*domain.tokens, *domain.answers)) if t not in decoder.vocabulary]
-    if lacking and "[h=0]" not in layout and all(map(_stays, lacking)):
+    if lacking and not {"[h=0]", "[rule]"} & {*layout.directions} and all(map(_stays, lacking)):
         yield _refuse(
             0,
             "layout",
@@ -78,7 +81,7 @@ def _stays(token: str) -> bool:
     return triple is not None and triple.move == 0
 
 
-def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
+def embedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
     """Yield what is wrong in the embeddings: token t must be e_x[t], each feature the direction of its name (Eq. 8.4)."""
     layout = decoder.layout
     tokens, places = columns(decoder.token_embedding), columns(decoder.position_embedding)
@@ -97,7 +100,7 @@ def embedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
         yield _refuse(0, "embedding", f"the position features must be {', '.join(FEATURES)}, each once", text)
 
 
-def unembedding_refusals(decoder: Decoder, domain: Domain) -> Iterator[Refusal]:
+def unembedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
     """Yield what is wrong in the unembedding."""
     last, layout, matrix = len(decoder.layers) + 1, decoder.layout, decoder.unembedding
     block = layout["e_y"]
@@ -132,7 +135,7 @@ def _biases(matrix: Matrix) -> dict[int, Rational]:
     return {row: rational(value) for row, _, value in matrix.entries()}
 
 
-def _shown(form: dict[str, Rational], domain: Domain) -> str:
+def _shown(form: dict[str, Rational], domain: Inputs) -> str:
     return " + ".join(f"{nearest(w):g}·{domain.shown(name)}" for name, w in form.items()) or "0"
 
 

@@ -1,6 +1,6 @@
 """Feed-forward layers, verified exhaustively on the actual matrices, and when their floats are exact.
 
-For each layer the values that its inputs can take are finitely many cases (`domain`), some with one free number, in
+For each layer the values that its inputs can take are finitely many cases (`inputs`), some with one free number, in
 which everything is piecewise linear (`cases`). A unit that reads anything else is refused.
 
 Floats. Outside layer 2 and the units of layer 1 that read 1/(i+1), all inputs are integers and all weights multiples
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.errors import listing
 from tm2tfr.sources.turing.proof.cases import Case, Miss, Neurons, Woken
-from tm2tfr.sources.turing.proof.domain import HV, MV, Coordinates, Domain, Question, Ray, V
+from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Inputs, Ray, V
 from tm2tfr.sources.turing.proof.refusal import Refusal
-from tm2tfr.sources.turing.specification import TuringSpecification
 from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -28,7 +28,7 @@ GROWING = frozenset({"h", "h-", "h_{j*-1}"})
 
 
 _Kind = tuple[str | None, str | None]
-"""A token or a state, as in `domain.Question`."""
+"""A token or a state, as in `inputs.Question`."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def power_of_two(value: Rational) -> bool:
 class FeedForwardProof:
     """The proof of one layer (from 1): its refusals and, if there are none, its `sums`."""
 
-    def __init__(self, decoder: Decoder, domain: Domain, layer: int) -> None:
+    def __init__(self, decoder: Decoder, domain: Inputs, layer: int) -> None:
         self._layout, self._domain, self._layer = decoder.layout, domain, layer
-        self._name = decoder.layers[layer - 1].name
+        self._name, self._manner = decoder.layers[layer - 1].name, domain.manner(layer)
         self._ffn = decoder.layers[layer - 1].feed_forward
         self._neurons = Neurons(self._ffn)
         self._index = {name: n for n, name in enumerate(decoder.layout.directions)}
@@ -71,7 +71,7 @@ class FeedForwardProof:
 
     def _refusal(self) -> Refusal | None:
         """Return the first fault: concrete cases come first, since their witnesses say most."""
-        for check in (self._cases, self._strangers, self._form):
+        for check in (self._cases, self._strangers, self._form, self._apart):
             found = check()
             if found is not None:
                 return found
@@ -79,7 +79,7 @@ class FeedForwardProof:
 
     # ── the cases ───────────────────────────────────────────────────────────────────────────────────────────
     def _cases(self) -> Refusal | None:
-        if self._layer == 6:
+        if self._manner == "questions":
             return self._questions()
         for line in self._domain.lines(self._layer):
             case = self._case(line)
@@ -87,7 +87,7 @@ class FeedForwardProof:
             missed = self._neurons.miss(case, lines)
             if missed is not None:
                 return self._missed(missed)
-            if self._layer == 1 and (found := self._carried(case, lines)) is not None:
+            if self._manner == "carried" and (found := self._carried(case, lines)) is not None:
                 return found
         return None
 
@@ -99,19 +99,18 @@ class FeedForwardProof:
         return {self._index[name]: value for name, value in named.items() if value}
 
     def _questions(self) -> Refusal | None:
-        """Layer 6, step 4: every token (by what the layer can see of it) × symbol × [h = 0]."""
-        woken: dict[tuple[str, bool], Woken] = {}
+        """The last layer, step 4: every token (by what the layer can see of it) in every context."""
+        woken: dict[tuple[tuple[int, Rational], ...], Woken] = {}
         seen = self._seen()
         for question in self._domain.questions():
-            flag = question.at_zero and self._domain.flagged
-            key = (question.symbol, flag)
-            shared = self._sparse({at("e_a", question.symbol): 1, "1": 1, **({"[h=0]": 1} if flag else {})})
+            shared = self._sparse(self._domain.context(question))
+            key = tuple(shared.items())
             if key not in woken:
                 woken[key] = Woken(self._neurons, shared)
             for token, stream in seen[question.token, question.state]:
                 lines = woken[key].lines(stream)
                 wanted = {self._index[at("e_y", question.answer)]: 1}
-                missed = self._neurons.miss(Case(_asked(question, token), {}, wanted), lines)
+                missed = self._neurons.miss(Case(self._domain.asked(question, token), {}, wanted), lines)
                 if missed is not None:
                     return self._missed(missed)
         return None
@@ -138,10 +137,10 @@ class FeedForwardProof:
         """Refuse a unit that reads a direction that can be non-zero here but that no case varies."""
         if self._ffn is None:
             return None
-        spec, silent = TuringSpecification(self._domain.machine, "", ()), set[int]()
+        silent = set[int]()
         for subspace in self._layout.subspaces:
             allowed = subspace.holds in self._domain.reads(self._layer)
-            if allowed or not spec.holds(subspace.holds, self._layer - 1, "attention"):
+            if allowed or not self._domain.holds(subspace.holds, self._layer - 1, "attention"):
                 place = self._layout[subspace.name]
                 silent |= set(range(place.start, place.stop))
         writing = set(self._ffn.output.columns.tolist())
@@ -154,10 +153,23 @@ class FeedForwardProof:
         return None
 
     def _form(self) -> Refusal | None:
-        if self._layer == 2:
+        if self._manner == "scaled":
             return self._scaled()
-        if self._layer == 4:
+        if self._manner == "differences":
             return self._differences()
+        return None
+
+    def _apart(self) -> Refusal | None:
+        """Refuse a unit that reads two coordinates that can be any numbers from 0 to 1.
+
+        Otherwise the layer adds a sum of functions of one such coordinate each, so that the cases in which only one of
+        them is not 0 settle all others.
+        """
+        free = self._columns(*(d for name in self._domain.free(self._layer) for d in self._directions(name)))
+        for n, read in enumerate(self._ffn.input.by_row() if self._ffn and free else ()):
+            if len(both := [self._direction(column) for column in read if column in free]) > 1:
+                what = f"unit {self._unit(n)!r} must not read two numbers that are neither 0 nor 1"
+                return self._refuse(what, f"it reads {listing(both, most=3)}")
         return None
 
     def _differences(self) -> Refusal | None:
@@ -227,7 +239,7 @@ class FeedForwardProof:
     # ── floats ──────────────────────────────────────────────────────────────────────────────────────────────
     def _sums(self, ffn: FeedForward) -> Sums | None:
         """Return the bound under which every sum of integers in this layer is exact."""
-        if self._layer == 2:
+        if self._manner == "scaled":
             return None
         bounds, offset = self._bounds(ffn), self._neurons.offset
         worst = max(bounds, key=sum, default=[Fraction(0), Fraction(0)])
@@ -248,7 +260,7 @@ class FeedForwardProof:
     def _bounds(self, ffn: FeedForward) -> list[list[Fraction]]:
         """Return [c, s] for each unit: its sum of absolute values is at most c + s·H, ignoring 1/(i+1) in layer 1."""
         grow = self._columns(*GROWING & self._domain.reads(self._layer) & set(self._layout.directions))
-        scaled = self._columns(V) if self._layer == 1 else set[int]()
+        scaled = self._columns(V) if self._manner == "carried" else set[int]()
         bounds = [[abs(Fraction(bias)), Fraction(0)] for bias in self._neurons.bias]
         for n, column, weight in ffn.input.entries():
             if column not in scaled:
@@ -258,6 +270,9 @@ class FeedForwardProof:
     # ── wording ─────────────────────────────────────────────────────────────────────────────────────────────
     def _columns(self, *names: str) -> set[int]:
         return {self._index[name] for name in names}
+
+    def _directions(self, name: str) -> tuple[str, ...]:
+        return self._layout.subspace(name).directions
 
     def _direction(self, n: int) -> str:
         return self._domain.shown(self._layout.directions[n])
@@ -276,11 +291,7 @@ class FeedForwardProof:
         return Refusal(layer=self._layer, layer_name=name, part="feed_forward", what=what, witness=witness)
 
 
-def _asked(question: Question, token: str) -> str:
-    return f"token {token} on symbol {question.symbol}{', at cell 0' if question.at_zero else ''}"
-
-
-def feed_forwards(decoder: Decoder, domain: Domain) -> Iterator[FeedForwardProof]:
-    """Yield the proof of each of the six layers, in order."""
+def feed_forwards(decoder: Decoder, domain: Inputs) -> Iterator[FeedForwardProof]:
+    """Yield the proof of each layer, in order."""
     for layer in range(1, len(decoder.layers) + 1):
         yield FeedForwardProof(decoder, domain, layer)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import accumulate, product
 
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.domain import HV, MV, Domain, V
-from tm2tfr.sources.turing.specification import TuringSpecification
+from tm2tfr.sources.turing.proof.domain import Domain
+from tm2tfr.sources.turing.proof.inputs import HV, MV, V
 from tm2tfr.transformer.attention import exact_scores
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import at
@@ -60,8 +60,7 @@ def _looked(names: Sequence[str], head: Head, run: Sequence[Stream], right: int)
 
 def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:
     """Return the name of each direction, empty for those that are still 0 before `layer`."""
-    spec = TuringSpecification(domain.machine, "", ())
-    held = (spec.holds(s.holds, layer - 2, "feed_forward") for s in decoder.layout.subspaces)
+    held = (domain.holds(s.holds, layer - 2, "feed_forward") for s in decoder.layout.subspaces)
     return [d if h else "" for s, h in zip(decoder.layout.subspaces, held, strict=True) for d in s.directions]
 
 
