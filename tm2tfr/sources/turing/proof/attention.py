@@ -171,7 +171,7 @@ class HeadProof:
 
     def _looks_up(self, head: Head, form: ExactForm) -> bool:
         parts = self._components(head)
-        if len(parts) != 2 or not _powers(parts):
+        if len(parts) != 2 or not powers(parts):
             return False
         by_key = {name: (query, weight) for query, key in parts for name, weight in key.items() if len(key) == 1}
         if set(by_key) != {"i", "i^2"}:
@@ -203,7 +203,7 @@ class HeadProof:
         """Return T/B if the head's score has the required form, with its tie-break summed last."""
         parts = self._components(head)
         keys = [next(iter(key)) for _, key in parts if len(key) == 1]
-        if len(parts) != 3 or not _powers(parts) or keys[2:] != ["i"] or set(keys[:2]) != {"h_{i-1}", "h_{i-1}^2"}:
+        if len(parts) != 3 or not powers(parts) or keys[2:] != ["i"] or set(keys[:2]) != {"h_{i-1}", "h_{i-1}^2"}:
             return None
         score = {name: {d: w * key[name] for d, w in query.items()} for query, key in parts for name in key}
         gap = -score["h_{i-1}^2"].get("1", 0)
@@ -302,6 +302,6 @@ class AttentionProof(HeadProof):
             self._moves = heads[0][1].name
 
 
-def _powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:
+def powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:
     """Return whether every weight is a power of two: products with it are exact."""
     return all(power_of_two(w) for pair in parts for form in pair for w in form.values())

@@ -11,18 +11,18 @@ steps on n symbols has at most n + T + 2 positions.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from html import escape
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.errors import EngineError, ShapeError, did_you_mean
-from tm2tfr.sources.turing.proof.attention import AttentionProof, Lookups, Retrieval
+from tm2tfr.sources.turing.proof.attention import AttentionProof, HeadProof, Lookups, Retrieval
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.embedding import (
     embedding_refusals,
@@ -31,7 +31,8 @@ from tm2tfr.sources.turing.proof.embedding import (
     unclaimed,
     unembedding_refusals,
 )
-from tm2tfr.sources.turing.proof.feed_forward import Sums, feed_forwards
+from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof, Sums, feed_forwards
+from tm2tfr.sources.turing.proof.inputs import Inputs
 from tm2tfr.sources.turing.proof.overflow import overflow
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
@@ -66,6 +67,7 @@ class Certificate:
         asked: the N asked for, if any.
         refusals: why nothing is certified.
         bounds: the conditions, with their slack at the N asked for, else at `positions`; the tightest first.
+        every: what it is for, in words.
 
     Raises:
         ValueError: if it grants positions in spite of a refusal.
@@ -80,6 +82,7 @@ class Certificate:
     asked: int | None
     refusals: tuple[Refusal, ...]
     bounds: tuple[Bound, ...]
+    every: str = "every input"
 
     def __post_init__(self) -> None:
         if self.refusals and self.positions != 0:
@@ -104,7 +107,7 @@ class Certificate:
         extent = "every run" if many is None else f"every run with at most {many:,} positions"
         if self.max_head is not None and many is not None:
             extent += f" and |h| ≤ {self.max_head:,}"
-        text = f"for every input and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
+        text = f"for {self.every} and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
         return text if self.granted else f"{text}; the {self.asked or 0:,} positions asked for are not certified"
 
     def as_dict(self) -> dict[str, Any]:
@@ -113,6 +116,14 @@ class Certificate:
         found = {"refusals": [r.as_dict() for r in self.refusals], "bounds": [asdict(b) for b in self.bounds]}
         limited = {"unlimited": self.positions is None, "granted": self.granted, "statement": self.statement}
         return {**plain, **limited, **found}
+
+
+class Named(Protocol):
+    """What a proof is about: a machine, or a class of machines."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +136,16 @@ class Proof:
     """
 
     decoder: Decoder
-    machine: Machine
+    machine: Named
     refusals: tuple[Refusal, ...]
     sums: tuple[Sums, ...]
     lookups: Lookups | None
     retrieval: Retrieval | None
+
+    @property
+    def every(self) -> str:
+        """What it is for, in words."""
+        return "every input"
 
     def _repr_html_(self) -> str:
         """Return the text that ``certify`` prints, for notebooks."""
@@ -187,6 +203,7 @@ class Proof:
             asked=positions,
             refusals=self.refusals,
             bounds=tuple(sorted(bounds, key=lambda b: b.slack)),
+            every=self.every,
         )
 
     @cached_property
@@ -243,21 +260,37 @@ def prove(decoder: Decoder, machine: Machine) -> Proof:
     The proof is about what subspaces are claimed to hold; a refusal shows the names that the weights have.
     """
     try:
-        meant = dataclasses.replace(decoder, layout=by_claims(decoder.layout))
+        meant, called = claimed(decoder)
     except ShapeError as error:
         return Proof(decoder, machine, (unclaimed(str(error)),), (), None, None)
-    names = zip(meant.layout.directions, decoder.layout.directions, strict=True)
-    called = {direction: name for direction, name in names if direction != name}
     domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in meant.layout, called=called)
     ends = tuple(layout_refusals(meant, domain))
     if ends:  # nothing more can be said
         return Proof(decoder, machine, ends, (), None, None)
-    layers, heads = list(feed_forwards(meant, domain)), AttentionProof(meant, domain)
+    heads = AttentionProof(meant, domain)
+    refusals, sums = collected(meant, domain, list(feed_forwards(meant, domain)), heads)
+    return Proof(decoder, machine, refusals, sums, heads.lookups, heads.retrieval)
+
+
+def claimed(decoder: Decoder) -> tuple[Decoder, Mapping[str, str]]:
+    """Return the decoder with its subspaces called what they are claimed to hold, and the names that differ from that.
+
+    Raises:
+        ShapeError: if nothing is claimed about a subspace, or the same about two.
+    """
+    meant = dataclasses.replace(decoder, layout=by_claims(decoder.layout))
+    names = zip(meant.layout.directions, decoder.layout.directions, strict=True)
+    return meant, {direction: name for direction, name in names if direction != name}
+
+
+def collected(
+    meant: Decoder, domain: Inputs, layers: Sequence[FeedForwardProof], heads: HeadProof
+) -> tuple[tuple[Refusal, ...], tuple[Sums, ...]]:
+    """Return all refusals of a decoder whose layout is right, by layer, and the sums of integers in each layer."""
     refusals = [*embedding_refusals(meant, domain), *heads.refusals, *unembedding_refusals(meant, domain)]
     refusals += [refusal for layer in layers for refusal in layer.refusals]
     sums = (*(layer.sums for layer in layers if layer.sums is not None), spread(meant))
-    order = tuple(sorted(refusals, key=lambda r: (r.layer, r.part)))
-    return Proof(decoder, machine, order, sums, heads.lookups, heads.retrieval)
+    return tuple(sorted(refusals, key=lambda r: (r.layer, r.part))), sums
 
 
 _remembered = lru_cache(maxsize=8)(prove)

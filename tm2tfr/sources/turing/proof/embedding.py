@@ -109,18 +109,30 @@ def unembedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
             text = f"it reads {domain.shown(layout.directions[column])} with weight {value:g}"
             yield _refuse(last, "unembedding", f"the logit of {decoder.vocabulary[row]} depends on more than e_y", text)
             return
-    bias, read = _biases(decoder.unembedding_bias), columns(matrix)
+    for answer, own, rival, other in _contests(decoder, domain):
+        if other is not None and other >= own:
+            told = f"that of {decoder.vocabulary[rival]} is {nearest(other):g}"
+            text = f"for {domain.shown(at('e_y', answer))} its logit is {nearest(own):g}, {told}"
+            yield _refuse(last, "unembedding", f"{answer} is not the only token with the largest logit", text)
+
+
+def lead(decoder: Decoder, domain: Inputs) -> Fraction:
+    """Return by how much the logit of an answer is ahead of all others at least, in exact arithmetic."""
+    ahead = (Fraction(own - other) for _, own, _, other in _contests(decoder, domain) if other is not None)
+    return min(ahead, default=Fraction(1))
+
+
+def _contests(decoder: Decoder, domain: Inputs) -> Iterator[tuple[str, Rational, int, Rational | None]]:
+    """Yield each answer with its own logit, the token with the largest other one, and that logit; None: there is none."""
+    bias, read = _biases(decoder.unembedding_bias), columns(decoder.unembedding)
     ranked = sorted(range(len(decoder.vocabulary)), key=lambda n: bias.get(n, 0), reverse=True)
     for answer in domain.answers:
-        touched = {n: bias.get(n, 0) + w for n, w in read.get(layout.index(at("e_y", answer)), ())}
+        touched = {n: bias.get(n, 0) + w for n, w in read.get(decoder.layout.index(at("e_y", answer)), ())}
         untouched = next((n for n in ranked if n not in touched and n != decoder.numbers[answer]), None)
         logits = touched if untouched is None else {**touched, untouched: bias.get(untouched, 0)}
         own = logits.pop(decoder.numbers[answer], bias.get(decoder.numbers[answer], 0))
-        rival = max(logits, key=lambda n: logits[n], default=None)
-        if rival is not None and logits[rival] >= own:
-            other = f"that of {decoder.vocabulary[rival]} is {nearest(logits[rival]):g}"
-            text = f"for {domain.shown(at('e_y', answer))} its logit is {nearest(own):g}, {other}"
-            yield _refuse(last, "unembedding", f"{answer} is not the only token with the largest logit", text)
+        rival = max(logits, key=lambda n: logits[n], default=0)
+        yield answer, own, rival, logits.get(rival)
 
 
 def spread(decoder: Decoder) -> Sums:

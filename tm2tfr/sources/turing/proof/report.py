@@ -75,7 +75,9 @@ class CertificateReport:
             lines += [] if self.runs is None else [f"asked: {self.runs}"]
             lines += _answer(first)
         else:
-            lines += ["the weights are right in exact arithmetic; largest N such that for every input and every run with"]
+            lines += [
+                f"the weights are right in exact arithmetic; largest N such that for {first.every} and every run with"
+            ]
             lines += ["at most N positions (prompt, BOS, steps + 1) the engine generates exactly the simulator's tokens:"]
             lines += ["", *_table(self.certificates)]
         return "\n".join(lines) + "\n"

@@ -95,5 +95,6 @@ CONSTRUCTION = Construction(
     draw=_draw,
     graph=_graph,
     fed=_fed,
+    prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_weights"),
 )

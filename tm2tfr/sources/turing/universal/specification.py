@@ -32,6 +32,14 @@ WRITTEN: Mapping[str, tuple[int, str]] = {
 }
 """What is held -> (layer from 0, part) after which it has its value; before that, it is 0. ``e_x(h)``: see `written`."""
 
+
+def since(what: str, *, two_way: bool) -> tuple[int, str]:
+    """Return the stage after which the subspace that holds `what` has its value, in the decoder of a class of machines."""
+    if what == "e_x(h)":  # straight from the lookup where all tapes are one-way; otherwise masked left of 0
+        return (2, "feed_forward" if two_way else "attention")
+    return WRITTEN[what]
+
+
 Shares = Mapping[str, Fraction]
 """The labels of one-hot vectors, each with its share in their mean."""
 
@@ -79,9 +87,7 @@ class UniversalSpecification:
 
     def written(self, what: str) -> tuple[int, str]:
         """Return the stage after which the subspace that holds `what` has its value."""
-        if what == "e_x(h)":  # straight from the lookup where all tapes are one-way; otherwise masked left of 0
-            return (2, "feed_forward" if self.two_way else "attention")
-        return WRITTEN[what]
+        return since(what, two_way=self.two_way)
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`."""

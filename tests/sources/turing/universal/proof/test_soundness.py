@@ -1,0 +1,119 @@
+"""The most important test: weights that go wrong on some machine of the class are never certified.
+
+One weight is changed at random; random machines are put into the prompt, and the dense engine is compared with the
+simulator. The machines know nothing of the change, nor of the proof.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tests.strategies import tries
+from tm2tfr.engines.dense import Dense
+from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.sources.turing.universal.compiler import compile_universal
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.truth import UniversalTruth
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
+
+CLASSES = [
+    Universal(states=2, symbols=3),
+    Universal(states=3, symbols=2, tape="one-way"),
+    Universal(states=2, symbols=2, tape="two-way"),
+]
+RUNS, STEPS = 24, 12
+
+
+def random_machine(universal: Universal, chance: random.Random) -> tuple[Machine, str]:
+    """A machine with some of the rules that it could have, and an input."""
+    states = [f"s{n}" for n in range(chance.randint(1, universal.states))]
+    symbols = ["_", *"ab"[: universal.symbols - 1]]
+    tape = universal.tape if universal.tape != "both" else chance.choice(["one-way", "two-way"])
+    rules = {}
+    for q in states:
+        for a in symbols:
+            if chance.random() < 0.75:
+                rules[q, a] = Rule(
+                    chance.choice([*states, *states, "end"]), chance.choice(symbols), chance.choice([-1, 0, 1])
+                )
+    machine = Machine(
+        transitions=rules,
+        start="s0",
+        blank="_",
+        input_alphabet=tuple(symbols[1:]),
+        tape_alphabet=tuple(symbols),
+        tape=tape,  # type: ignore[arg-type]
+        accept=("end",) if chance.random() < 0.5 and any(r.state == "end" for r in rules.values()) else (),
+        name="random",
+    )
+    return machine, "".join(chance.choice(symbols[1:]) for _ in range(chance.randrange(4)))
+
+
+@cache
+def runs(universal: Universal) -> list[tuple[list[int], list[int]]]:
+    """Random runs by the simulator: the numbers of the tokens fed and of those answered, position by position."""
+    chance, found = random.Random(universal.states), []
+    numbers = {token: n for n, token in enumerate(universal.vocabulary)}
+    for seed in range(RUNS):
+        machine, word = random_machine(universal, chance)
+        held = universal.holding(machine, seed=seed)
+        own = {token: numbers[plain] for token, plain in zip(held.vocabulary, universal.vocabulary, strict=True)}
+        rows = list(UniversalTruth(held, word, max_steps=STEPS).rows())
+        found.append(([own[str(row.x)] for row in rows], [own[str(row.y)] for row in rows]))  # type: ignore[attr-defined]
+    return found
+
+
+def wrong(decoder: Decoder, universal: Universal) -> bool:
+    for fed, answered in runs(universal):
+        session = Dense().start(decoder)
+        if any(session.feed(x) != y for x, y in zip(fed, answered, strict=True)):
+            return True
+    return False
+
+
+def sabotages(decoder: Decoder, seed: int, count: int) -> Iterator[tuple[str, Decoder]]:
+    """Decoders with one weight changed each, in every matrix in turn: entries that are there, and entries that were 0."""
+    chance = random.Random(seed)
+    paths = [path for path, matrix in matrices(decoder).items() if matrix.shape[0] and matrix.shape[1]]
+    for n in range(count):
+        matrix = matrices(decoder)[path := paths[n % len(paths)]]
+        entries = list(matrix.entries())
+        if entries and chance.random() < 0.15:  # two rows change places
+            a, b = chance.sample(range(matrix.shape[0]), 2) if matrix.shape[0] > 1 else (0, 0)
+            order = {a: b, b: a}
+            moved = {(order.get(r, r), c): v for r, c, v in entries}
+            yield path, replaced(decoder, {path: Matrix.from_entries(matrix.shape, moved)})
+            continue
+        row, column, old = chance.choice(entries) if entries else (0, 0, 0.0)
+        if not entries or chance.random() < 0.35:
+            row, column = chance.randrange(matrix.shape[0]), chance.randrange(matrix.shape[1])
+            old = float(matrix.dense()[row, column])
+        values = (0.0, -old, old + 1, old - 1, 2 * old, old / 2, old + 0.5, old + 1e-3, 1e-9)
+        new = chance.choice([value for value in values if value != old])
+        yield path, replaced(decoder, {path: matrix.with_entry(row, column, new)})
+
+
+@pytest.mark.parametrize("universal", CLASSES, ids=lambda u: u.tape)
+def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(universal: Universal) -> None:
+    decoder, counts = compile_universal(universal), Counter[str]()
+    assert not wrong(decoder, universal)
+    for path, broken in sabotages(decoder, seed=universal.symbols, count=tries(60)):
+        refusals = prove(broken, universal).refusals
+        bad = wrong(broken, universal)
+        assert refusals or not bad, path
+        inside = int(path.split(".")[1]) if path.startswith("layers.") else 8 * ("unembedding" in path)
+        counts["wrong"] += bad
+        counts["refused"] += bool(refusals)
+        counts["named"] += inside in {refusal.layer for refusal in refusals}
+        counts["shown"] += any("simulator" in refusal.witness for refusal in refusals)
+        counts["missed"] += bad and not any("simulator" in refusal.witness for refusal in refusals)
+    print(counts)
+    assert counts["wrong"] > tries(60) // 4
+    assert counts["named"] == counts["refused"], "a refusal names the layer that was changed"

@@ -1,0 +1,107 @@
+"""The certificate for a class: "for every machine with at most S states and K symbols, every input and every run with at
+most N positions and |h| ≤ H, this engine in this dtype generates exactly the simulator's tokens"; N counts the prompt.
+
+By induction over positions and, within one, over the layers, as for a single machine. Nothing in it depends on the machine:
+what a rule can be is a case of each layer (`domain`), and where its rules are is found by attention (`attention`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from tm2tfr.errors import ShapeError, counted
+from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected
+from tm2tfr.sources.turing.proof.embedding import layout_refusals, unclaimed
+from tm2tfr.sources.turing.proof.refusal import Refusal
+from tm2tfr.sources.turing.proof.rounding import Condition
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.proof.attention import ClassHeadProof, Description
+from tm2tfr.sources.turing.universal.proof.domain import ClassDomain
+from tm2tfr.sources.turing.universal.proof.feed_forward import class_feed_forwards
+from tm2tfr.sources.turing.universal.proof.rounding import class_conditions
+from tm2tfr.sources.turing.universal.proof.witness import failing_run
+from tm2tfr.transformer.weights import Decoder
+
+
+@dataclass(frozen=True)
+class ClassProof(Proof):
+    """What was found out about `decoder` as a simulator of every machine of a class, see `Proof`.
+
+    Args:
+        universal: the class, with the names that the decoder's tokens have.
+        description: the heads that read the machine's description; None if they are refused.
+    """
+
+    universal: Universal
+    description: Description | None
+
+    @property
+    def every(self) -> str:
+        """What it is for, in words."""
+        found = self.universal
+        tape = "" if found.tapes else f"a {found.tape} tape, "
+        sizes = f"{counted(found.states, 'state')} with rules and {counted(found.symbols, 'symbol')}"
+        return f"every machine with {tape}at most {sizes}, every input"
+
+    def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
+        """Return the conditions on N and H for an engine, by layer; empty for rationals and for refused weights."""
+        found = super().conditions(engine, dtype)
+        if self.description is None or not found:
+            return ()
+        meant, domain = claimed(self.decoder)[0], domain_of(self.universal)
+        more = class_conditions(meant, domain, dtype, self.description, domain.longest)
+        return tuple(sorted((*found, *more), key=lambda c: c.layer))
+
+
+def domain_of(universal: Universal) -> ClassDomain:
+    """Return the domain of the class of `universal`, with its names."""
+    return ClassDomain(universal.names, universal.tapes, two_way=universal.two_way, walled=universal.walled)
+
+
+def prove(decoder: Decoder, universal: Universal) -> ClassProof:
+    """Return what can be proved about `decoder` for the whole class of `universal`, whatever machine is in its prompt.
+
+    A refusal of weights that go wrong on a machine of the class tells, where trying finds one, its prompt.
+    """
+    if decoder.vocabulary != universal.vocabulary:
+        universal = universal.empty
+    try:
+        meant, called = claimed(decoder)
+    except ShapeError as error:
+        return _refused(decoder, universal, (unclaimed(str(error)),))
+    domain = replace(domain_of(universal), called=called)
+    if ends := tuple(layout_refusals(meant, domain)):  # nothing more can be said
+        return _refused(decoder, universal, ends)
+    heads = ClassHeadProof(meant, domain)
+    refusals, sums = collected(meant, domain, list(class_feed_forwards(meant, domain)), heads)
+    if refusals:
+        return ClassProof(decoder, universal, _witnessed(decoder, universal, refusals), sums, None, None, universal, None)
+    return ClassProof(decoder, universal, (), sums, heads.lookups, heads.retrieval, universal, heads.description)
+
+
+def _refused(decoder: Decoder, universal: Universal, refusals: tuple[Refusal, ...]) -> ClassProof:
+    return ClassProof(decoder, universal, refusals, (), None, None, universal, None)
+
+
+def _witnessed(decoder: Decoder, universal: Universal, refusals: Sequence[Refusal]) -> tuple[Refusal, ...]:
+    """Return the refusals with a run that goes wrong, where one is found."""
+    run = failing_run(decoder, universal, " ".join(map(str, refusals)))
+    return tuple(refusals) if run is None else tuple(replace(r, witness=f"{r.witness}; {run}") for r in refusals)
+
+
+_remembered = lru_cache(maxsize=8)(prove)
+
+
+def limit(
+    decoder: Decoder, universal: Universal, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
+) -> int | None:
+    """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
+
+    The proofs of the last few decoders are cached.
+
+    Raises:
+        EngineError: for an unknown engine or dtype.
+    """
+    return _remembered(decoder, universal).largest(engine, dtype, max_head)

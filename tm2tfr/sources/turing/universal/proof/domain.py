@@ -1,0 +1,233 @@
+"""What the stream of the universal decoder can hold before each feed-forward layer, for every machine of a class at once.
+
+Derived from the sizes of the class alone. A position before the input is fed the name of a tape, or a part of a rule;
+then come input symbols, BOS, and triples. Which rules there are is left open: whatever a rule can be occurs in a case.
+
+What is not 0 or 1. Where the last head of layer 2 looks at no key, or at several, ``e_q(k)`` and ``e_a(k)`` can be means
+of one-hot vectors; they count at values only, which have a key before them. Where no rule is for (q, a), the head of
+layer 6 carries means over several positions to ``r*_q``, ``r*_a`` and ``out``. All of these are numbers from 0 to 1
+(`inputs.Inputs.free`), after rounding too: they are p/n with p ≤ n, rounded once, and rounding is monotone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tm2tfr.contract import reached
+from tm2tfr.sources.turing.proof import steps
+from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Manner, Question, Ray, V
+from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
+from tm2tfr.sources.turing.universal.names import MachineNames, value_token
+from tm2tfr.sources.turing.universal.specification import since
+from tm2tfr.transformer.residual import at
+
+MANNERS: tuple[Manner, ...] = ("carried", "plain", "plain", "differences", "plain", "plain", "questions")
+"""How each layer is proved; units of layer 2 that read the head's position are ``scaled``, see `ClassDomain.moving`."""
+FOUND: Coordinates = {"[r*_q=q]": 1, "[r*_a=a]": 1}
+"""The two flags that say that there is a rule."""
+
+
+@dataclass(frozen=True)
+class ClassDomain:
+    """All machines with these states and symbols at most; see `tm2tfr.sources.turing.proof.inputs.Inputs`.
+
+    Args:
+        names: of the states, of which the last has no rules, and of the symbols, of which the first is the blank.
+        tapes: the tokens that name a tape.
+        two_way, walled: whether any of the machines may move left of cell 0; whether any has a left end of the tape.
+        called: direction -> the name that the weights have for it, where that is another one.
+        moving: whether layer 2 stands for those of its units that read the head's position, and not for all others.
+    """
+
+    names: MachineNames
+    tapes: tuple[str, ...]
+    two_way: bool
+    walled: bool
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)
+    moving: bool = False
+
+    @property
+    def of_moves(self) -> ClassDomain:
+        """The domain in which layer 2 stands for its units that read the head's position."""
+        return replace(self, moving=True)
+
+    def shown(self, direction: str) -> str:
+        """Return the name that the weights have for a direction."""
+        return self.called.get(direction, direction)
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
+        return reached(since(what, two_way=self.two_way), layer, part)
+
+    @property
+    def layers(self) -> int:
+        """The number of layers."""
+        return len(MANNERS)
+
+    @property
+    def sigma(self) -> tuple[str, ...]:
+        """The input alphabet: all symbols but the blank."""
+        return self.names.symbols[1:]
+
+    @property
+    def gamma(self) -> tuple[str, ...]:
+        """The tape alphabet."""
+        return self.names.symbols
+
+    @property
+    def longest(self) -> int:
+        """The largest number of tokens that describe a machine: two for each state and symbol, and one for the tape."""
+        return 2 * len(self.names.keys) + bool(self.tapes)
+
+    @cached_property
+    def subspaces(self) -> dict[str, tuple[str, ...] | None]:
+        """Subspace -> the labels that are needed there, or None for a number."""
+        names, halves = self.names, ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
+        numbers = [V, "1", "i", "i^2", "m", MV, HV, "h", "h^2", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "[h_{j*-1}=h]"]
+        numbers += ["[rule]", "[key]", "[value]", "k/(i+1)", *FOUND]
+        numbers += [*halves, "h-"] if self.two_way else []
+        numbers += ["[one-way]"] if self.tapes else []
+        numbers += ["[left end]"] if self.walled else []
+        of_states = dict.fromkeys(("e_q(k)", "r_q", "r*_q"), names.ruled)
+        of_symbols = dict.fromkeys(("e_b", "e_b(j*-1)", "e_a", "e_a(k)", "r_a", "r*_a"), self.gamma)
+        inputs = dict.fromkeys(("e_x(h)", *(["e_x(h+)"] if self.two_way else [])), self.sigma)
+        tokens = {"e_x": self.tokens, "e_y": self.answers, "out": names.values, "e_q": names.states}
+        return {**dict.fromkeys(numbers), **of_states, **of_symbols, **inputs, **tokens}
+
+    # ── the tokens ──────────────────────────────────────────────────────────────────────────────────────────
+    @cached_property
+    def triples(self) -> tuple[Triple, ...]:
+        """The triples: all of them."""
+        states, symbols = self.names.states, self.names.symbols
+        return tuple(Triple(states[q], symbols[b], m) for q, b, m in self.names.answers())
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens that can be fed: those of a prompt, and triples."""
+        return (*self.copied, BOS, *(triple.token for triple in self.triples))
+
+    @cached_property
+    def copied(self) -> tuple[str, ...]:
+        """The tokens of a prompt but BOS, which are answered by themselves."""
+        return (*self.sigma, *self.names.keys, *self.names.values, *self.tapes)
+
+    @cached_property
+    def answers(self) -> tuple[str, ...]:
+        """The tokens that can be answered."""
+        return (*self.copied, *(triple.token for triple in self.triples), ACC, REJ, HALT)
+
+    # ── the last layer ──────────────────────────────────────────────────────────────────────────────────────
+    def questions(self) -> Iterator[Question]:
+        """Yield all that can be asked of the last layer; without a rule: see `ClassDomain.context`."""
+        ends = (False, True) if self.walled else (False,)
+        for a in self.gamma:
+            for end in ends:
+                yield from (Question(token, None, a, end, token) for token in self.copied)
+                yield Question(BOS, None, a, end, Triple(self.names.states[0], a, 0).token)
+                yield from (Question(None, q, a, end, HALT) for q in self.names.states)
+                for rule, bumped in self._rules:
+                    answer = bumped if end else rule
+                    yield from (Question(None, q, a, end, answer, value_token(rule)) for q in self.names.ruled)
+
+    @cached_property
+    def _rules(self) -> tuple[tuple[str, str], ...]:
+        """What a rule can answer, and what that is at the left end: there, a move to the left stays (repair 4)."""
+        found = [(triple.token, triple._replace(move=max(triple.move, 0)).token) for triple in self.triples]
+        return (*found, (ACC, ACC), (REJ, REJ))
+
+    def context(self, question: Question) -> Coordinates:
+        """Return what the stream holds before the last layer, beside the token and what is unpacked from it.
+
+        Where there is no rule, ``out`` and the two flags are 0; that nothing depends on them there, `answers` shows.
+        """
+        end = {"[left end]": 1} if question.at_zero else {}
+        found = {at("out", question.rule): 1, **FOUND} if question.rule else {}
+        return {at("e_a", question.symbol): 1, "1": 1, **end, **found}
+
+    def asked(self, question: Question, token: str) -> str:
+        """Return the question about a token in words."""
+        end = ", at the left end of the tape" if question.at_zero else ""
+        rule = f", with the rule {question.rule}" if question.rule else ", without a rule" if question.state else ""
+        return f"token {token} on symbol {question.symbol}{end}{rule}"
+
+    # ── the cases of each layer ─────────────────────────────────────────────────────────────────────────────
+    def manner(self, layer: int) -> Manner:
+        """Return how the layer is proved."""
+        return "scaled" if layer == 2 and self.moving else MANNERS[layer - 1]
+
+    def free(self, layer: int) -> frozenset[str]:
+        """Return the subspaces with coordinates that can be any numbers from 0 to 1; the last layer has its own proof."""
+        if layer == 2 and not self.moving:
+            return frozenset({"e_q(k)", "e_a(k)"})
+        return frozenset({"r*_q", "r*_a"}) if layer == 6 else frozenset()
+
+    def reads(self, layer: int) -> frozenset[str]:
+        """Return the subspaces that the cases of `layer` (from 1) vary; no other may be read."""
+        third = {"h", "1"} | ({"e_x(h+)", "h-"} if self.two_way else set()) | ({"[one-way]"} if self.tapes else set())
+        return (
+            frozenset({"e_x", "1", V}),
+            frozenset({V, MV, HV}) if self.moving else frozenset({"e_q(k)", "e_a(k)", "[value]", "1"}),
+            frozenset(third),
+            frozenset({"h_{j*-1}", "h", "1"}),
+            frozenset({"[h_{j*-1}=h]", "e_b(j*-1)", "e_x(h)", "1"}),
+            frozenset({"e_q", "e_a", "r*_q", "r*_a", "1"}),
+            frozenset({"e_x", "e_q", "e_b", "m", "e_a", "[left end]", "out", *FOUND, "1"}),
+        )[layer - 1]
+
+    def unpack(self) -> Iterator[Ray]:
+        """Layer 1, Eq. 8.5, and what part of a rule a token is."""
+        yield from map(steps.unpacked, (*self.sigma, BOS))
+        yield from map(steps.unpacked_triple, self.triples)
+        for tokens, kind in ((self.names.keys, {"[key]": 1}), (self.names.values, {"[value]": 1}), (self.tapes, {})):
+            yield from (steps.unpacked(token, {"[rule]": 1, **kind}) for token in tokens)
+
+    def rule_ends(self) -> Iterator[Ray]:
+        """Layer 2, the units that do not read the head's position: ``r_q`` and ``r_a`` are the last key's at a value.
+
+        At a value, that is one-hot. Elsewhere each of its coordinates is anything from 0 to 1.
+        """
+        for target, source, labels in (("r_q", "e_q(k)", self.names.ruled), ("r_a", "e_a(k)", self.gamma)):
+            for label in labels:
+                for ends in (0, 1):
+                    stream, key, rule = {"1": 1, "[value]": ends}, {at(source, label): 1}, {at(target, label): ends}
+                    variable = at(source, label)
+                    yield Ray(f"[value] = {ends}", stream, {}, key, rule, 0, 1, bool(ends), variable)
+
+    def cell(self) -> Iterator[Ray]:
+        """Layer 3: the input symbol of a cell, which is none left of cell 0, and ``[left end]``: one-way and h = 0."""
+        for a in (None, *self.sigma) if self.two_way else (None,):
+            for one_way in (0, 1) if self.tapes else (int(self.walled),):
+                stream = {"1": 1} | ({at("e_x(h+)", a): 1} if a else {}) | ({"[one-way]": one_way} if self.tapes else {})
+                kept = {at("e_x(h)", a): 1} if a else {}
+                told = f"e_x(h+) = {a or '⊥'}" if self.two_way else ""
+                told += (", " if told else "") + f"a {'one' if one_way else 'two'}-way tape"
+                end = {"[left end]": 1} if one_way else {}
+                yield Ray(told, stream, {**kept, **end}, {"h": 1}, {}, 0, 0, True, "h")
+                yield Ray(told, stream, kept, {"h": 1}, {}, 1, None, True, "h")
+                if not one_way:
+                    yield Ray(told, stream, {}, {"h": -1, "h-": 1}, {}, 1, None, True, "h-")
+
+    def flags(self) -> Iterator[Ray]:
+        """Layer 6: of what the head carries, the shares of the right state and of the right symbol."""
+        ways = (("[r*_q=q]", "r*_q", self.names.ruled), ("[r*_a=a]", "r*_a", self.gamma))
+        for q in (None, *self.names.states):
+            for a in self.gamma:
+                stream = {at("e_a", a): 1, "1": 1} | ({at("e_q", q): 1} if q else {})
+                for flag, found, labels in ways:
+                    for label in labels:
+                        right = {flag: 1} if label == (q if found == "r*_q" else a) else {}
+                        told = f"state {q or '⊥'} on symbol {a}"
+                        yield Ray(told, stream, {}, {at(found, label): 1}, right, 0, 1, False, at(found, label))
+
+    def lines(self, layer: int) -> Iterator[Ray]:
+        """Return the cases of `layer`, 1 to 6."""
+        return (
+            self.unpack,
+            (lambda: steps.parts(two_way=self.two_way)) if self.moving else self.rule_ends,
+            self.cell,
+            steps.match,
+            lambda: steps.symbol(self.gamma, self.sigma, self.names.blank),
+            self.flags,
+        )[layer - 1]()
