@@ -87,10 +87,11 @@ def certify(
 
         done_logic = logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
         _finish(done_logic, output, asked)
-    runs = None
+    proof, runs = certify(found), None
     if max_steps is not None:
-        runs = CertifiedRuns(max_steps, len(found.word(None)) if input_length is None else input_length)
-    done = report(certify(found), engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
+        length = len(found.word(None)) if input_length is None else input_length
+        runs = CertifiedRuns(max_steps, length, proof.lead)
+    done = report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
     _finish(done, output, asked)
 
 

@@ -80,7 +80,7 @@ def test_a_feature_that_is_written_to_is_not_recognised_and_gets_the_condition()
     both = with_unit(plus, {"1": 1.0}, 0.0, {"i": -1.0}, layer=3)
     proof = prove(both, MACHINE)
     assert proof.refusals == ()
-    assert recognise(both)[3][0].kind == "scan"
+    assert recognise(both)[3][0].kind == "grouped"
     assert proof.largest("fast") == proof.largest("dense") == 131_072
 
 

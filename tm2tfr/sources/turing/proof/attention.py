@@ -31,7 +31,7 @@ from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import counted
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.feed_forward import power_of_two
-from tm2tfr.sources.turing.proof.inputs import HV, MV, Inputs, V
+from tm2tfr.sources.turing.proof.inputs import HV, MV, LayerInputs, V
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.proof.witness import latest_witness, lookup_witness
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -68,7 +68,7 @@ class Lookups:
     before: str
 
 
-Heads = list[tuple[int, Head]]
+WritingHeads = list[tuple[int, Head]]
 """The heads of a layer that write something, with their indices."""
 PRESENT, PAST = ("h", "h+", "h-"), ("h_{i-1}", "h_{i-1}+", "h_{i-1}-")
 """The lookups of h and of h_{i-1}."""
@@ -82,7 +82,7 @@ class HeadProof:
     one_hot: tuple[str, ...] = ()
     """The subspaces of which a component of a value may be a sum of directions, since at most one of them is not 0."""
 
-    def __init__(self, decoder: Decoder, domain: Inputs) -> None:
+    def __init__(self, decoder: Decoder, domain: LayerInputs) -> None:
         self._decoder, self._domain = decoder, domain
         self._names = decoder.layout.directions
         self._moves: str | None = None
@@ -100,7 +100,7 @@ class HeadProof:
             if found is not None:
                 yield found
 
-    def checks(self) -> Mapping[int, Callable[[int, Heads], Iterator[Refusal]]]:
+    def checks(self) -> Mapping[int, Callable[[int, WritingHeads], Iterator[Refusal]]]:
         """Return the check of each layer that has heads."""
         return {3: self._lookups, 4: self._latest}
 
@@ -125,7 +125,7 @@ class HeadProof:
                     text += ", about which nothing is proved here (tm2tfr soften measures it)"
                 yield self._refuse(n, f"head {head.name!r} is not future-masked average-hard attention", text)
 
-    def _plain(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _plain(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         """Refuse a head whose values or outputs would be rounded."""
         one_hot = {d for name in self.one_hot for d in self._decoder.layout.subspace(name).directions}
         for _, head in heads:
@@ -139,12 +139,12 @@ class HeadProof:
                             n, f"head {head.name!r}: a row of its {name} matrix is not a single power of two", text
                         )
 
-    def _none(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _none(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         for _, head in heads:
             yield self._refuse(n, f"head {head.name!r} is not part of the construction", f"it writes {self._target(head)}")
 
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _lookups(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _lookups(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         targets, served = self.targets(), self._served
         for _, head in heads:
             carried = self._carried(head)
@@ -182,7 +182,7 @@ class HeadProof:
         return set(square) == {V} and factor > 0 and {name: k1 * w for name, w in linear.items()} == wanted
 
     # ── layer 4 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _latest(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _latest(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         written = {(at("e_b(j*-1)", b), at("e_b", b)): 1 for b in self._domain.gamma}
         wanted: Carried = {("h_{j*-1}", "h_{i-1}"): 1, **written}
         if len(heads) != 1:
@@ -260,7 +260,7 @@ class AttentionProof(HeadProof):
         self._machine = domain
         super().__init__(decoder, domain)
 
-    def checks(self) -> Mapping[int, Callable[[int, Heads], Iterator[Refusal]]]:
+    def checks(self) -> Mapping[int, Callable[[int, WritingHeads], Iterator[Refusal]]]:
         """Return the check of each layer that has heads."""
         return {2: self._sum_of_moves, **super().checks()}
 
@@ -290,7 +290,7 @@ class AttentionProof(HeadProof):
             "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, down_before),
         }
 
-    def _sum_of_moves(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _sum_of_moves(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         for _, head in heads:
             if parts := self._components(head):
                 text = f"its score has the term ({self._shown(parts[0][0])})·({self._shown(parts[0][1])})"

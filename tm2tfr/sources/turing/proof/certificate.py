@@ -32,7 +32,7 @@ from tm2tfr.sources.turing.proof.embedding import (
     unembedding_refusals,
 )
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof, Sums, feed_forwards
-from tm2tfr.sources.turing.proof.inputs import Inputs
+from tm2tfr.sources.turing.proof.inputs import LayerInputs
 from tm2tfr.sources.turing.proof.overflow import overflow
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
@@ -118,7 +118,7 @@ class Certificate:
         return {**plain, **limited, **found}
 
 
-class Named(Protocol):
+class Provable(Protocol):
     """What a proof is about: a machine, or a class of machines."""
 
     @property
@@ -136,7 +136,7 @@ class Proof:
     """
 
     decoder: Decoder
-    machine: Named
+    machine: Provable
     refusals: tuple[Refusal, ...]
     sums: tuple[Sums, ...]
     lookups: Lookups | None
@@ -146,6 +146,11 @@ class Proof:
     def every(self) -> str:
         """What it is for, in words."""
         return "every input"
+
+    @property
+    def lead(self) -> int:
+        """The largest number of tokens before the input."""
+        return 0
 
     def _repr_html_(self) -> str:
         """Return the text that ``certify`` prints, for notebooks."""
@@ -284,7 +289,7 @@ def claimed(decoder: Decoder) -> tuple[Decoder, Mapping[str, str]]:
 
 
 def collected(
-    meant: Decoder, domain: Inputs, layers: Sequence[FeedForwardProof], heads: HeadProof
+    meant: Decoder, domain: LayerInputs, layers: Sequence[FeedForwardProof], heads: HeadProof
 ) -> tuple[tuple[Refusal, ...], tuple[Sums, ...]]:
     """Return all refusals of a decoder whose layout is right, by layer, and the sums of integers in each layer."""
     refusals = [*embedding_refusals(meant, domain), *heads.refusals, *unembedding_refusals(meant, domain)]

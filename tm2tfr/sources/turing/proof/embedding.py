@@ -13,7 +13,7 @@ from fractions import Fraction
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.sources.turing.proof.cases import columns
 from tm2tfr.sources.turing.proof.feed_forward import Sums
-from tm2tfr.sources.turing.proof.inputs import FEATURES, Inputs
+from tm2tfr.sources.turing.proof.inputs import FEATURES, LayerInputs
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -30,7 +30,7 @@ def unclaimed(witness: str) -> Refusal:
     return _refuse(0, "layout", "every subspace must be claimed to hold something of its own", witness)
 
 
-def layout_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
+def layout_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusal]:
     """Yield the reasons why the decoder cannot come from this construction at all."""
     if len(decoder.layers) != domain.layers:
         yield _refuse(
@@ -81,7 +81,7 @@ def _stays(token: str) -> bool:
     return triple is not None and triple.move == 0
 
 
-def embedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
+def embedding_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusal]:
     """Yield what is wrong in the embeddings: token t must be e_x[t], each feature the direction of its name (Eq. 8.4)."""
     layout = decoder.layout
     tokens, places = columns(decoder.token_embedding), columns(decoder.position_embedding)
@@ -100,7 +100,7 @@ def embedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
         yield _refuse(0, "embedding", f"the position features must be {', '.join(FEATURES)}, each once", text)
 
 
-def unembedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
+def unembedding_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusal]:
     """Yield what is wrong in the unembedding."""
     last, layout, matrix = len(decoder.layers) + 1, decoder.layout, decoder.unembedding
     block = layout["e_y"]
@@ -116,13 +116,13 @@ def unembedding_refusals(decoder: Decoder, domain: Inputs) -> Iterator[Refusal]:
             yield _refuse(last, "unembedding", f"{answer} is not the only token with the largest logit", text)
 
 
-def lead(decoder: Decoder, domain: Inputs) -> Fraction:
+def lead(decoder: Decoder, domain: LayerInputs) -> Fraction:
     """Return by how much the logit of an answer is ahead of all others at least, in exact arithmetic."""
     ahead = (Fraction(own - other) for _, own, _, other in _contests(decoder, domain) if other is not None)
     return min(ahead, default=Fraction(1))
 
 
-def _contests(decoder: Decoder, domain: Inputs) -> Iterator[tuple[str, Rational, int, Rational | None]]:
+def _contests(decoder: Decoder, domain: LayerInputs) -> Iterator[tuple[str, Rational, int, Rational | None]]:
     """Yield each answer with its own logit, the token with the largest other one, and that logit; None: there is none."""
     bias, read = _biases(decoder.unembedding_bias), columns(decoder.unembedding)
     ranked = sorted(range(len(decoder.vocabulary)), key=lambda n: bias.get(n, 0), reverse=True)
@@ -147,7 +147,7 @@ def _biases(matrix: Matrix) -> dict[int, Rational]:
     return {row: rational(value) for row, _, value in matrix.entries()}
 
 
-def _shown(form: dict[str, Rational], domain: Inputs) -> str:
+def _shown(form: dict[str, Rational], domain: LayerInputs) -> str:
     return " + ".join(f"{nearest(w):g}·{domain.shown(name)}" for name, w in form.items()) or "0"
 
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import listing
 from tm2tfr.sources.turing.proof.cases import Case, Miss, Neurons, Woken
-from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Inputs, Ray, V
+from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, LayerInputs, Ray, V
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
@@ -59,7 +59,7 @@ def power_of_two(value: Rational) -> bool:
 class FeedForwardProof:
     """The proof of one layer (from 1): its refusals and, if there are none, its `sums`."""
 
-    def __init__(self, decoder: Decoder, domain: Inputs, layer: int) -> None:
+    def __init__(self, decoder: Decoder, domain: LayerInputs, layer: int) -> None:
         self._layout, self._domain, self._layer = decoder.layout, domain, layer
         self._name, self._manner = decoder.layers[layer - 1].name, domain.manner(layer)
         self._ffn = decoder.layers[layer - 1].feed_forward
@@ -291,7 +291,7 @@ class FeedForwardProof:
         return Refusal(layer=self._layer, layer_name=name, part="feed_forward", what=what, witness=witness)
 
 
-def feed_forwards(decoder: Decoder, domain: Inputs) -> Iterator[FeedForwardProof]:
+def feed_forwards(decoder: Decoder, domain: LayerInputs) -> Iterator[FeedForwardProof]:
     """Yield the proof of each layer, in order."""
     for layer in range(1, len(decoder.layers) + 1):
         yield FeedForwardProof(decoder, domain, layer)

@@ -50,7 +50,7 @@ class Question(NamedTuple):
     rule: str | None = None
 
 
-class Inputs(Protocol):
+class LayerInputs(Protocol):
     """The finitely many cases of each layer, by the names of directions. Layers count from 1."""
 
     @property

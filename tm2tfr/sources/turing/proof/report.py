@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from tm2tfr.errors import counted, visible
@@ -16,26 +17,31 @@ from tm2tfr.text.columns import aligned
 class CertifiedRuns:
     """All runs of at most `steps` steps of the machine on inputs of at most `symbols` symbols.
 
+    Args:
+        lead: the number of tokens before the input, which describe the machine.
+
     Raises:
         ValueError: for a negative number.
     """
 
     steps: int
     symbols: int
+    lead: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.symbols) < 0:
+        if min(self.steps, self.symbols, self.lead) < 0:
             raise ValueError(f"runs of {self.steps} steps on {self.symbols} symbols: use 0 or more of each")
 
     @property
     def positions(self) -> int:
-        """The largest number of positions of such a run: the input, BOS, and one more than its steps."""
-        return self.symbols + 1 + self.steps + 1
+        """The largest number of positions of such a run: the prompt, BOS, and one more than its steps."""
+        return self.lead + self.symbols + 1 + self.steps + 1
 
     def __str__(self) -> str:
         """Return the question in words, with the number of positions."""
         inputs = f"every input of at most {counted(self.symbols, 'symbol')}" if self.symbols else "the empty input"
-        counts = f"{counted(self.symbols, 'symbol')}, BOS, {counted(self.steps, 'step')} + 1"
+        lead = f"{counted(self.lead, 'token')} for the machine, " if self.lead else ""
+        counts = f"{lead}{counted(self.symbols, 'symbol')}, BOS, {counted(self.steps, 'step')} + 1"
         return (
             f"runs of at most {counted(self.steps, 'step')} on {inputs}: {counted(self.positions, 'position')} ({counts})"
         )
@@ -75,10 +81,9 @@ class CertificateReport:
             lines += [] if self.runs is None else [f"asked: {self.runs}"]
             lines += _answer(first)
         else:
-            lines += [
-                f"the weights are right in exact arithmetic; largest N such that for {first.every} and every run with"
-            ]
-            lines += ["at most N positions (prompt, BOS, steps + 1) the engine generates exactly the simulator's tokens:"]
+            told = f"the weights are right in exact arithmetic; largest N such that for {first.every} and every run with"
+            told += " at most N positions (prompt, BOS, steps + 1) the engine generates exactly the simulator's tokens:"
+            lines += wrap(told, width=100)
             lines += ["", *_table(self.certificates)]
         return "\n".join(lines) + "\n"
 

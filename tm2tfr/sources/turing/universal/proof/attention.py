@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tm2tfr.sources.turing.proof.attention import MOVES, Carried, ExactForm, HeadProof, Heads, powers
+from tm2tfr.sources.turing.proof.attention import MOVES, Carried, ExactForm, HeadProof, WritingHeads, powers
 from tm2tfr.sources.turing.proof.inputs import HV, MV, V
 from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.universal.names import key_token
@@ -79,7 +79,7 @@ class ClassHeadProof(HeadProof):
         self._rule_head: str | None = None
         super().__init__(decoder, domain)
 
-    def checks(self) -> Mapping[int, Callable[[int, Heads], Iterator[Refusal]]]:
+    def checks(self) -> Mapping[int, Callable[[int, WritingHeads], Iterator[Refusal]]]:
         """Return the check of each layer that has heads."""
         return {2: self._read, **super().checks(), 6: self._rule}
 
@@ -102,7 +102,7 @@ class ClassHeadProof(HeadProof):
         tape: Carried = {("[one-way]", at("e_x", "one-way")): 1}
         return {"moves": MOVES, "description": COUNT, "last key": keys, **({"tape": tape} if self._class.tapes else {})}
 
-    def _read(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _read(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         roles, served = self._roles(), dict[str, str]()
         for _, head in heads:
             found = self._carried(head)
@@ -161,7 +161,7 @@ class ClassHeadProof(HeadProof):
         }
 
     # ── layer 6 ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _rule(self, n: int, heads: Heads) -> Iterator[Refusal]:
+    def _rule(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         names = self._class.names
         labelled = (("r*_q", "r_q", "e_q", names.ruled), ("r*_a", "r_a", "e_a", names.symbols))
         wanted: Carried = {(at("out", v), at("e_x", v)): 1 for v in names.values}

@@ -45,6 +45,12 @@ class ClassProof(Proof):
         sizes = f"{counted(found.states, 'state')} with rules and {counted(found.symbols, 'symbol')}"
         return f"every machine with {tape}at most {sizes}, every input"
 
+    @property
+    def lead(self) -> int:
+        """The largest number of tokens before the input: of the machine in the prompt, or else of any."""
+        found = self.universal
+        return domain_of(found).longest if found.machine is None else len(found.description)
+
     def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
         """Return the conditions on N and H for an engine, by layer; empty for rationals and for refused weights."""
         found = super().conditions(engine, dtype)

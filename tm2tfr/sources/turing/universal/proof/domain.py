@@ -6,7 +6,7 @@ then come input symbols, BOS, and triples. Which rules there are is left open: w
 What is not 0 or 1. Where the last head of layer 2 looks at no key, or at several, ``e_q(k)`` and ``e_a(k)`` can be means
 of one-hot vectors; they count at values only, which have a key before them. Where no rule is for (q, a), the head of
 layer 6 carries means over several positions to ``r*_q``, ``r*_a`` and ``out``. All of these are numbers from 0 to 1
-(`inputs.Inputs.free`), after rounding too: they are p/n with p ≤ n, rounded once, and rounding is monotone.
+(`inputs.LayerInputs.free`), after rounding too: they are p/n with p ≤ n, rounded once, and rounding is monotone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOUND: Coordinates = {"[r*_q=q]": 1, "[r*_a=a]": 1}
 
 @dataclass(frozen=True)
 class ClassDomain:
-    """All machines with these states and symbols at most; see `tm2tfr.sources.turing.proof.inputs.Inputs`.
+    """All machines with these states and symbols at most; see `tm2tfr.sources.turing.proof.inputs.LayerInputs`.
 
     Args:
         names: of the states, of which the last has no rules, and of the symbols, of which the first is the blank.

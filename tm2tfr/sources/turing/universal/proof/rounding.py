@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from tm2tfr.sources.turing.proof.embedding import lead
-from tm2tfr.sources.turing.proof.inputs import Inputs
+from tm2tfr.sources.turing.proof.inputs import LayerInputs
 from tm2tfr.sources.turing.proof.rounding import (
     DIGITS,
     Condition,
@@ -49,7 +49,7 @@ MEANS = ("r*_q", "r*_a", "out")
 
 
 def class_conditions(
-    decoder: Decoder, domain: Inputs, dtype: str, description: Description, longest: int
+    decoder: Decoder, domain: LayerInputs, dtype: str, description: Description, longest: int
 ) -> Iterator[Condition]:
     """Yield the conditions for floats of `dtype`, in the order of the layers.
 

@@ -20,14 +20,14 @@ from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.weights import Decoder
 
-Said = RuleAnswer | GivenVerdict
+GivenAnswer = RuleAnswer | GivenVerdict
 """What a rule answers."""
 STEPS = 40
 """The number of steps of each run that is tried."""
 MOST = 2500
 """The number of positions that are tried in all."""
 WORDS = ("", "1", "11", "12", "21", "121", "2112")
-"""Inputs, of those that are over the alphabet."""
+"""LayerInputs, of those that are over the alphabet."""
 
 
 def failing_run(decoder: Decoder, universal: Universal, about: str = "") -> str | None:
@@ -83,20 +83,20 @@ def _machines(universal: Universal, named: set[str]) -> Iterator[tuple[str, str,
         n += 1
 
 
-def _sorted(names: MachineNames, named: set[str]) -> tuple[list[Said], list[Said]]:
+def _sorted(names: MachineNames, named: set[str]) -> tuple[list[GivenAnswer], list[GivenAnswer]]:
     """Return what rules can answer: what is named, and all others."""
-    answers: list[Said] = [*names.answers(), ACC, REJ]  # type: ignore[list-item]
-    chosen, others = list[Said](), list[Said]()
+    answers: list[GivenAnswer] = [*names.answers(), ACC, REJ]  # type: ignore[list-item]
+    chosen, others = list[GivenAnswer](), list[GivenAnswer]()
     for said in answers:
         token = names.value(said)
         (chosen if named & {token, token.removeprefix(ARROW)} else others).append(said)
     return chosen, others
 
 
-def _made_up(names: MachineNames, tape: str, word: str, waiting: list[Said], most: int) -> tuple[Entry, ...]:
+def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer], most: int) -> tuple[Entry, ...]:
     """Return a machine with at most so many rules, whose answers it takes from `waiting`, made up while it runs."""
     cells = {n: names.symbols.index(a) for n, a in enumerate(word)}
-    rules: dict[tuple[int, int], Said] = {}
+    rules: dict[tuple[int, int], GivenAnswer] = {}
     state = head = 0
     for _ in range(STEPS):
         place = state, cells.get(head, 0)
@@ -115,10 +115,10 @@ def _made_up(names: MachineNames, tape: str, word: str, waiting: list[Said], mos
 
 def _best(
     names: MachineNames,
-    rules: dict[tuple[int, int], Said],
+    rules: dict[tuple[int, int], GivenAnswer],
     cells: dict[int, int],
     head: int,
-    waiting: Sequence[Said],
+    waiting: Sequence[GivenAnswer],
 ) -> int:
     """Return which answer to take: the first after which the machine goes on to a place that has no rule."""
     for n, said in enumerate(waiting):
