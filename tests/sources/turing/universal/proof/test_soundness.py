@@ -114,6 +114,5 @@ def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(univ
         counts["named"] += inside in {refusal.layer for refusal in refusals}
         counts["shown"] += any("simulator" in refusal.witness for refusal in refusals)
         counts["missed"] += bad and not any("simulator" in refusal.witness for refusal in refusals)
-    print(counts)
     assert counts["wrong"] > tries(60) // 4
     assert counts["named"] == counts["refused"], "a refusal names the layer that was changed"
