@@ -79,7 +79,7 @@ def test_sums_of_exact_values_are_added_up_in_any_order(reads: Linear) -> None:
     decoder = decoder_of(head_, other=(0.0, 0.0, 0.0, 0.0, 0.0))
     session = followed(decoder, [0, *words(80)])
     assert session.recognised[0][0].kind == "grouped"
-    assert session._state.pool_info[0, 0] == 5
+    assert session._pools.info[0, 0] == 5
 
 
 @pytest.mark.parametrize("reads", [{"n": 0.1}, {"1/(i+1)": 1.0}, {"i": 2.0**-11}, {"i^2": 2.0**50}])
@@ -131,7 +131,7 @@ def test_room_for_groups_grows_and_many_keys_are_no_trouble_where_positions_are_
     session.prompt(tokens)
     assert session.extend(len(tokens)).answers.tolist() == dense
     assert session.recognised[0][0].kind == "grouped"
-    assert session._state.pool_info[0, 0] == len(set(keys)) > 1_024
+    assert session._pools.info[0, 0] == len(set(keys)) > 1_024
 
 
 def dense_answers(decoder: Decoder, tokens: Sequence[int]) -> list[int]:

@@ -19,7 +19,6 @@ from tests.strategies import tries
 from tm2tfr.engines.fast import Fast, session, straight
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.engines.fast.tail import find
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -37,16 +36,23 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "MOST_PATIENCE", 1)
 
 
+def silent(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a compiled function as it is written."""
+    plain: Callable[..., Any] = getattr(function, "py_func", function)  # where Numba compiles nothing, it is plain already
+
+    def found(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return plain(*arguments)
+
+    return found
+
+
 @pytest.fixture
 def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the code as it is written, without Numba."""
 
-    def found(*arguments: Any) -> Any:
-        with np.errstate(over="ignore"):
-            return getattr(find, "py_func", find)(*arguments)  # where Numba compiles nothing, `find` is plain already
-
     def plain(text: str) -> Callable[..., Any]:
-        names: dict[str, Any] = {"np": np, "find": found}
+        names: dict[str, Any] = {"np": np, **{name: silent(function) for name, function in straight.CALLED.items()}}
         exec(text, names)
         run: Callable[..., Any] = names["run"]
 

@@ -117,11 +117,13 @@ class Tail(NamedTuple):
 class Early(NamedTuple):
     """The last layer with heads, if they are all grouped: what its answer depends on besides the groups; see `early`.
 
-    ``layer`` is -1 if that layer is another, ``key`` has the moving directions that matter at its beginning.
+    ``layer`` is -1 if that layer is another. Of the directions that the token does not determine, ``key`` has those that
+    matter at its beginning; ``pools`` has the pools of its heads.
     """
 
     layer: int
     key: Ints
+    pools: Ints
 
 
 class Probes(NamedTuple):

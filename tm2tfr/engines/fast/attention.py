@@ -47,7 +47,7 @@ from tm2tfr.engines.fast.state import (
 
 
 @compiled
-def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
+def prepare(plan: Any, s: Any, pools: Any, layer: Any, control: Any) -> Any:
     """Compute queries and what the guards need, changing no state: this can be repeated."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
@@ -59,7 +59,7 @@ def prepare(plan: Any, s: Any, layer: Any, control: Any) -> Any:
         elif h.kind[g] == 2:
             status = _check_latest(h, s, g, control)
         elif h.kind[g] == 4:
-            status = _check_groups(h, s, g, control)
+            status = _check_groups(find_own(h, pools, g, control[POSITION], s.x), control)
         if status != DONE:
             return status
     return DONE
@@ -93,8 +93,7 @@ def _check_latest(h: Any, s: Any, g: Any, control: Any) -> Any:
 
 
 @compiled
-def _check_groups(h: Any, s: Any, g: Any, control: Any) -> Any:
-    found = find_own(h, s, g, control[POSITION])
+def _check_groups(found: Any, control: Any) -> Any:
     if found == DEAR:
         control[REASON] = MANY_KEYS
         return GUARD
@@ -309,30 +308,38 @@ def _value(h: Any, s: Any, g: Any, n: Any, winner: Any) -> Any:
 
 
 @compiled
-def attend(plan: Any, s: Any, layer: Any, token: Any, i: Any, control: Any) -> Any:
-    """Store this position, attend, and add what the heads carry to the stream; return DONE, or GUARD."""
+def store(plan: Any, s: Any, pools: Any, layer: Any, token: Any, i: Any) -> Any:
+    """Add this position to those that the heads of a layer can attend to."""
+    h = plan.heads
+    for g in range(h.layer[layer], h.layer[layer + 1]):
+        if h.kind[g] == 4:
+            store_in_group(h, pools, g, h.pool[g] * len(s.logits) + token, s.x)
+        else:
+            _store(h, s, g, token, i)
+
+
+@compiled
+def attend(plan: Any, s: Any, pools: Any, layer: Any, i: Any, control: Any) -> Any:
+    """Attend, and add what the heads carry to the stream; return DONE, or GUARD."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
         kind = h.kind[g]
-        if kind == 4:
-            store_in_group(h, s, g, token)
-            if not mean_of_groups(h, s, g, i):
-                control[HEAD], control[REASON] = g, SHARED
-                return GUARD
-            continue
-        _store(h, s, g, token, i)
         if kind == 0:
             for n in range(h.value[g], h.value[g + 1]):
                 s.mean[n] = s.sums[n] / np.float64(i + 1)
-            continue
-        number = _select(h, s, g, i)
-        for n in range(h.value[g], h.value[g + 1]):
-            total = _value(h, s, g, n, s.winners[0])
-            if number > 1:
-                for w in range(1, number):
-                    total += _value(h, s, g, n, s.winners[w])
-                total /= np.float64(number)
-            s.mean[n] = total
+        elif kind == 4:
+            if not mean_of_groups(h, pools, g, i, s.query, s.asked, s.mean):
+                control[HEAD], control[REASON] = g, SHARED
+                return GUARD
+        else:
+            number = _select(h, s, g, i)
+            for n in range(h.value[g], h.value[g + 1]):
+                total = _value(h, s, g, n, s.winners[0])
+                if number > 1:
+                    for w in range(1, number):
+                        total += _value(h, s, g, n, s.winners[w])
+                    total /= np.float64(number)
+                s.mean[n] = total
     for g in range(h.layer[layer], h.layer[layer + 1]):
         for r in range(h.output[g], h.output[g + 1]):
             s.x[h.output_row[r]] += row(h.output_terms, r, s.mean)

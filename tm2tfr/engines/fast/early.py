@@ -9,52 +9,67 @@ a position joins it, and another group can win only if it is new: the scores of 
 A position that attends to its own group is never answered from here, since it has just joined it.
 
 The memo refers to that of the tail (`tail.find`), which has the answer itself and the probes. Entries belong to one run:
-`restart` clears them.
+`restart` clears them. There is such a memo only where all numbers are certain to be finite (`overflow.reach`): where it
+answers, nobody looks for one that is not.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tm2tfr.engines.fast.state import EARLY, GROUPS, WINNER, compiled
+import numpy as np
+
+from tm2tfr.engines.fast.state import EARLY, GROUPS, LAST, WINNER, compiled
 from tm2tfr.engines.fast.tail import find
 
 
 @compiled
-def note(plan: Any, s: Any) -> Any:
-    """Note the directions that matter at the beginning of the layer."""
-    for n in range(len(plan.early.key)):
-        s.early_values[n] = s.x[plan.early.key[n]]
-
-
-@compiled
-def valid(s: Any, entry: Any, p: Any, own: Any) -> Any:
-    """Return whether the group that an entry attends to in pool p has not changed, where this position will join `own`."""
-    group = s.early_group[entry, p]
-    if group == own or s.early_groups[entry, p] != s.pool_info[p, GROUPS]:
+def valid(pools: Any, entry: Any, p: Any, own: Any) -> Any:
+    """Return whether the group that an entry attends to in pool p has not changed, where this position joins `own`."""
+    group = pools.early_groups[entry, p, 0]
+    if group == own or pools.early_groups[entry, p, 2] != pools.info[p, GROUPS]:
         return False
-    return s.early_count[entry, p] == s.pool_count[p, group]
+    return pools.early_groups[entry, p, 1] == pools.members[p, group]
 
 
 @compiled
-def remember(plan: Any, s: Any, token: Any, answer: Any, control: Any) -> Any:
-    """Keep the place of an answer in the tail's memo, if each head of the layer attended to one group."""
-    h = plan.heads
-    for g in range(h.layer[plan.early.layer], h.layer[plan.early.layer + 1]):
-        if s.pool_info[h.pool[g], WINNER] < 0:
+def known(key: Any, heads: Any, pools: Any, token: Any, x: Any) -> Any:
+    """Return the place of the answer in the tail's memo, or -1: after the heads of the layer have stored the position.
+
+    Args:
+        key: see `arrays.Early`.
+        heads: (of the heads of the layer,) their pools.
+    """
+    for n in range(len(key)):
+        pools.early_values[n] = x[key[n]]
+    entry, slot = find(pools.early_slot, pools.early_token, pools.early_key, pools.early_bits, token)
+    pools.early_found[0], pools.early_found[1] = entry, slot
+    if entry < 0:
+        return np.int64(-1)
+    for p in heads:
+        if not valid(pools, entry, p, pools.info[p, LAST]):
+            return np.int64(-1)
+    return np.int64(pools.early_answer[entry])
+
+
+@compiled
+def remember(heads: Any, pools: Any, token: Any, answer: Any, control: Any) -> Any:
+    """Keep the place of an answer in the tail's memo where `known` has looked, if each head attended to one group."""
+    for p in heads:
+        if pools.info[p, WINNER] < 0:
             return
-    entry, slot = find(s.early_slot, s.early_token, s.early_bits, s.early_value_bits, token)
+    entry = pools.early_found[0]
     if entry < 0:
         entry = control[EARLY]
-        if entry == len(s.early_token):
+        if entry == len(pools.early_token):
             return
         control[EARLY] = entry + 1
-        s.early_slot[slot], s.early_place[entry], s.early_token[entry] = entry, slot, token
-        for n in range(len(plan.early.key)):
-            s.early_bits[entry, n] = s.early_value_bits[n]
-    s.early_answer[entry] = answer
-    for g in range(h.layer[plan.early.layer], h.layer[plan.early.layer + 1]):
-        p = h.pool[g]
-        group = s.pool_info[p, WINNER]
-        s.early_group[entry, p], s.early_count[entry, p] = group, s.pool_count[p, group]
-        s.early_groups[entry, p] = s.pool_info[p, GROUPS]
+        slot = pools.early_found[1]
+        pools.early_slot[slot], pools.early_place[entry], pools.early_token[entry] = entry, slot, token
+        for n in range(len(pools.early_bits)):
+            pools.early_key[entry, n] = pools.early_bits[n]
+    pools.early_answer[entry] = answer
+    for p in heads:
+        group = pools.info[p, WINNER]
+        pools.early_groups[entry, p, 0], pools.early_groups[entry, p, 1] = group, pools.members[p, group]
+        pools.early_groups[entry, p, 2] = pools.info[p, GROUPS]

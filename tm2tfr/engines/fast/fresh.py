@@ -18,7 +18,7 @@ LARGEST_MEMO = 2**23
 """The most numbers in all of their keys."""
 EARLY_MEMO = 2**14
 """The number of answers that are kept for the beginning of the last layer with heads."""
-GROUPS = 64
+ROOM = 64
 """The number of groups that there is room for at first."""
 NO_SPAN = (2**40, -(2**40))
 """The smallest and the largest key of a head that has none yet."""
@@ -35,20 +35,16 @@ def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
     if scanned.any():
         ends = heads.hist + np.diff(heads.component)
         columns = max(columns, int(ends[scanned].max()))
-    slots, pools = (int(places.max(initial=-1)) + 1 for places in (heads.slot, heads.pool))
+    slots = int(heads.slot.max(initial=-1)) + 1
     inside = int(heads.value_place[stored & (owner == LATEST)].max(initial=-1)) + 1
-    pooled = int(heads.value_place[owner == GROUPED].max(initial=-1)) + 1
-    key = int(np.diff(heads.component)[heads.kind == GROUPED].max(initial=0))
     units = max(len(plan.body.bias), len(tail.bias), 1)
     labels, numbers = len(plan.probes.label_start), len(plan.probes.number)
     memo = min(MEMO, LARGEST_MEMO // max(1, len(tail.key)))
-    early = min(EARLY_MEMO, LARGEST_MEMO // max(1, len(plan.early.key))) if plan.early.layer >= 0 else 0
-    keys, key_values, early_values = np.zeros(components), np.zeros(len(tail.key)), np.zeros(len(plan.early.key))
+    key_values = np.zeros(len(tail.key))
     return k.State(
         x=np.zeros(width),
         query=np.zeros(components),
-        keys=keys,
-        keys_bits=keys.view(np.int64),
+        keys=np.zeros(components),
         asked=np.zeros(components, dtype=np.int64),
         mean=np.zeros(values),
         sums=np.zeros(values),
@@ -58,12 +54,6 @@ def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
         group_token=np.zeros((slots, 1), dtype=np.int32),
         group_value=np.zeros((slots, 1, inside)),
         span=np.array([[*NO_SPAN, 0]] * slots, dtype=np.int64).reshape(slots, 3),
-        pool_key=np.zeros((pools, GROUPS, key)),
-        pool_count=np.zeros((pools, GROUPS), dtype=np.int64),
-        pool_sum=np.zeros((pools, GROUPS, pooled)),
-        pool_size=np.zeros(pools),
-        pool_slot=np.full((pools, 4 * GROUPS), -1, dtype=np.int32),
-        pool_info=np.zeros((pools, len(k.POOL)), dtype=np.int64),
         winners=np.zeros(4096, dtype=np.int64),
         scores=np.zeros(1),
         hidden=np.zeros(units),
@@ -82,18 +72,38 @@ def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
         memo_answer=np.empty(memo, dtype=np.int32),
         memo_codes=np.empty((memo, labels), dtype=np.int32),
         memo_numbers=np.empty((memo, numbers)),
-        early_values=early_values,
-        early_value_bits=early_values.view(np.int64),
-        early_slot=np.full(4 * EARLY_MEMO if early else 1, -1, dtype=np.int32),
-        early_place=np.empty(early, dtype=np.int32),
-        early_token=np.empty(early, dtype=np.int32),
-        early_bits=np.empty((early, len(early_values)), dtype=np.int64),
-        early_answer=np.empty(early, dtype=np.int32),
-        early_group=np.empty((early, pools), dtype=np.int64),
-        early_count=np.empty((early, pools), dtype=np.int64),
-        early_groups=np.empty((early, pools), dtype=np.int64),
         stop=stop,
         overflow=np.zeros(1, dtype=np.int64),
+    )
+
+
+def fresh_pools(plan: Plan) -> k.Pools:
+    """Return the arrays of grouped heads at position 0."""
+    heads, owner = plan.heads, np.repeat(plan.heads.kind, np.diff(plan.heads.value))
+    pools = int(heads.pool.max(initial=-1)) + 1
+    values = int(heads.value_place[owner == GROUPED].max(initial=-1)) + 1
+    components = int(np.diff(heads.component)[heads.kind == GROUPED].max(initial=0))
+    answers = min(EARLY_MEMO, LARGEST_MEMO // max(1, len(plan.early.key))) if plan.early.layer >= 0 else 0
+    keys, early_values = np.zeros(len(heads.key_kind)), np.zeros(len(plan.early.key))
+    return k.Pools(
+        keys=keys,
+        bits=keys.view(np.int64),
+        key=np.zeros((pools, ROOM, components)),
+        members=np.zeros((pools, ROOM), dtype=np.int64),
+        sum=np.zeros((pools, ROOM, values)),
+        size=np.zeros(pools),
+        slot=np.full((pools, 4 * ROOM), -1, dtype=np.int32),
+        info=np.zeros((pools, len(k.POOL)), dtype=np.int64),
+        winners=np.zeros(ROOM, dtype=np.int64),
+        early_values=early_values,
+        early_bits=early_values.view(np.int64),
+        early_found=np.zeros(2, dtype=np.int64),
+        early_slot=np.full(4 * EARLY_MEMO if answers else 1, -1, dtype=np.int32),
+        early_place=np.empty(answers, dtype=np.int32),
+        early_token=np.empty(answers, dtype=np.int32),
+        early_key=np.empty((answers, len(early_values)), dtype=np.int64),
+        early_answer=np.empty(answers, dtype=np.int32),
+        early_groups=np.empty((answers, pools, 3), dtype=np.int64),
     )
 
 
@@ -104,15 +114,20 @@ def longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     return more
 
 
-def more_groups(state: k.State, heads: Heads) -> k.State:
+def more_groups(pools: k.Pools, heads: Heads) -> k.Pools:
     """Return the arrays with room for twice as many groups of each grouped head."""
-    pools, had = state.pool_count.shape
-    size, slots = 2 * had, np.full((pools, 8 * had), -1, dtype=np.int32)
+    number, had = pools.members.shape
     changed: dict[str, Any] = {
         name: np.concatenate([array, np.zeros_like(array)], axis=1)
-        for name, array in (("pool_key", state.pool_key), ("pool_count", state.pool_count), ("pool_sum", state.pool_sum))
+        for name, array in (("key", pools.key), ("members", pools.members), ("sum", pools.sum))
     }
-    winners = state.winners if len(state.winners) >= size else np.zeros(size, dtype=np.int64)
-    state = state._replace(**changed, pool_slot=slots, winners=winners)
-    place_groups(heads, state)
-    return state
+    slot, winners = np.full((number, 8 * had), -1, dtype=np.int32), np.zeros(2 * had, dtype=np.int64)
+    pools = pools._replace(**changed, slot=slot, winners=winners)
+    place_groups(heads, pools)
+    return pools
+
+
+def forgotten(pools: k.Pools, answers: int) -> None:
+    """Empty all groups, and forget the first `answers` answers of `early`."""
+    pools.early_slot[pools.early_place[:answers]] = -1
+    pools.slot[:], pools.info[:], pools.size[:] = -1, 0, 0.0

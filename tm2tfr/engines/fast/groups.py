@@ -36,30 +36,30 @@ ROOM, FULL, DEAR = range(3)
 
 
 @compiled
-def find_group(s: Any, p: Any, first: Any, size: Any) -> Any:
-    """Return (number of the group with the key ``s.keys[first : first + size]``, or -1; the slot where it belongs)."""
-    last = s.pool_info[p, LAST]
-    if s.pool_info[p, GROUPS] > 0:
+def find_group(pools: Any, p: Any, first: Any, size: Any) -> Any:
+    """Return (number of the group with the key ``pools.keys[first : first + size]``, or -1; the slot where it belongs)."""
+    last = pools.info[p, LAST]
+    if pools.info[p, GROUPS] > 0:
         same = True
         for c in range(size):
-            if s.pool_key[p, last, c] != s.keys[first + c]:
+            if pools.key[p, last, c] != pools.keys[first + c]:
                 same = False
                 break
         if same:
             return last, np.int64(-1)
     code = np.uint64(size)
     for c in range(size):
-        code = (code ^ np.uint64(s.keys_bits[first + c])) * np.uint64(0x9E3779B97F4A7C15)
+        code = (code ^ np.uint64(pools.bits[first + c])) * np.uint64(0x9E3779B97F4A7C15)
         code ^= code >> np.uint64(29)
-    mask = np.uint64(s.pool_slot.shape[1] - 1)
+    mask = np.uint64(pools.slot.shape[1] - 1)
     slot = code & mask
     while True:
-        group = np.int64(s.pool_slot[p, slot])
+        group = np.int64(pools.slot[p, slot])
         if group < 0:
             return group, np.int64(slot)
         same = True
         for c in range(size):
-            if s.pool_key[p, group, c] != s.keys[first + c]:
+            if pools.key[p, group, c] != pools.keys[first + c]:
                 same = False
                 break
         if same:
@@ -68,116 +68,115 @@ def find_group(s: Any, p: Any, first: Any, size: Any) -> Any:
 
 
 @entry
-def place_groups(h: Any, s: Any) -> Any:
-    """Enter all groups into `pool_slot`, which is empty."""
+def place_groups(h: Any, pools: Any) -> Any:
+    """Enter all groups into the slots, which are empty."""
     for g in range(len(h.pool)):
         p, first = h.pool[g], h.component[g]
         if p < 0:
             continue
-        number = s.pool_info[p, GROUPS]
-        s.pool_info[p, GROUPS] = 0  # none of them is there yet
+        number = pools.info[p, GROUPS]
+        pools.info[p, GROUPS] = 0  # none of them is there yet
         for group in range(number):
             for c in range(h.component[g + 1] - first):
-                s.keys[first + c] = s.pool_key[p, group, c]
-            _, slot = find_group(s, p, first, h.component[g + 1] - first)
-            s.pool_slot[p, slot] = group
-        s.pool_info[p, GROUPS] = number
+                pools.keys[first + c] = pools.key[p, group, c]
+            _, slot = find_group(pools, p, first, h.component[g + 1] - first)
+            pools.slot[p, slot] = group
+        pools.info[p, GROUPS] = number
 
 
 @compiled
-def find_own(h: Any, s: Any, g: Any, i: Any) -> Any:
+def find_own(h: Any, pools: Any, g: Any, i: Any, x: Any) -> Any:
     """Find the group of this position, and return ROOM; or FULL or DEAR, if it would be one group too many."""
     p, first = h.pool[g], h.component[g]
     for c in range(first, h.component[g + 1]):
-        s.keys[c] = row(h.key, c, s.x)
-    group, slot = find_group(s, p, first, h.component[g + 1] - first)
-    s.pool_info[p, AT], s.pool_info[p, SLOT] = group, slot
-    number = s.pool_info[p, GROUPS]
+        pools.keys[c] = row(h.key, c, x)
+    group, slot = find_group(pools, p, first, h.component[g + 1] - first)
+    pools.info[p, AT], pools.info[p, SLOT] = group, slot
+    number = pools.info[p, GROUPS]
     if group >= 0:
         return ROOM
     if number >= MOST_GROUPS and 2 * number > i:
         return DEAR
-    return FULL if number == s.pool_count.shape[1] else ROOM
+    return FULL if number == pools.members.shape[1] else ROOM
 
 
 @compiled
-def add_value(s: Any, p: Any, group: Any, place: Any, value: Any) -> Any:
+def add_value(pools: Any, p: Any, group: Any, place: Any, value: Any) -> Any:
     """Add a value, not 0, of the newest position of a group."""
-    s.pool_sum[p, group, place] += value
+    pools.sum[p, group, place] += value
     size = abs(value) * UNIT
     if size != np.rint(size):
         size = np.inf
-    s.pool_size[p] = max(s.pool_size[p], size)
+    pools.size[p] = max(pools.size[p], size)
 
 
 @compiled
-def join(h: Any, s: Any, p: Any, group: Any, token: Any) -> Any:
-    """Add this position to a group, with the values that its token determines."""
-    s.pool_info[p, LAST] = group
-    s.pool_count[p, group] += 1
-    at = p * len(s.logits) + token
-    for e in range(h.given.start[at], h.given.start[at + 1]):
-        add_value(s, p, group, h.given.number[e], h.given.weight[e])
+def join(given: Any, pools: Any, p: Any, group: Any, at: Any) -> Any:
+    """Add this position to a group, with the values that its token determines: those in row `at` of `Heads.given`."""
+    pools.info[p, LAST] = group
+    pools.members[p, group] += 1
+    for e in range(given.start[at], given.start[at + 1]):
+        add_value(pools, p, group, given.number[e], given.weight[e])
 
 
 @compiled
-def store_in_group(h: Any, s: Any, g: Any, token: Any) -> Any:
-    """Add this position to its group, which `find_own` has found, or to a new one."""
+def store_in_group(h: Any, pools: Any, g: Any, at: Any, x: Any) -> Any:
+    """Add this position to its group, which `find_own` has found, or to a new one; at: see `join`."""
     p, first = h.pool[g], h.component[g]
-    group = s.pool_info[p, AT]
+    group = pools.info[p, AT]
     if group < 0:
-        group = s.pool_info[p, GROUPS]
-        s.pool_info[p, GROUPS] = group + 1
-        s.pool_slot[p, s.pool_info[p, SLOT]] = group
+        group = pools.info[p, GROUPS]
+        pools.info[p, GROUPS] = group + 1
+        pools.slot[p, pools.info[p, SLOT]] = group
         for c in range(h.component[g + 1] - first):
-            s.pool_key[p, group, c] = s.keys[first + c]
-        s.pool_count[p, group] = 0
-        for n in range(s.pool_sum.shape[2]):
-            s.pool_sum[p, group, n] = 0.0
-    join(h, s, p, group, token)
+            pools.key[p, group, c] = pools.keys[first + c]
+        pools.members[p, group] = 0
+        for n in range(pools.sum.shape[2]):
+            pools.sum[p, group, n] = 0.0
+    join(h.given, pools, p, group, at)
     for n in range(h.value[g], h.value[g + 1]):
         if h.value_kind[n] == 1:
-            value = row(h.value_row, n, s.x)
+            value = row(h.value_row, n, x)
             if value != 0.0:
-                add_value(s, p, group, h.value_place[n], value)
+                add_value(pools, p, group, h.value_place[n], value)
 
 
 @compiled
-def _select(h: Any, s: Any, g: Any) -> Any:
+def _select(h: Any, pools: Any, g: Any, query: Any, asked: Any) -> Any:
     """Put the groups attended to into `winners` and return their number."""
     p, first = h.pool[g], h.component[g]
-    asked = 0
+    some = 0
     for c in range(first, h.component[g + 1]):  # scores are finite: the others add 0 to each of them
-        if s.query[c] != 0.0:
-            s.asked[asked] = c
-            asked += 1
+        if query[c] != 0.0:
+            asked[some] = c
+            some += 1
     best, number = -np.inf, 0
-    for group in range(s.pool_info[p, GROUPS]):
+    for group in range(pools.info[p, GROUPS]):
         score = 0.0
-        for n in range(asked):
-            product = s.query[s.asked[n]] * s.pool_key[p, group, s.asked[n] - first]
+        for n in range(some):
+            product = query[asked[n]] * pools.key[p, group, asked[n] - first]
             score = product if n == 0 else score + product
         if score > best:
             best, number = score, 0
         if score == best:
-            s.winners[number] = group
+            pools.winners[number] = group
             number += 1
     return number
 
 
 @compiled
-def mean_of_groups(h: Any, s: Any, g: Any, i: Any) -> Any:
+def mean_of_groups(h: Any, pools: Any, g: Any, i: Any, query: Any, asked: Any, mean: Any) -> Any:
     """Put the mean values of the positions attended to into `mean`; return whether they are the dense engine's."""
-    p, number = h.pool[g], _select(h, s, g)
-    s.pool_info[p, WINNER] = s.winners[0] if number == 1 else -1
-    if number > 1 and not (s.pool_size[p] * np.float64(i + 1) < EXACT):
+    p, number = h.pool[g], _select(h, pools, g, query, asked)
+    pools.info[p, WINNER] = pools.winners[0] if number == 1 else -1
+    if number > 1 and not (pools.size[p] * np.float64(i + 1) < EXACT):
         return False
     count: Any = 0
     for w in range(number):
-        count += s.pool_count[p, s.winners[w]]
+        count += pools.members[p, pools.winners[w]]
     for n in range(h.value[g], h.value[g + 1]):
         place, total = h.value_place[n], 0.0
         for w in range(number):
-            total += s.pool_sum[p, s.winners[w], place]
-        s.mean[n] = total / np.float64(count)
+            total += pools.sum[p, pools.winners[w], place]
+        mean[n] = total / np.float64(count)
     return True

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.fast.attention import attend, prepare
-from tm2tfr.engines.fast.early import note, remember
+from tm2tfr.engines.fast.attention import attend, prepare, store
+from tm2tfr.engines.fast.early import known, remember
 from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, OVERFLOW, POSITION, RESUME, STOPPED, compiled, entry, feature, row
 from tm2tfr.engines.fast.tail import finish, run_tail
 
@@ -54,7 +54,7 @@ def _feed_forward(plan: Any, s: Any, layer: Any, token: Any, vocabulary: Any) ->
 
 @entry
 def advance(
-    plan: Any, s: Any, control: Any, given: Any, answers: Any, codes: Any, numbers: Any, limit: Any, whole: Any
+    plan: Any, s: Any, pools: Any, control: Any, given: Any, answers: Any, codes: Any, numbers: Any, limit: Any, whole: Any
 ) -> Any:
     """Run up to `limit` positions and return DONE, STOPPED after a stop token, GROW or GUARD (call again after it).
 
@@ -69,29 +69,32 @@ def advance(
     vocabulary = len(s.logits)
     while control[COUNT] < limit:
         i = control[POSITION]
-        token = np.int64(given[i]) if i < len(given) else control[NEXT]
+        token, entry = np.int64(given[i]) if i < len(given) else control[NEXT], np.int64(-1)
         if control[RESUME] == 0:
             s.tokens[i] = token
             _embed(plan, s, token, i)
         for layer in range(max(0, control[RESUME] - 1), plan.tail.first):
-            if layer == plan.early.layer:
-                note(plan, s)
-            status = prepare(plan, s, layer, control)
+            status = prepare(plan, s, pools, layer, control)
             if status != DONE:
                 control[RESUME] = layer + 1
                 return status
-            status = attend(plan, s, layer, token, i, control)
+            store(plan, s, pools, layer, token, i)
+            if layer == plan.early.layer and not whole:
+                entry = known(plan.early.key, plan.early.pools, pools, token, s.x)
+                if entry >= 0:
+                    break
+            status = attend(plan, s, pools, layer, i, control)
             if status != DONE:
                 return status
             _feed_forward(plan, s, layer, token, vocabulary)
         control[RESUME] = 0
-        n = control[COUNT]
+        n, was_known = control[COUNT], entry >= 0
         if whole:
             answer, _ = run_tail(plan.tail, s, token)
         else:
-            answer, entry = finish(plan, s, token, control, codes[n], numbers[n])
-            if plan.early.layer >= 0 and entry >= 0:
-                remember(plan, s, token, entry, control)
+            answer, entry = finish(plan, s, token, control, codes[n], numbers[n], entry)
+            if plan.early.layer >= 0 and entry >= 0 and not was_known:
+                remember(plan.early.pools, pools, token, entry, control)
         if s.overflow[0] != 0:
             return OVERFLOW
         answers[n] = answer

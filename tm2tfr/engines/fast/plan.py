@@ -34,11 +34,12 @@ from tm2tfr.engines.fast.arrays import (
     token_values,
 )
 from tm2tfr.engines.fast.heads import collect
+from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition
-from tm2tfr.transformer.matrix import Floats, Matrix
+from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
-NEVER = Early(-1, ints(()))
+NEVER = Early(-1, ints(()), ints(()))
 LONG = 8
 """If a row has more token directions than this, their sum is tabulated by token."""
 
@@ -64,7 +65,7 @@ def plan(
     first = with_heads[-1] + 1 if with_heads else 0
     tables = _Tables(decoder, known, first)
     tail, changed = _tail(decoder, known, first, tables)
-    is_early = first > 0 and all(found.kind == "grouped" for found in kinds[first - 1])
+    is_early = all(f.kind == "grouped" for f in kinds[first - 1]) and reach(decoder).everything if first else False
     written = {*changed, *(_changed(decoder.layers[first - 1]) if is_early else ())}
     slices = [range(a, b) for a, b in labels]
     in_memo = [any(c in written for c in s) for s in slices]
@@ -73,13 +74,17 @@ def plan(
     for s, memo in zip(slices, in_memo, strict=True):
         key |= {c for c in s if memo and entry[c] > TOKEN}
     key |= {c for c in numbers if c in written and entry[c] > TOKEN}
+    heads, early = collect(decoder, known, kinds, tables.before), NEVER
+    if is_early:
+        pools = heads.pool[heads.layer[first - 1] :]
+        early = _early(decoder.layers[first - 1], key, known.layers[first - 1].before, first - 1, pools)
     return Plan(
         features=features,
         table=rows(()) if decoder.position_table is None else by_column(decoder.position_table),
-        heads=collect(decoder, known, kinds, tables.before),
+        heads=heads,
         body=_body(decoder, known, first, tables),
         tail=tail._replace(key=ints(sorted(key))),
-        early=_early(decoder.layers[first - 1], first - 1, key, known.layers[first - 1].before) if is_early else NEVER,
+        early=early,
         probes=Probes(
             ints(a for a, _ in labels),
             ints(b for _, b in labels),
@@ -98,7 +103,7 @@ def _changed(layer: Layer) -> set[int]:
     return found
 
 
-def _early(layer: Layer, number: int, key: Collection[int], entry: Classes) -> Early:
+def _early(layer: Layer, key: Collection[int], before: Classes, number: int, pools: Ints) -> Early:
     """Return what the directions `key` after a layer are a function of, besides the values of its heads.
 
     These are the directions at its beginning of which a head's query, a hidden unit that writes one of `key`, or one of
@@ -110,7 +115,7 @@ def _early(layer: Layer, number: int, key: Collection[int], entry: Classes) -> E
     if layer.feed_forward is not None:
         writers = np.unique(layer.feed_forward.output.columns[np.isin(layer.feed_forward.output.rows, list(key))])
         needed |= set(selected(layer.feed_forward.input, writers).columns.tolist())
-    return Early(number, ints(c for c in sorted(needed) if entry[c] > TOKEN))
+    return Early(number, ints(c for c in sorted(needed) if before[c] > TOKEN), pools)
 
 
 class _Tables:

@@ -13,7 +13,7 @@ from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast import straight
-from tm2tfr.engines.fast.fresh import NO_SPAN, SCAN, fresh, longer, more_groups
+from tm2tfr.engines.fast.fresh import NO_SPAN, SCAN, forgotten, fresh, fresh_pools, longer, more_groups
 from tm2tfr.engines.fast.kernel import advance
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
@@ -36,8 +36,8 @@ REASONS = {
     k.SHARED: "several keys share the attention, and their values cannot be added up in any order",
 }
 KEPT = ("sums", "tokens", "hist", "span", *(f"group_{name}" for name in ("position", "token", "value")))
-KEPT += tuple(name for name in k.State._fields if name.startswith("pool_"))
-"""The arrays that a checkpoint has."""
+POOLED = ("key", "members", "sum", "size", "slot", "info")
+"""The arrays of `State` and `Pools` that a checkpoint has, besides others."""
 
 Snapshot = dict[str, NDArray[Any]]
 Short = tuple[Callable[..., Any], NDArray[np.float64], NDArray[np.float64]]
@@ -137,8 +137,7 @@ class FastSession:
             self._build()
             return
         state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
-        state.early_slot[state.early_place[: self._control[k.EARLY]]] = -1
-        state.pool_slot[:], state.pool_info[:], state.pool_size[:] = -1, 0, 0.0
+        forgotten(self._pools, int(self._control[k.EARLY]))
         self._control[:] = 0
         self._control[[k.ENTRIES, k.HITS]] = kept
         for slot, (first, last, zero) in enumerate(state.span.tolist()):
@@ -224,7 +223,9 @@ class FastSession:
                         break
                     patience = 1 if ran > 32 * patience else min(2 * patience, MOST_PATIENCE)
                 limit = min(most, int(control[k.COUNT]) + patience)
-            status = advance(self._plan, self._state, control, self._given, answers, codes, numbers, limit, whole)
+            status = advance(
+                self._plan, self._state, self._pools, control, self._given, answers, codes, numbers, limit, whole
+            )
             if status == k.GROW:
                 self._widen(int(control[k.WANTED]))
                 self._room(start + most)  # it may have started to scan, with new arrays
@@ -253,8 +254,9 @@ class FastSession:
             return 0, k.DONE
         run, table, places = self._short
         before = self.position
-        of_token = self._plan.heads.value_of_token
-        status = int(run(self._state, self._control, answers, codes, numbers, most, table, of_token, places))
+        status = int(
+            run(self._state, self._pools, self._control, answers, codes, numbers, most, table, self._plan.heads, places)
+        )
         self.hurried += self.position - before
         return self.position - before, status
 
@@ -267,6 +269,7 @@ class FastSession:
         self._scans = bool((self._plan.heads.kind == SCAN).any())
         stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
         self._state = fresh(self._plan, self._decoder.layout.width, stop)
+        self._pools = fresh_pools(self._plan)
 
     def _room(self, positions: int) -> None:
         """Make room for this many positions."""
@@ -284,7 +287,7 @@ class FastSession:
         """Make room for the key `wanted`, or for more groups; if the keys are too sparse for that, scan."""
         state, head = self._state, int(self._control[k.HEAD])
         if self._plan.heads.pool[head] >= 0:
-            self._state = more_groups(state, self._plan.heads)
+            self._pools = more_groups(self._pools, self._plan.heads)
             return
         span = state.span[int(self._plan.heads.slot[head])]
         low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)
@@ -327,6 +330,7 @@ class FastSession:
         arrays: Snapshot = {"control": self._control, "given": self._given}
         arrays |= {name: getattr(state, name) for name in KEPT}
         arrays |= {name: arrays[name][:n] for name in ("tokens", "hist")}
+        arrays |= {f"pool_{name}": getattr(self._pools, name) for name in POOLED}
         copies = {name: array.copy() for name, array in arrays.items()}
         return {**copies, "stopped": np.array(self._stopped), "scanned": np.array(scanned, dtype=bool)}
 
@@ -341,11 +345,12 @@ class FastSession:
         self._control[: len(saved["control"])] = saved["control"]
         self._control[[k.ENTRIES, k.EARLY]] = 0
         self._given, self._stopped = saved["given"].copy(), bool(saved["stopped"])
-        kept = {name: saved[name].copy() for name in KEPT if name in saved}  # an old checkpoint may have fewer
-        self._state = self._state._replace(**kept)
-        most = max(self._state.group_position.shape[1], self._state.pool_count.shape[1])
-        if most > len(self._state.winners):
-            self._state = self._state._replace(winners=np.zeros(most, dtype=np.int64))
+        self._state = self._state._replace(**{name: saved[name].copy() for name in KEPT})
+        if self._state.group_position.shape[1] > len(self._state.winners):
+            self._state = self._state._replace(winners=np.zeros(self._state.group_position.shape[1], dtype=np.int64))
+        if "pool_info" in saved:  # before there were grouped heads, they were scanned
+            self._pools = self._pools._replace(**{name: saved[f"pool_{name}"].copy() for name in POOLED})
+            self._pools = self._pools._replace(winners=np.zeros(self._pools.members.shape[1], dtype=np.int64))
 
 
 def _without(found: tuple[tuple[Recognition, ...], ...], head: int, why: str) -> tuple[tuple[Recognition, ...], ...]:

@@ -26,7 +26,7 @@ POSITION, NEXT, RESUME, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS, EARLY = PLAC
 NOT_SQUARE, NOT_CONCAVE, MANY_KEYS, SHARED = range(4)
 """The reasons of GUARD."""
 GROUPS, LAST, AT, SLOT, WINNER = POOL = range(5)
-"""The places of `pool_info`: the number of groups, those of the last position and of this one, the slot of a new one; the
+"""The places of `Pools.info`: the number of groups, those of the last position and of this one, the slot of a new one; the
 group attended to, -1 if there are several."""
 
 
@@ -111,12 +111,11 @@ def _folder() -> Path | None:
 
 
 class State(NamedTuple):
-    """All that changes. Shapes: P positions, G slots for keys, W width, H heads, C components, V values, K pools."""
+    """All that changes. Shapes: P positions, G slots for keys, W width, H heads, C components, V values."""
 
     x: NDArray[np.float64]  # (W,) the residual stream
     query: NDArray[np.float64]  # (C,)
     keys: NDArray[np.float64]  # (C,)
-    keys_bits: NDArray[np.int64]
     asked: NDArray[np.int64]  # (C,) components that a scan needs
     mean: NDArray[np.float64]  # (V,) of the attended positions
     sums: NDArray[np.float64]  # (V,) running sums of mean heads
@@ -126,12 +125,6 @@ class State(NamedTuple):
     group_token: NDArray[np.int32]  # (slots, G)
     group_value: NDArray[np.float64]  # (slots, G, columns)
     span: NDArray[np.int64]  # (slots, 3): the smallest key, the largest, the place of key 0
-    pool_key: NDArray[np.float64]  # (K, groups, components)
-    pool_count: NDArray[np.int64]  # (K, groups)
-    pool_sum: NDArray[np.float64]  # (K, groups, values)
-    pool_size: NDArray[np.float64]  # (K,) the size of the largest value; see `groups`
-    pool_slot: NDArray[np.int32]  # (K, slots), -1 where there is none
-    pool_info: NDArray[np.int64]  # (K, 5)
     winners: NDArray[np.int64]  # (P or so,)
     scores: NDArray[np.float64]
     hidden: NDArray[np.float64]
@@ -150,18 +143,34 @@ class State(NamedTuple):
     memo_answer: NDArray[np.int32]
     memo_codes: NDArray[np.int32]
     memo_numbers: NDArray[np.float64]
-    early_values: NDArray[np.float64]
-    early_value_bits: NDArray[np.int64]
-    early_slot: NDArray[np.int32]
-    early_place: NDArray[np.int32]  # the slot of each entry
-    early_token: NDArray[np.int32]
-    early_bits: NDArray[np.int64]
-    early_answer: NDArray[np.int32]  # the place in the tail's memo
-    early_group: NDArray[np.int64]  # (entries, K)
-    early_count: NDArray[np.int64]
-    early_groups: NDArray[np.int64]
     stop: NDArray[np.bool_]
     overflow: NDArray[np.int64]  # (1,): 1 once a number was infinite and the dense engine would refuse it
+
+
+class Pools(NamedTuple):
+    """All that changes in grouped heads, apart from `State`, which so many functions take that its size costs time.
+
+    Shapes: K pools, one for each such head, G groups in each, C components, V values; E answers of `early`.
+    """
+
+    keys: NDArray[np.float64]  # (C of all heads,) the key of this position
+    bits: NDArray[np.int64]  # the same
+    key: NDArray[np.float64]  # (K, G, C)
+    members: NDArray[np.int64]  # (K, G) their number
+    sum: NDArray[np.float64]  # (K, G, V)
+    size: NDArray[np.float64]  # (K,) the size of the largest value; see `groups`
+    slot: NDArray[np.int32]  # (K, slots), -1 where there is none
+    info: NDArray[np.int64]  # (K, 5)
+    winners: NDArray[np.int64]  # (G,)
+    early_values: NDArray[np.float64]
+    early_bits: NDArray[np.int64]  # the same
+    early_found: NDArray[np.int64]  # (2,) the entry of this position, or -1, and its slot
+    early_slot: NDArray[np.int32]
+    early_place: NDArray[np.int32]  # (E,) the slot
+    early_token: NDArray[np.int32]  # (E,)
+    early_key: NDArray[np.int64]
+    early_answer: NDArray[np.int32]  # (E,) the place in the tail's memo
+    early_groups: NDArray[np.int64]  # (E, K, 3): the group attended to, its number of positions, the number of groups
 
 
 @compiled

@@ -3,7 +3,9 @@
 `written` turns the arrays of a `Plan`, and nothing else, into the text of one function: a row of weights becomes a sum
 with the weights in it, a direction that the token determines becomes a column of a table. The function runs positions
 as `kernel.advance` does, operation by operation, as long as they are plain: the tail's answer is in the memo, every head
-attends to one position that needs no comparison of scores, nothing has to grow, no guard fails. At any other position
+attends to one position that needs no comparison of scores, nothing has to grow, no guard fails. Grouped heads it knows in
+the last layer with heads alone: there it adds the position to a group that exists, and takes the answer from the memo of
+`early`, so that neither these heads nor what follows them is computed. At any other position
 it stops before that position has changed anything that matters (a head would store the same numbers again), and
 `advance` runs the position instead. So this code decides nothing: it is a shortcut.
 
@@ -12,14 +14,16 @@ Additions of literal zeros and products with 1 are omitted; neither changes a nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows, Terms3
+from tm2tfr.engines.fast.early import valid
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
+from tm2tfr.engines.fast.groups import add_value, find_group, join
 from tm2tfr.engines.fast.tail import find
 from tm2tfr.transformer.matrix import Floats
 
@@ -27,6 +31,8 @@ MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""
 MOST_TABLED = 64
 """With more directions than this in the position table most of its entries are 0: such a plan is left to the kernel."""
+CALLED: Mapping[str, Callable[..., Any]] = {f.__name__: f for f in (find, find_group, valid, join, add_value)}
+"""The compiled functions that the code calls."""
 _ZERO, _ONE = "0.0", "1.0"
 _POINT = ("f0", "1.0", "f2", "f3")
 """The features at this position, by their codes."""
@@ -35,7 +41,8 @@ _POINT = ("f0", "1.0", "f2", "f3")
 def written(plan: Plan) -> tuple[str, Floats, Floats] | None:
     """Return (text of the function ``run``, its table by token, that by position); None if the plan does not allow it."""
     heads = plan.heads
-    if {SCAN, GROUPED} & set(heads.kind.tolist()) or not len(heads.kind):
+    early = np.arange(len(heads.kind)) >= (heads.layer[plan.early.layer] if plan.early.layer >= 0 else len(heads.kind))
+    if SCAN in heads.kind.tolist() or (heads.kind[~early] == GROUPED).any() or not len(heads.kind):
         return None
     for g in np.flatnonzero(heads.kind == PLACE).tolist():
         ends = heads.key_terms.start[[int(heads.component[g]), int(heads.component[g + 1])]]
@@ -58,7 +65,7 @@ def _by_position(table: Rows) -> Floats:
 
 def compiled(text: str) -> Callable[..., Any]:
     """Compile the text of ``run``; nothing is kept on disk."""
-    names: dict[str, Any] = {"np": np, "find": find}
+    names: dict[str, Any] = {"np": np, **CALLED}
     exec(compile(text, "<plan>", "exec"), names)
     run: Callable[..., Any] = k.compiled_once(names["run"])
     return run
@@ -142,7 +149,8 @@ class _Writer:
             self._moved[place] = self.let(_plus(self.read(place), total))
         for n, direction in enumerate(np.unique(self.plan.table.number).tolist()):
             self._moved[direction] = self.let(_plus(self.read(direction), f"places[u, {n}]"))
-        for layer in range(self.plan.tail.first):
+        early = self.plan.early.layer
+        for layer in range(early if early >= 0 else self.plan.tail.first):
             inside = range(int(heads.layer[layer]), int(heads.layer[layer + 1]))
             queries = {g: self._query(g) for g in inside}
             means: dict[int, str] = {}
@@ -150,11 +158,14 @@ class _Writer:
                 means |= self._attend(g, queries[g])
             self._write(inside, means)
             self._feed_forward(layer)
-        self._finish()
+        if early >= 0:
+            self._finish_early()
+        else:
+            self._finish()
         sums = [n for n in range(len(heads.value_kind)) if self._sums(n)]
         spans = [(g, int(heads.slot[g])) for g in range(len(heads.kind)) if heads.kind[g] == LATEST]
         before = [
-            "def run(s, control, answers, codes, numbers, limit, table, of_token, places):",
+            "def run(s, pools, control, answers, codes, numbers, limit, table, heads, places):",
             f"    i, token, n = control[{k.POSITION}], control[{k.NEXT}], control[{k.COUNT}]",
             "    start, stopped = n, False",
             *(f"    sum{n} = s.sums[{n}]" for n in sums),
@@ -227,7 +238,7 @@ class _Writer:
         means = {}
         for n in values:
             if h.value_kind[n] == OF_TOKEN:
-                means[n] = self.let(f"of_token[t{g}, {h.value_place[n]}]")
+                means[n] = self.let(f"heads.value_of_token[t{g}, {h.value_place[n]}]")
             elif h.value_kind[n] == OF_POSITION:
                 means[n] = self.let(self.pure(h.value_terms, n, there))
             else:
@@ -319,13 +330,41 @@ class _Writer:
         for token in range(self._vocabulary):
             self._held[token] |= _entries(body.assigned, layer * self._vocabulary + token)
 
+    def _finish_early(self) -> None:
+        """As `attention.attend` and the rest, with the answer from the memo of `early`: nothing is stored before that."""
+        h, early = self.plan.heads, self.plan.early
+        heads = range(int(h.layer[early.layer]), int(h.layer[early.layer + 1]))
+        rows: dict[int, dict[int, str]] = {}
+        for g in heads:
+            first, size = int(h.component[g]), int(h.component[g + 1] - h.component[g])
+            self.add(*(f"pools.keys[{c}] = {self.row(h.key, c)}" for c in range(first, first + size)))
+            self.add(f"own{g}, _ = find_group(pools, {h.pool[g]}, {first}, {size})")
+            self.leave_if(f"own{g} < 0")
+            values = range(int(h.value[g]), int(h.value[g + 1]))
+            rows[g] = {n: self.let(self.row(h.value_row, n)) for n in values if h.value_kind[n] == STORED}
+        self.add(*(f"pools.early_values[{n}] = {self.read(c)}" for n, c in enumerate(early.key.tolist())))
+        self.add("early, _ = find(pools.early_slot, pools.early_token, pools.early_key, pools.early_bits, token)")
+        self.leave_if("early < 0")
+        for g in heads:
+            self.leave_if(f"not valid(pools, early, {h.pool[g]}, own{g})")
+        for g in heads:
+            self.add(f"join(heads.given, pools, {h.pool[g]}, own{g}, {int(h.pool[g]) * self._vocabulary} + token)")
+            for n, value in rows[g].items():
+                self.add(f"if {value} != 0.0:", f"    add_value(pools, {h.pool[g]}, own{g}, {h.value_place[n]}, {value})")
+        self.add("entry = np.int64(pools.early_answer[early])")
+        self._recall()
+
     def _finish(self) -> None:
         """As `tail.finish`, with the answer from the memo."""
-        p = self.plan.probes
         for n, direction in enumerate(self.plan.tail.key.tolist()):
             self.add(f"s.key_values[{n}] = {self.read(direction)}")
         self.add("entry, _ = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)")
         self.leave_if("entry < 0")
+        self._recall()
+
+    def _recall(self) -> None:
+        """Read the probes and the answer."""
+        p = self.plan.probes
         for n, (start, stop) in enumerate(zip(p.label_start.tolist(), p.label_stop.tolist(), strict=True)):
             self.add(f"codes[n, {n}] = s.memo_codes[entry, {n}]" if p.label_memo[n] else "code = -1")
             for c in range(start, stop) if not p.label_memo[n] else ():

@@ -127,6 +127,7 @@ def _label(x: Any, start: Any, stop: Any) -> Any:
 
 @compiled
 def _probe(plan: Any, s: Any, in_memo: Any, codes: Any, numbers: Any) -> Any:
+    """Fill the probes that are in the memo (1), or those that are not (0), from the stream."""
     p = plan.probes
     for n in range(len(p.label_start)):
         if p.label_memo[n] == in_memo:
@@ -175,7 +176,7 @@ def _keep(plan: Any, s: Any, token: Any, answer: Any, slot: Any, entry: Any, cod
 
 @compiled
 def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
-    """Fill the probes that are in the memo and return (answer, its place in the memo)."""
+    """Fill the probes that are in the memo and return the answer."""
     p = plan.probes
     for n in range(len(p.label_start)):
         if p.label_memo[n] == 1:
@@ -183,20 +184,21 @@ def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
     for n in range(len(p.number)):
         if p.number_memo[n] == 1:
             numbers[n] = s.memo_numbers[entry, n]
-    return np.int64(s.memo_answer[entry]), entry
+    return np.int64(s.memo_answer[entry])
 
 
 @compiled
-def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any) -> Any:
+def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any, entry: Any) -> Any:
     """Return (the answer, from the memo or from the tail itself; its place in the memo, or -1).
 
-    The probes are filled, and the stream is cleared.
+    The probes are filled, and the stream is cleared. The place is given as `entry`, if it is known already.
     """
-    tail = plan.tail
+    tail, slot = plan.tail, np.int64(-1)
     _probe(plan, s, 0, codes, numbers)
-    for n in range(len(tail.key)):
-        s.key_values[n] = s.x[tail.key[n]]
-    entry, slot = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)
+    if entry < 0:
+        for n in range(len(tail.key)):
+            s.key_values[n] = s.x[tail.key[n]]
+        entry, slot = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)
     if entry < 0:
         answer, number = run_tail(tail, s, token)
         _probe(plan, s, 1, codes, numbers)
@@ -214,4 +216,4 @@ def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any
         if not abs(s.x[c]) < np.inf:  # not all of them are part of the key
             s.overflow[0] = 1
         s.x[c] = 0.0
-    return _recall(plan, s, entry, codes, numbers)
+    return _recall(plan, s, entry, codes, numbers), entry
