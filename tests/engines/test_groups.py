@@ -8,14 +8,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.engines.test_fast import followed
+from tests.engines.test_fast import code, followed
 from tests.engines.test_recognise import LATEST, LAYOUT, decoder_of, dense_rows, only, words
+from tests.handmade import decoder as by_hand
 from tests.strategies import tries
+from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import FastSession
+from tm2tfr.engines.fast.state import EARLY
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.residual import Linear
+from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 WHY = "its key contains no position: positions are grouped by key, and each key is scored once"
@@ -194,35 +197,119 @@ def gated(chance: random.Random) -> FeedForward | None:
     return feed_forward(LAYOUT, units) if units else None
 
 
-def runs(chance: random.Random, decoder: Decoder, session: FastSession) -> bool:
-    """Run a random prompt in pieces, now and then saved and restored; return whether a head had to be scanned."""
-    prompt = [chance.randrange(6) for _ in range(chance.randrange(1, 60))]
+def runs(
+    chance: random.Random, decoder: Decoder, session: FastSession, tokens: Sequence[int], most: int, saved: float = 0.1
+) -> None:
+    """Run a random prompt in pieces, with tokens fed in between, now and then saved and restored: as the dense engine."""
+    prompt = chance.choices(tokens, k=chance.randrange(1, 60))
     session.restart()
     session.prompt(prompt)
-    tokens, answers = [], []
-    while session.position < 150:
-        if session.position >= len(prompt) and chance.random() < 0.2:
-            for token in words(chance.randrange(1, 5), 6, chance.randrange(99)):
-                answers.append(session.feed(token))
-                tokens.append(token)
+    fed, answers, numbers, codes = [], [], [], []
+    while session.position < most:
+        if session.position >= len(prompt) and chance.random() < 0.1:
+            fed.append(chance.choice(tokens))
+            answers.append(session.feed(fed[-1]))
+            numbers.append(session.residual.tolist())
+            codes.append([code(session.residual[a:b].tolist()) for a, b in session._labels])
             continue
-        chunk = session.extend(chance.choice((1, 2, 7, 40)))
-        tokens += chunk.tokens.tolist()
+        chunk = session.extend(min(chance.choice((1, 2, 7, 40)), most - session.position))
+        fed += chunk.tokens.tolist()
         answers += chunk.answers.tolist()
-        if chance.random() < 0.1:
+        numbers += chunk.numbers.tolist()
+        codes += chunk.codes.tolist()
+        if chance.random() < saved:
             session.restore(session.save())
-    assert answers == dense_answers(decoder, tokens), session.report()
-    return any(found.kind == "scan" for layer in session.recognised for found in layer)
+    dense = Dense().start(decoder)
+    for i, token in enumerate(fed):
+        assert dense.feed(token) == answers[i], (i, session.report())
+        assert dense.residual.tolist() == numbers[i], (i, session.report())
+        assert [code(dense.residual[a:b].tolist()) for a, b in session._labels] == codes[i]
 
 
+def started(decoder: Decoder) -> FastSession:
+    """Return a session that reads off every direction as a number, and some of them as labels."""
+    width = decoder.layout.width
+    return Fast().start(decoder, numbers=range(width), labels=((0, 3), (width - 5, width - 1)))
+
+
+@pytest.mark.slow
 def test_random_decoders_in_pieces_restarted_saved_and_fed() -> None:
     chance, scanned, kept = random.Random(7), 0, 0
-    for _ in range(tries(300)):
+    for _ in range(tries(150)):
         decoder = random_grouped(chance)
-        session = Fast().start(decoder)
+        session = started(decoder)
         for _ in range(3):
-            found = runs(chance, decoder, session)
+            runs(chance, decoder, session, range(6), 100)
+            found = any(found.kind == "scan" for layer in session.recognised for found in layer)
             scanned, kept = scanned + found, kept + (not found)
         followed(decoder, words(40, 6, chance.randrange(99)))
-    assert scanned > tries(30)
+    assert scanned > tries(5)
     assert kept > 2 * scanned
+
+
+# ── rules in the prompt ─────────────────────────────────────────────────────────────────────────────────────
+def automaton(states: int, chance: random.Random) -> Decoder:
+    """Return a decoder that takes a state's successor from its prompt: token ``a→b`` says that b follows a.
+
+    Its last layer with heads has one or two grouped heads, whose positions no token after the prompt changes. Weights are
+    1, or anything.
+    """
+    names = tuple(f"q{n}" for n in range(states))
+    layout = Residual((Subspace("one"), *(Subspace(name, names) for name in ("now", "from", "to", "then", "also", "out"))))
+    wild = chance.random() < 0.3
+    rules = [(a, b) for a in range(states) for b in range(states)]
+    tokens: list[Linear] = [{at("now", name): 1.0} for name in names]
+    for a, b in rules:
+        weight = chance.choice((1.0, 0.7)) if wild else 1.0
+        tokens.append({at("from", names[a]): weight, at("to", names[b]): chance.choice((1.0, 0.3)) if wild else 1.0})
+    heads = [
+        head(
+            layout,
+            f"find {to}",
+            "",
+            query=[{at("now", name): 1.0} for name in names],
+            key=[{at("from", name): sign} for name in names],
+            carries=[({at("to", name): 1.0}, {at(to, name): 1.0}) for name in names],
+        )
+        for to, sign in (("then", 1.0), ("also", -1.0))[: chance.randint(1, 2)]
+    ]
+    units = [Unit(name, {at("then", name): 1.0, at("now", name): 0.5}, {at("out", name): 1.0}, -0.25) for name in names]
+    units += [Unit(f"{name}'", {at("also", name): 1.0}, {at("out", name): 0.5}, -0.5) for name in names]
+    layers = (
+        Layer(name="", meaning="", source="", heads=tuple(heads), feed_forward=feed_forward(layout, units)),
+        Layer(
+            name="",
+            meaning="",
+            source="",
+            feed_forward=feed_forward(layout, [Unit("", {at("out", names[0]): 1.0}, {"one": 2.0})]),
+        ),
+    )
+    logits: list[Linear] = [{at("out", name): 1.0, "one": 0.25 * n} for n, name in enumerate(names)]
+    return by_hand(
+        layout,
+        tokens,
+        layers,
+        [*logits, *({} for _ in rules)],
+        vocabulary=(*names, *(f"{names[a]}→{names[b]}" for a, b in rules)),
+        bias=(*(0.0 for _ in names), *(-1.0 for _ in rules)),
+        places={"1": {"one": 1.0}},
+    )
+
+
+def some_rules(states: int, chance: random.Random) -> list[int]:
+    """Return the tokens of a rule for each state, or for most of them."""
+    rules = [states + a * states + chance.randrange(states) for a in range(states)]
+    return rules[chance.randrange(5) == 0 :]
+
+
+@pytest.mark.slow
+def test_rules_in_the_prompt_another_prompt_and_rules_that_come_later() -> None:
+    chance, remembered = random.Random(11), 0
+    for _ in range(tries(60)):
+        states = chance.randint(2, 5)
+        decoder = automaton(states, chance)
+        session = started(decoder)
+        for _ in range(4):
+            runs(chance, decoder, session, [*some_rules(states, chance), *range(states)], 150)
+            remembered += int(session._control[EARLY])
+    assert remembered > tries(60)

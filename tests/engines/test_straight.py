@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.machines import large
 from tests.engines.test_fast_sabotage import MACHINES, compiled, mutated, slow
+from tests.engines.test_groups import automaton, random_grouped, runs, some_rules, started
 from tests.strategies import tries
 from tm2tfr.engines.fast import Fast, session, straight
 from tm2tfr.engines.fast.plan import plan
@@ -132,6 +133,30 @@ def test_compiled_it_does_the_same(name: str, at_once: None) -> None:
         _, given = compiled(name)
         want = slow(broken, given)
         assert joined(run(broken, given, sizes(4), len(want))[0])[1] == want
+
+
+@pytest.mark.slow
+def test_grouped_heads_before_the_answer(at_once: None, as_python: None) -> None:
+    chance, hurried = random.Random(13), 0
+    for n in range(tries(80)):
+        states = chance.randint(2, 5)
+        decoder = automaton(states, chance) if n % 2 else random_grouped(chance)
+        running = started(decoder)
+        for _ in range(3):
+            tokens = [*some_rules(states, chance), *range(states)] if n % 2 else range(6)
+            runs(chance, decoder, running, tokens, 120)
+            hurried += running.hurried
+    assert hurried > tries(1_000)
+
+
+@pytest.mark.slow
+def test_compiled_they_are_the_same(at_once: None) -> None:
+    chance = random.Random(17)
+    decoder = automaton(4, chance)
+    running = started(decoder)
+    for _ in range(3):
+        runs(chance, decoder, running, [*some_rules(4, chance), *range(4)], 300, saved=0)
+    assert running.hurried > 50
 
 
 @pytest.mark.slow
