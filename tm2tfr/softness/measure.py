@@ -49,6 +49,8 @@ class HeadError:
         holds: whether the claim holds: uniform, or tieless with that gap (up to rounding).
         over: what the claimed gap is a multiple of: 1/(i+1), 1/n, or nothing; see `Claim`.
         shared: whether several positions may share the best score; the gap is then that to any lower one.
+        tied: whether they do here, where what the head carries decides nothing (`Claim.ties`): softmax may weigh them in
+            any way, and no lemma bounds that.
         scores: the largest error of a score, before it is divided by the temperature.
         weights: ‖average-hard weights - softmax weights‖₁, with the bounds of `lemma_6` and `lemma_33` (None: its
             premise fails). Lemma 6 is applied to the soft scores, with the gap a position that they have.
@@ -64,6 +66,7 @@ class HeadError:
     holds: bool
     over: Over = "position"
     shared: bool = False
+    tied: bool = False
     scores: float = 0.0
     weights: float = 0.0
     lemma_6: float | None = None
@@ -96,7 +99,7 @@ class Softness:
 
     @property
     def uniform_tieless(self) -> bool:
-        """Whether every head was uniform or tieless with at least the claimed gap, at every position."""
+        """Whether every head was uniform, tieless with the claimed gap, or tied where it may be, at every position."""
         return all(head.holds for head in self.heads)
 
 
@@ -173,7 +176,9 @@ class _Layer:
             none = head.uniform and due is None
             return HeadError(**named, gap=0.0 if len(hard) > 1 else inf, claimed=None, holds=none)
         n, best, tau = len(hard), int(hard.argmax()), self._temperature
-        shared = claim is not None and claim.constant and not claim.lookup and self._number == 0
+        harmless = claim is not None and claim.ties
+        shared = harmless or (claim is not None and claim.constant and not claim.lookup and self._number == 0)
+        tied = harmless and gap_of(hard) == 0
         gap = gap_below(hard) if shared else gap_of(hard)
         slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
@@ -191,10 +196,11 @@ class _Layer:
             holds=gap > 0 and gap >= due - slack,
             over="position" if claim is None else claim.over,
             shared=shared,
+            tied=tied,
             scores=error,
             weights=distance,
-            lemma_6=lemma_6(slope_of(soft)) if top == best and not shared else None,
-            lemma_33=lemma_33(n, gap, error, tau) if gap < inf else 0.0,
+            lemma_6=lemma_6(slope_of(soft)) if top == best and not (tied if harmless else shared) else None,
+            lemma_33=None if tied else lemma_33(n, gap, error, tau) if gap < inf else 0.0,
             place=place,
             lemma_7=steep,
         )
@@ -210,6 +216,9 @@ class _Layer:
             if head.uniform:
                 continue
             weights = 0.0
+            if error.tied:
+                bound = None
+                break
             if error.gap < inf:
                 shift = reach.shift(before)
                 found = lemma_33(position + 1, error.gap, shift * before, self._temperature)

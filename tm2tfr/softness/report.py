@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from math import inf, log2
 
-from tm2tfr.errors import visible
+from tm2tfr.errors import counted, visible
 from tm2tfr.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.softness.run import SoftRun
 from tm2tfr.softness.warmest import Warmest, exponent
@@ -59,6 +59,8 @@ def _property(heads: Sequence[HeadError]) -> str:
     smallest = min(head.gap * _divisor(head, len(heads)) for head in heads)
     found = "never more than one position" if smallest == inf else f"smallest found {smallest:.3g}{by}"
     kind = "equal scores share" if heads[0].shared else "tieless"
+    if harmless := sum(head.tied for head in heads):
+        kind = f"tied at {counted(harmless, 'position')}, where that decides nothing; otherwise tieless"
     return f"{kind}, gap at least {claimed:g}{by}; {found}{where}"
 
 

@@ -38,6 +38,9 @@ class Claim:
             score is ahead by at least ln(margin), with the other scores as far behind as in this head; None: that is not
             proved for this head alone, and Theorem 26 has to be used.
         degree: in a run of N positions that is ln(margin·N^degree): of numbers that are not rounded, but compared.
+        ties: whether several positions may share the best score at positions where what the head carries decides nothing:
+            whatever mean over all positions it carries there, what the decoder answers is the same, and no later head
+            reads anything that depends on it.
 
     Raises:
         ShapeError: for a gap that is not a positive number, or a margin that is not above 1; for a lookup, a gap over
@@ -50,6 +53,7 @@ class Claim:
     over: Over = "position"
     margin: float | None = None
     degree: int = 0
+    ties: bool = False
 
     def __post_init__(self) -> None:
         if self.over not in OVER:

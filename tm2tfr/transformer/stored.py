@@ -77,6 +77,7 @@ def _claim_document(claim: Claim) -> dict[str, Any]:
         **over.get(claim.over, {"over": claim.over}),
         **({} if claim.margin is None else {"margin": claim.margin}),
         **({"degree": claim.degree} if claim.degree else {}),
+        **({"ties": True} if claim.ties else {}),
     }
 
 
@@ -195,7 +196,8 @@ def _claim(item: JsonValue) -> Claim | None:
     margin = item["margin"].real() if "margin" in item.keys else None
     degree = item["degree"].whole() if "degree" in item.keys else 0
     attends, lookup = item["attends"].text(), item["lookup"].truth()
-    return Claim(attends=attends, gap=gap, lookup=lookup, over=over, margin=margin, degree=degree)
+    ties = "ties" in item.keys and item["ties"].truth()
+    return Claim(attends=attends, gap=gap, lookup=lookup, over=over, margin=margin, degree=degree, ties=ties)
 
 
 def _feed_forward(item: JsonValue, prefix: str, store: Store) -> FeedForward:

@@ -71,7 +71,8 @@ def find_rule(layout: Residual, names: MachineNames) -> Layer:
 
     The score of the position where a rule for (q', a') ends is [q = q'] + [a = a'], everywhere else it is 0. Where there
     is a rule for (q, a), it alone has the score 2. Where there is none, the head carries a mean over rules of which none is
-    for both, and the two flags cannot both be 1.
+    for both, and the two flags cannot both be 1. That is so for every mean over positions, with whatever weights, since
+    each position adds at most its own weight to their sum: softmax may share the weight in any way there.
     """
     states, symbols = names.ruled, names.symbols
     forms: list[tuple[Linear, Linear]] = [({at("e_q", q): 1.0}, {at("r_q", q): 1.0}) for q in states]
@@ -86,7 +87,7 @@ def find_rule(layout: Residual, names: MachineNames) -> Layer:
         query=[query for query, _ in forms],
         key=[key for _, key in forms],
         carries=carries,
-        claim=Claim(attends="rule", gap=1.0, over="constant"),
+        claim=Claim(attends="rule", gap=1.0, over="constant", ties=True),
     )
     units: list[Unit] = []
     for flag, own, its, labels in (("[r*_q=q]", "e_q", "r*_q", states), ("[r*_a=a]", "e_a", "r*_a", symbols)):

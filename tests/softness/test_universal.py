@@ -1,0 +1,137 @@
+"""The universal decoder under softmax: where there is no rule, any mean of rules gives the same answer."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tm2tfr.api.softness import measure_softness, soften
+from tm2tfr.errors import CompileError
+from tm2tfr.softness.report import report
+from tm2tfr.sources.turing.library import shipped
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.storage import load, save
+from tm2tfr.transformer.weights import Decoder, Layer
+
+EVERY = tm2tfr.Universal(states=8, symbols=4)
+
+
+@cache
+def fitting() -> dict[str, Machine]:
+    """Return the shipped machines that fit into 8 states and 4 symbols."""
+    machines = {}
+    for name in shipped():
+        machine = tm2tfr.load(name)
+        try:
+            EVERY.holding(machine)
+        except CompileError:
+            continue
+        machines[name] = machine
+    return machines
+
+
+def wrong_runs(names: list[str], longest: int) -> tuple[int, list[str]]:
+    """Return the number of examples run at the temperature that ``auto`` picks for each length, and which are wrong."""
+    runs, wrong = 0, []
+    for name in names:
+        decoder = tm2tfr.compile(EVERY.holding(fitting()[name]))
+        for example in fitting()[name].examples:
+            length = tm2tfr.check(decoder, example.input, max_steps=60, keep_rows=False).tokens
+            if length <= longest:
+                soft = soften(decoder, length=length)
+                runs += 1
+                if not tm2tfr.check(soft, example.input, max_steps=60, engine="dense", keep_rows=False).agrees:
+                    wrong.append(f"{name} on {example.input!r}")
+    return runs, wrong
+
+
+def test_auto_is_what_theorem_26_guarantees_and_right() -> None:
+    soft = soften(EVERY.holding(tm2tfr.load("chapter")), length=40)
+    assert soft.provenance["temperature"] == str(2.0**-15)
+    trace = tm2tfr.check(soft, "11")
+    assert (trace.agrees, trace.soft, trace.lead, trace.answer) == (True, True, 31, "accept")
+    assert wrong_runs(["busy-beaver-2", "parity"], 40) == (7, [])
+
+
+@pytest.mark.slow
+def test_every_shipped_machine_that_fits() -> None:
+    assert len(fitting()) == 27
+    runs, wrong = wrong_runs(list(fitting()), 50)
+    assert wrong == []
+    assert runs > 60
+
+
+def test_what_is_not_proved_is_refused() -> None:
+    held = EVERY.holding(tm2tfr.load("chapter"))
+    with pytest.raises(CompileError, match="head 'last key' has no local bound under softmax, since what it carries"):
+        soften(held, temperature="local", length=40)
+    with pytest.raises(CompileError, match="its gap shrinks with the position, so softmax needs a temperature"):
+        soften(held, temperature="none")
+
+
+# ── ties ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_ties_are_measured_as_what_they_are() -> None:
+    found = measure_softness(EVERY.holding(tm2tfr.load("chapter")), "11", temperature="auto")
+    assert (found.softness.first_wrong, found.softness.uniform_tieless) == (None, True)
+    own = [head for head in found.softness.heads if head.head == "rule for q, a"]
+    tied = [head for head in own if head.tied]
+    assert [head.position for head in own if not head.tied] == [0, *range(4, 10), *range(34, 40)]
+    assert {(head.lemma_6, head.lemma_33) for head in tied} == {(None, None)}
+    assert all(head.lemma_33 is not None and head.weights <= head.lemma_33 for head in own if not head.tied)
+    line = "tied at 27 positions, where that decides nothing; otherwise tieless, gap at least 1; smallest found 1"
+    assert f"rule for q, a  {line}\n" in report(found)
+
+
+def test_where_there_is_no_rule_every_mean_gives_the_same_answer() -> None:
+    """In exact arithmetic, the last two feed-forward networks on random means of the rules' own vectors."""
+    universal = EVERY.holding(tm2tfr.load("busy-beaver-4"))
+    decoder, chance = tm2tfr.compile(universal), random.Random(26)
+    names, layout = universal.names, decoder.layout
+    rules = universal.entries
+    for _ in range(60):
+        state, symbol = chance.randrange(len(names.ruled)), chance.randrange(len(names.symbols))
+        others = [entry for entry in rules if (entry.state, entry.symbol) != (state, symbol)]
+        shares = [Fraction(chance.randrange(5)) for _ in others]
+        total = sum(shares) or 1
+        stream = [Fraction(0)] * layout.width
+        at = layout.index
+        for place in (f"e_q[{names.states[state]}]", f"e_a[{names.symbols[symbol]}]"):
+            stream[at(place)] = Fraction(1)
+        stream[at("1")] = Fraction(1)
+        for entry, share in zip(others, shares, strict=True):
+            found = (names.states[entry.state], names.symbols[entry.symbol], names.value(entry.answer))
+            for where, label in zip(("r*_q", "r*_a", "out"), found, strict=True):
+                stream[at(f"{where}[{label}]")] += share / total
+        for layer in decoder.layers[5:]:
+            stream = fed_forward(layer, stream)
+        logits = stream[layout["e_y"]]
+        assert [token for token, value in zip(decoder.vocabulary, logits, strict=True) if value] == ["HALT"]
+        assert sum(logits) == 1
+
+
+def fed_forward(layer: Layer, stream: list[Fraction]) -> list[Fraction]:
+    network = layer.feed_forward
+    assert network is not None
+    hidden = [Fraction(0)] * network.input.shape[0]
+    for row, column, value in network.input.entries():
+        hidden[row] += Fraction(value) * stream[column]
+    for row, _, value in network.input_bias.entries():
+        hidden[row] += Fraction(value)
+    after = list(stream)
+    for row, column, value in network.output.entries():
+        after[row] += Fraction(value) * max(hidden[column], Fraction(0))
+    return after
+
+
+def test_the_claim_is_stored(tmp_path: Path) -> None:
+    decoder = tm2tfr.compile(EVERY)
+    save(decoder, tmp_path / "u.safetensors")
+    found: Decoder = load(tmp_path / "u.safetensors")
+    assert found.layers[5].heads[0].claim == Claim(attends="rule", gap=1.0, over="constant", ties=True)
+    assert found.layers[1].heads[2].claim == Claim(attends="last key", gap=0.5)
