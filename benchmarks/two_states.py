@@ -3,6 +3,8 @@
 The shipped sweep ``two-states``, timed: each of the four rules writes one of two symbols, moves left or right, and goes
 to one of the two states or halts: (2·2·3)⁴ machines. Each runs from the blank tape and from every input of length ≤ 3
 over its one input symbol, 100 steps at most, in the decoder and in the simulator, and all cells of all rows are compared.
+
+Each machine has a decoder of its own; with ``--universal`` one decoder runs them all, and each is put into its prompt.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from tm2tfr.dataset.report import sweep_report
 def main() -> None:
     """Run them all and print what came of it."""
     started = time.perf_counter()
-    found = sweep("two-states")
+    found = sweep("two-states", universal=(2, 2) if "--universal" in sys.argv else None)
     taken = time.perf_counter() - started
     print(f"{sweep_report(found)}, in {taken:.0f} s with {cores()} processes", flush=True)
     sys.exit(found.failure is not None)

@@ -184,9 +184,9 @@ def test_a_compiled_simulator_that_lies_about_the_end_is_found_out(lie: str, mon
 def test_a_run_of_which_something_is_missing_is_no_example(engine: str, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = Runs(load("chapter"), How(engine, 100))
     name = "_fast" if engine == "fast" else "_plain"
-    trace, answers = getattr(runs, name)("11")
+    trace, answers = getattr(runs, name)(runs.machine, "11")
     told = (trace, answers[:-1]) if lost == "answer" else (replace(trace, compared=0), answers)
-    monkeypatch.setattr(runs, name, lambda _: told)
+    monkeypatch.setattr(runs, name, lambda *_: told)
     found = runs.on("11")
     assert isinstance(found, Failure)
     assert found.why == f"9 tokens, {trace.result}; the simulator: {trace.result}"

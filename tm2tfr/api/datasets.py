@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tm2tfr.dataset.kinds import AnySpec
     from tm2tfr.dataset.make import Dataset, ShardProgress
     from tm2tfr.dataset.sweep import Sweep
+    from tm2tfr.sources.turing.universal.program import Universal
+    from tm2tfr.transformer.weights import Decoder
 
 
 def make_dataset(
@@ -68,6 +70,9 @@ def sweep(
     engine: str = "auto",
     max_steps: int | None = None,
     left_boundary: str | None = None,
+    universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
+    tape: str | None = None,
+    seed: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Sweep:
     """Compare the decoder with the simulator, of circuits the evaluator, on every run of a spec.
@@ -78,11 +83,14 @@ def sweep(
         spec, workers, scheduler, engine, progress: see `make_dataset`.
         max_steps: overrides the spec's own limit; of machines.
         left_boundary: on one-way tapes, ``repaired`` (the default) or ``chapter``.
+        universal, tape: put every machine in the prompt of this universal decoder, see `tm2tfr.compile`.
+        seed: with `universal`, shuffle the rules in each prompt, anew for each run. Default: the machine's own order.
 
     Raises:
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
-        CompileError: if `left_boundary` does not apply to a machine; for it and `max_steps`, if the spec is of circuits;
-            if the spec is of a program or a formula, see `tm2tfr.check`.
+        WeightFileError: if `universal` is a weight file that cannot be read.
+        CompileError: if `left_boundary` does not apply to a machine, or a machine does not fit the universal decoder; for
+            these and `max_steps`, if the spec is of circuits; if it is of a program or a formula, see `tm2tfr.check`.
     """
     from tm2tfr.dataset.sweep import sweep as swept
 
@@ -96,6 +104,9 @@ def sweep(
         engine=engine,
         max_steps=max_steps,
         left_boundary=left_boundary,
+        universal=universal,
+        tape=tape,
+        seed=seed,
         progress=progress,
     )
 

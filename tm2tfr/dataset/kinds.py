@@ -12,6 +12,7 @@ from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.labels.shard import made_labels, program_listed
 from tm2tfr.dataset.labels.spec import LabelSpec
+from tm2tfr.dataset.prompting import prompting
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making, made, swept
 from tm2tfr.dataset.spec import Spec
@@ -23,17 +24,30 @@ from tm2tfr.sources.turing.compiler.vocabulary import vocabulary
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.universal.program import Universal
 
 AnySpec = Spec | CircuitSpec | LabelSpec
 
 
-def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_boundary: str | None = None) -> How:
-    """Return how the runs of a spec are made.
+def how_for(
+    spec: AnySpec,
+    engine: str,
+    max_steps: int | None = None,
+    left_boundary: str | None = None,
+    *,
+    universal: object = None,
+    tape: str | None = None,
+    seed: int | None = None,
+) -> How:
+    """Return how the runs of a spec are made; `universal`, `tape` and `seed` are those of `prompting`.
 
     Raises:
+        CompileError, WeightFileError: see `prompting`.
         EngineError: if fast is requested and Numba is not installed.
         DatasetError: if an engine is requested for labels, which are the reference's.
     """
+    asked = {"universal": universal, "tape": tape, "seed": seed, "left_boundary": left_boundary}
+    within = prompting(spec, asked)
     if isinstance(spec, LabelSpec):
         if engine != AUTO:
             labeller = spec.labeller
@@ -43,7 +57,7 @@ def how_for(spec: AnySpec, engine: str, max_steps: int | None = None, left_bound
     chosen = for_many_runs(engine)
     if isinstance(spec, CircuitSpec):  # which engine runs the weights depends on the variant
         return How(engine if engine == AUTO else chosen, 0)
-    return How(chosen, spec.max_steps if max_steps is None else max_steps, left_boundary)
+    return How(chosen, spec.max_steps if max_steps is None else max_steps, left_boundary, within)
 
 
 def maker(spec: AnySpec) -> Callable[[Job, Making], Done]:
@@ -85,10 +99,14 @@ def again(spec: AnySpec, failure: Failure, how: How) -> str:
     name = failure.program.name
     argument = named.get(name, name if is_argument(name) else "-")
     options = ["--input", failure.word, "--max-steps", str(how.max_steps), "--engine", how.engine]
+    machine = failure.program
+    if isinstance(machine, Universal) and how.prompting is not None:
+        options += how.prompting.options(machine)
+        machine = machine.right
     if how.left_boundary is not None:
         options += ["--left-boundary", how.left_boundary]
     command = shlex.join(["tm2tfr", "trace", argument, *options])
-    text = native.write(failure.program) if isinstance(failure.program, Machine) else ""
+    text = native.write(machine) if isinstance(machine, Machine) else ""
     return command if argument != "-" else f"{command} <<'END'\n{text}END"
 
 

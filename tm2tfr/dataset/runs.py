@@ -13,14 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr._version import __version__
+from tm2tfr.dataset.prompting import Prompting, rule_fingerprint
+from tm2tfr.dataset.spec import fingerprint
 from tm2tfr.engines import engine as engine_named
+from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.runs.truths import AnyMachine, machine_truth_of
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import truth_for
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.prompt import prompt
 from tm2tfr.trace.check import Trace, check
 
 if TYPE_CHECKING:
@@ -37,69 +42,100 @@ class How:
         engine: ``fast``, ``dense`` or ``exact``; of circuits also ``auto``, since some need another one.
         max_steps: at most this many steps of the machine; the run of a circuit has an end.
         left_boundary: as for `tm2tfr.compile`.
+        prompting: the decoder in whose prompt the machines stand; None: each machine has its own.
     """
 
     engine: str
     max_steps: int
     left_boundary: str | None = None
+    prompting: Prompting | None = None
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that differs from the reference's, and how; `program` is the machine or the circuit."""
+    """A run that differs from the reference's, and how; `program` is the machine, alone or in a prompt, or the circuit."""
 
-    program: Machine | Circuit
+    program: AnyMachine | Circuit
     word: str
     why: str
 
 
 class CheckedRun(NamedTuple):
-    """A run that agrees: its trace, and the decoder's answers from BOS on, (T + 1,) numbers of the vocabulary."""
+    """A run that agrees: its trace, and as numbers of the vocabulary what was fed and answered.
+
+    Args:
+        prompt: (n + 1,) the tokens up to BOS.
+        answers: (T + 1,) the decoder's answers from BOS on.
+    """
 
     trace: Trace
+    prompt: TokenCodes
     answers: TokenCodes
 
 
 class Runs:
-    """The runs of one machine; whatever follows from its weights is computed once."""
+    """The runs of one machine; whatever follows from its weights is computed once.
 
-    def __init__(self, machine: Machine, how: How) -> None:
+    Args:
+        before: the runs of another machine by the same worker; in the prompt of one decoder, they share its session.
+    """
+
+    def __init__(self, machine: Machine, how: How, before: Runs | None = None) -> None:
         self.machine, self._how = machine, how
-        self.decoder = compile_machine(machine, left_boundary=how.left_boundary)
         self._long: LongRun | None = None
+        self._at: AnyMachine | None = None  # the one of `_long`
         self._blocks: list[RowBlock] = []
+        if how.prompting is None:
+            self._program: AnyMachine = machine
+            self.decoder = compile_machine(machine, left_boundary=how.left_boundary)
+            return
+        self._program = program = how.prompting.program(machine, "")
+        if before is not None and isinstance(before._program, Universal) and before._program.names == program.names:
+            self.decoder, self._long, self._at = before.decoder, before._long, before._at
+        else:
+            self.decoder = how.prompting.named(program)
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The decoder's vocabulary."""
-        return self.decoder.vocabulary
+        """The tokens of data sets: the decoder's; of a universal decoder with its canonical names."""
+        return self.decoder.vocabulary if self._how.prompting is None else self._how.prompting.universal.vocabulary
+
+    @property
+    def split_key(self) -> str:
+        """A digest of the machine, by which its runs are put into splits."""
+        return rule_fingerprint(self._program) if isinstance(self._program, Universal) else fingerprint(self.machine)
 
     def on(self, word: str) -> CheckedRun | Failure:
         """Run on a word and compare every cell of every row, and the end of the run, with the simulator's."""
-        trace, answers = self._fast(word) if self._how.engine == "fast" else self._plain(word)
+        program, prompting = self._program, self._how.prompting
+        if prompting is not None and prompting.seed is not None:
+            program = prompting.program(self.machine, word)
+        trace, answers = self._fast(program, word) if self._how.engine == "fast" else self._plain(program, word)
         if trace.divergence is not None:
-            return Failure(self.machine, word, str(trace.divergence))
+            return Failure(program, word, str(trace.divergence))
         truth = result(self.machine, word, max_steps=self._how.max_steps)
         if not trace.agrees or trace.result != truth or len(answers) != trace.tokens:
-            return Failure(self.machine, word, f"{trace.tokens} tokens, {trace.result}; the simulator: {truth}")
-        return CheckedRun(trace, answers[len(word) :])
+            return Failure(program, word, f"{trace.tokens} tokens, {trace.result}; the simulator: {truth}")
+        fed = prompted(self.decoder, prompt(program, word) if isinstance(program, Universal) else word)
+        return CheckedRun(trace, np.array(fed, dtype=np.int32), answers[len(fed) - 1 :])
 
-    def _fast(self, word: str) -> tuple[Trace, TokenCodes]:
+    def _fast(self, program: AnyMachine, word: str) -> tuple[Trace, TokenCodes]:
         from tm2tfr.runs.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)
 
         if self._long is None:
-            self._long = LongRun(self.decoder, word, machine=self.machine, max_steps=self._how.max_steps)
+            self._long = LongRun(self.decoder, word, machine=program, max_steps=self._how.max_steps)
         else:
-            self._long.restart(word)
+            self._long.restart(word, None if program is self._at else program)
+        self._at = program
         self._blocks.clear()
         while not self._long.done:
             self._long.advance(self._blocks.append)
         answers = np.concatenate([block.y for block in self._blocks]) if self._blocks else np.zeros(0, dtype=np.int32)
         return self._long.trace(Fast()), answers
 
-    def _plain(self, word: str) -> tuple[Trace, TokenCodes]:
+    def _plain(self, program: AnyMachine, word: str) -> tuple[Trace, TokenCodes]:
         named = engine_named(self._how.engine)
-        truth = truth_for(self.machine, word, decoder=self.decoder, max_steps=self._how.max_steps)
+        truth = machine_truth_of(program, word, self.decoder, self._how.max_steps)
         found = check(self.decoder, truth, engine=named, max_steps=self._how.max_steps, keep_rows=True)
         return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)
 

@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from tm2tfr.dataset.examples import Tokens, TrainingExample, encoded, examples
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs, versions
-from tm2tfr.dataset.spec import Splitting, fingerprint
+from tm2tfr.dataset.spec import Splitting
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.engines.decode import prompted
 
 
 @dataclass(frozen=True)
@@ -68,13 +65,12 @@ def made(job: Job, making: Making) -> Done:
             done.failure = run
             return done
         if runs is not at:
-            at, key, numbers = runs, fingerprint(runs.machine), tokens.of(runs.vocabulary)
+            at, key, numbers = runs, runs.split_key, tokens.of(runs.vocabulary)
         if run.trace.T is None and not making.keep_unfinished:
             done.left_out += 1
             continue
         split = making.splitting.of(key, word)
-        prompt = numbers[np.array(prompted(runs.decoder, word))]
-        found[split] += examples(runs.machine.name, prompt, numbers[run.answers], run, making.forms)
+        found[split] += examples(runs.machine.name, numbers[run.prompt], numbers[run.answers], run, making.forms)
     for split, some in found.items():
         for form in making.forms if some else ():
             done.examples[split, form] = sum(e.form == form for e in some)
@@ -85,9 +81,10 @@ def made(job: Job, making: Making) -> Done:
 
 def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, CheckedRun | Failure]]:
     """Yield each run of a job, counting those that agree."""
+    runs: Runs | None = None
     for piece in job.pieces:
         for machine in piece.programs:
-            runs = Runs(machine, how)
+            runs = Runs(machine, how, runs)
             tally.machines += 1
             for word in piece.words:
                 run = runs.on(word)

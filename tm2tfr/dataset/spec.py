@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from tm2tfr.dataset.family import Members
 from tm2tfr.dataset.words import Inputs
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.universal.program import Universal
 
 Supervision = Literal["answer", "steps shown", "steps scored"]
 FORMS: tuple[Supervision, ...] = ("answer", "steps shown", "steps scored")
@@ -62,6 +63,8 @@ class Spec(CommonSpec):
         families: further machines, made from their numbers.
         max_steps: at most this many steps of a machine.
         keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
+        universal: the class of the universal decoder in whose prompt each machine stands; None: each has its own decoder.
+        shuffled: whether the order of the rules in the prompt is random, a new one for each run.
     """
 
     noun: ClassVar[str] = "machine"
@@ -71,6 +74,14 @@ class Spec(CommonSpec):
     inputs: Inputs
     max_steps: int = 1_000
     keep_unfinished: bool = False
+    universal: Universal | None = None
+    shuffled: bool = False
+
+    @property
+    def fitting(self) -> Iterator[Machine]:
+        """Yield machines of which all fit a universal decoder if these do: all members of a family have the same size."""
+        yield from (machine for _, machine in self.named)
+        yield from (family[0] for family in self.families if len(family))
 
     @property
     def machines(self) -> tuple[Sequence[Machine], ...]:

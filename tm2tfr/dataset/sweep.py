@@ -45,15 +45,19 @@ def sweep(
     engine: str = "auto",
     max_steps: int | None = None,
     left_boundary: str | None = None,
+    universal: object = None,
+    tape: str | None = None,
+    seed: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Sweep:
     """Check every run of a spec; see `tm2tfr.sweep`.
 
     Raises:
-        DatasetError, EngineError, CompileError: as documented there.
+        DatasetError, EngineError, CompileError, WeightFileError: as documented there.
     """
     _refuse(spec, max_steps, left_boundary)
-    how = how_for(spec, engine, max_steps, left_boundary)
+    how = how_for(spec, engine, max_steps, left_boundary, universal=universal, tape=tape, seed=seed)
+    name = spec.name if how.prompting is None else f"{spec.name} in the prompt of {how.prompting.universal.name}"
     size = min(spec.shard_size, JOB)
     number = sum(1 for _ in jobs(spec, size))
     tally, own = Tally(), versions()
@@ -64,9 +68,9 @@ def sweep(
             if progress:
                 progress(place, number, tally.rows)
             if done.failure is not None:
-                return Sweep(spec.name, tally, done.failure, again(spec, done.failure, how), spec.noun)
+                return Sweep(name, tally, done.failure, again(spec, done.failure, how), spec.noun)
     tally.machines = sum(len(piece.programs) for piece in groups(spec))
-    return Sweep(spec.name, tally, noun=spec.noun)
+    return Sweep(name, tally, noun=spec.noun)
 
 
 def _refuse(spec: AnySpec, max_steps: int | None, left_boundary: str | None) -> None:

@@ -75,7 +75,7 @@ class LongRun:
     ) -> None:
         refuse_parts(decoder, "a long run", "use the dense engine")
         self._decoder, self._max_steps = decoder, max_steps
-        self._truth = machine_truth_of(machine, word, decoder, max_steps)
+        self._truth = None if machine is None else machine_truth_of(machine, word, decoder, max_steps)
         self.labels = Labels.of(decoder)
         self._reference: ReferenceBlocks | None = None
         if self._truth is not None:
@@ -90,13 +90,19 @@ class LongRun:
             self._compared, self._reach, self._answer, done = saved["run"].tolist()
             self._done = bool(done)
 
-    def restart(self, word: str) -> None:
+    def restart(self, word: str, machine: AnyMachine | None = None) -> None:
         """Start a run on another word, reusing what was computed from the weights and the machine for the last one.
+
+        Args:
+            machine: another one, in the prompt of the same weights, with their names; None: the same machine.
 
         Raises:
             InputError, EngineError: as for a new run.
         """
-        if self._reference is not None and self._truth is not None:
+        if machine is not None:
+            self._truth = machine_truth_of(machine, word, self._decoder, self._max_steps)
+            self._reference = ReferenceBlocks(self._decoder, self._truth, max_steps=self._max_steps)
+        elif self._reference is not None and self._truth is not None:
             self._truth = self._truth.on(word)
             self._reference.restart(self._truth)
         prompt = prompted(self._decoder, word if self._truth is None else self._truth.prompt)

@@ -49,7 +49,7 @@ def in_blocks(
     """
     resume, out, max_steps = options.resume, options.out, options.max_steps
     _refuse_collisions(options.checkpoint, resume, out)
-    truth, saved = machine_truth_of(machine, word, decoder, max_steps), None
+    truth, saved = None if machine is None else machine_truth_of(machine, word, decoder, max_steps), None
     about = About.of(decoder, truth, word, fed)
     rows: int | None = None
     if resume is not None:

@@ -30,9 +30,9 @@ def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -
     return truth
 
 
-def machine_truth_of(machine: AnyMachine | None, word: str, decoder: Decoder, max_steps: int | None) -> TuringTruth | None:
-    """Return the simulator's run of a machine; None if there is none. See `truth_of` for errors."""
+def machine_truth_of(machine: AnyMachine, word: str, decoder: Decoder, max_steps: int | None) -> TuringTruth:
+    """Return the simulator's run of a machine, see `truth_of` for errors."""
     found = truth_of(machine, word, decoder, max_steps)
-    if not isinstance(found, TuringTruth | None):  # never: that is the truth of all machines
+    if not isinstance(found, TuringTruth):  # never: that is the truth of all machines
         raise TypeError(f"{found} is not the run of a machine")
     return found

@@ -145,7 +145,7 @@ class Universal:
         """The tokens, in the machine's own names."""
         return self.names.vocabulary(self.tapes)
 
-    @property
+    @cached_property
     def description(self) -> tuple[str, ...]:
         """The tokens of the prompt before the input: the tape, and the rules, in the machine's own names."""
         return self.described_in(self.names)
