@@ -9,6 +9,7 @@ import pytest
 
 import tm2tfr as library
 from tests.cli.test_commands import failed, tm2tfr
+from tm2tfr.cli.cautions import warn_once
 from tm2tfr.transformer.storage import load
 from tm2tfr.transformer.weights import matrices
 
@@ -85,7 +86,29 @@ def test_json_says_what_is_certified_and_whether_examples_are_met(tmp_path: Path
     found = json.loads(done.stdout.splitlines()[0])
     assert (found["machine"], found["steps"], found["agrees"]) == ("busy-beaver-2", 6, True)
     assert found["example"] == {"met": True, "unmet": []}
-    assert isinstance(found["certified"], bool)
+    assert found["certified"] is True
+
+
+RIGHT = "1RA1RA_1RA1RA"
+"""A machine that goes right forever."""
+
+
+@pytest.mark.slow
+def test_a_run_beyond_the_certificate_of_the_class_is_warned_of(tmp_path: Path, weights: Path) -> None:
+    (tmp_path / "u.safetensors").write_bytes(weights.read_bytes())
+    library.save_weights(library.compile(RIGHT, universal=(8, 4)), tmp_path / "c.safetensors")
+    line = ["--engine", "dense", "--dtype", "float32", "--max-steps", "180", "--format", "json"]
+    for given, certify in (
+        ([RIGHT, "--universal", "8,4"], "--universal 8,4"),
+        ([RIGHT, "--universal", "8,4", "--tape", "two-way"], "--universal 8,4 --tape two-way"),
+        ([RIGHT, "--universal", "u.safetensors"], "u.safetensors"),
+        (["c.safetensors"], "c.safetensors"),
+    ):
+        warn_once.cache_clear()
+        done = tm2tfr("check", *given, *line, cwd=tmp_path)
+        assert json.loads(done.stdout)["certified"] is False
+        assert "nothing proves that all such runs do: dense in float32 is certified for " in done.stderr
+        assert done.stderr.endswith(f": see tm2tfr certify {certify}\n")
 
 
 # ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────

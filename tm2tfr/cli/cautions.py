@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,43 +14,30 @@ from tm2tfr.errors import counted, listing
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.trace.check import Trace
-    from tm2tfr.transformer.weights import Decoder
 
 
 def certified(trace: Trace, subject: Subject) -> int | None:
     """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
-    from tm2tfr.sources.turing.proof import limit
+    from tm2tfr.sources.turing import proof
+    from tm2tfr.sources.turing.universal import proof as proof_of_class
     from tm2tfr.sources.turing.universal.program import Universal
 
     if subject.machine is None or trace.soft:
         return 0
     if isinstance(subject.program, Universal):
-        return _of_universal(subject.program, trace, subject)
-    return limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
-
-
-def _of_universal(program: Universal, trace: Trace, subject: Subject) -> int | None:
-    """Return the certified number of positions for the class of a universal decoder, whose certificate is for all of it."""
-    construction = subject.construction
-    if construction is None or construction.prove is None:
-        return 0
-    proof = _proved(construction.prove, subject.decoder, program)
-    most: int | None = proof.largest(trace.engine, trace.dtype, trace.reach)
-    return most
-
-
-@functools.lru_cache(maxsize=4)
-def _proved(prove: Callable[..., Any], decoder: Decoder, program: Universal) -> Any:
-    return prove(decoder, program)
+        return proof_of_class.limit(subject.decoder, subject.program, trace.engine, trace.dtype, max_head=trace.reach)
+    return proof.limit(subject.decoder, subject.machine, trace.engine, trace.dtype, max_head=trace.reach)
 
 
 def _to_certify(subject: Subject) -> str:
     """Return the command that certifies a subject; of a universal decoder, its class, whatever machine is in the prompt."""
     from tm2tfr.sources.turing.universal.program import Universal
 
-    if isinstance(program := subject.program, Universal):
+    program, given = subject.program, subject.options.get("universal")
+    if isinstance(program, Universal) and not subject.compiled:
+        if isinstance(given, str) and Path(given).exists():
+            return f"tm2tfr certify {shlex.quote(given)}"
         tape = "" if program.tape == "both" else f" --tape {program.tape}"
         return f"tm2tfr certify --universal {program.states},{program.symbols}{tape}"
     return f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"

@@ -13,6 +13,7 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.truths import AnyMachine, truth_of
 from tm2tfr.sources.registry import of_program
+from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.columns import columns_of, is_turing
@@ -37,11 +38,18 @@ def carried_out(
     """
     if (decoder.positions is not None or decoder.labeller) and options.max_steps == MAX_STEPS:
         options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
-    for engine, limit in engines(decoder, len(word), options):
+    for engine, limit in engines(decoder, _length(program, word, fed), options):
         trace = _by(engine, decoder, word, program, replace(options, max_steps=limit), fed)
         if trace.T is not None or trace.divergence is not None:
             break  # otherwise the next engine, if there is one, goes further
     return _headed(trace, program)
+
+
+def _length(program: Any, word: str, fed: Sequence[str] | None) -> int:
+    """Return the number of tokens that are fed before BOS."""
+    if fed is not None:
+        return len(fed)
+    return len(word) + (len(program.description) if isinstance(program, Universal) else 0)
 
 
 def _headed(trace: Trace, program: Any) -> Trace:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.choices import UNIVERSAL_TAPES
+from tm2tfr.cli.arguments import Named
 from tm2tfr.cli.options import UNIVERSAL, Declared, choice, count, option
 from tm2tfr.errors import OutputError, UsageError
 
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
 SIZES = ""
 """The value of ``--universal`` when it is given without one: its sizes are options of their own."""
 _DIGITS = 12
+A_FILE = Named(tuple)
+"""A text that may be the name of a file, which the shell completes."""
 OF_THE_CLASS: Mapping[str, Declared] = {
     "universal": option(
         "--universal",
         is_flag=False,
         flag_value=SIZES,
+        type=A_FILE,
         metavar="S,K|FILE",
         panel=UNIVERSAL,
         help="Put the machine in the prompt of one decoder for all machines with at most S states and K symbols, such as "
@@ -120,9 +124,8 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
         text, file = standard_input(), "<stdin>"
     elif prompt.startswith("@"):
         text, file = contents(MACHINES, prompt[1:]), display(prompt[1:])
-    weights = weights_given(given)
     found = read(text, class_asked(options), file=file)
-    return found, {} if weights is None else {"universal": weights}
+    return found, {} if weights_given(given) is None else {"universal": given}
 
 
 def class_alone(options: Mapping[str, Any]) -> Universal | str:

@@ -85,6 +85,15 @@ def test_the_subject_has_the_machine_in_the_prompt() -> None:
     assert tm2tfr.Subject.of(EVERY).lacks_machine
 
 
+@pytest.mark.slow
+def test_the_machines_description_counts_for_the_choice_of_the_engine() -> None:
+    pytest.importorskip("numba", reason="pip install 'tm2tfr[fast]'")
+    forever = tm2tfr.read_prompt("two-way q0,0 →(q0,0,+1) BOS", (2, 2))
+    assert tm2tfr.check(forever, max_steps=1_019).engine == "dense"  # 3 tokens, BOS, and one for each step: 1,024
+    for long in (tm2tfr.check(forever, max_steps=1_020), tm2tfr.run(forever, max_steps=1_020)):
+        assert long.engine == "fast"
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "too small": (
         {"universal": (2, 2)},
