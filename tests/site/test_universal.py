@@ -80,6 +80,7 @@ def test_the_layers_are_those_of_the_decoder() -> None:
         assert head in {each.name for layer in decoder.layers for each in layer.heads}
 
 
+@pytest.mark.slow
 def test_the_figures_show_a_run_that_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'tm2tfr[docs]'")
     monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
