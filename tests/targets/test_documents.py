@@ -20,6 +20,8 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.targets.common.prompted import Prompted
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -60,9 +62,11 @@ class Reader:
             here.chdir(folder)
             here.syspath_prepend(Path.cwd())
             here.delitem(sys.modules, "model", raising=False)
+            here.delitem(sys.modules, "universal", raising=False)
             here.setattr(sys, "dont_write_bytecode", False)  # as it is for a reader
             exec(text, self.variables)
             sys.modules.pop("model", None)
+            sys.modules.pop("universal", None)
         return self._capsys.readouterr().out
 
     def shell(self, text: str, folder: str | Path = ".") -> list[str]:
@@ -81,6 +85,8 @@ class Reader:
                     else:
                         assert program == "python", f"{line}: teach this test to run it"
                         here.setattr(sys, "argv", arguments)
+                        here.syspath_prepend(Path.cwd())  # where a script finds what lies beside it
+                        here.delitem(sys.modules, "model", raising=False)
                         runpy.run_path(arguments[0], run_name="__main__")
                 except SystemExit as end:
                     code = end.code
@@ -117,6 +123,32 @@ def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_pat
     (said,) = reader.shell(command, tmp_path / "x")
     assert said.splitlines()[-1] == f"yes: this export is {machine.name}"
     assert said.splitlines()[1].startswith(f"run: {machine.input!r}, ")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("to", [pytest.param(name, marks=there(name)) for name in NEEDED])
+@pytest.mark.parametrize("held", [None, "parity"])
+def test_a_model_card_of_a_class_of_machines_is_true(to: str, held: str | None, reader: Reader, tmp_path: Path) -> None:
+    every = Universal(states=2, symbols=2) if held is None else Universal(states=3, symbols=4).holding(load(held))
+    export_to(to, every, tmp_path / "x", positions=64, verify=False)
+    card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
+    truth = Prompted(every)
+    pairs = truth.pairs(truth.shown, 64)
+    run = [*(token for token, _ in pairs), pairs[-1][1]]
+    assert f"# {every.empty.name} " in card
+    for language, text in BLOCK.findall(card):
+        if language == "sh":
+            assert reader.shell(text, tmp_path / "x") == [" ".join(run) + "\n"] * len(text.splitlines())
+        elif "run_with_cache" in text:
+            h = reader.python(text, tmp_path / "x").replace(" ", "").replace("\n", "")
+            assert h.startswith("tensor([" + "0.," * (run.index("BOS") + 1))
+        else:
+            printed = {"lens": f"{run}\n", "torch": " ".join(run[run.index("BOS") + 1 :]) + "\n"}
+            assert reader.python(text, tmp_path / "x") == printed.get(to, " ".join(run) + "\n")
+    ((_, command),) = re.findall(r"^\*\*How to check it\.\*\* (`+) ?(.*?) ?\1 compares", card, re.MULTILINE)
+    (said,) = reader.shell(command, tmp_path / "x")
+    assert said.splitlines()[-1] == f"yes: this export is {every.empty.name}"
 
 
 def _model(to: str) -> Any:

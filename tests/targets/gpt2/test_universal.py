@@ -17,10 +17,11 @@ from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
+from tm2tfr.sources.turing.universal.proof import prove
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.prompted import Prompted, canonical, prompted
 from tm2tfr.targets.gpt2.chosen import chosen
-from tm2tfr.targets.gpt2.prompted import class_conditions
+from tm2tfr.targets.gpt2.prompted import prompted_conditions
 from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import matrices, replaced
@@ -37,8 +38,9 @@ runs = pytest.mark.skipif(
 
 # ── how far it is right ─────────────────────────────────────────────────────────────────────────────────────
 def most(states: int, symbols: int, dtype: str, *, stock: bool = False, tape: Any = "both") -> int:
-    decoder = compile_universal(Universal(states=states, symbols=symbols, tape=tape))
-    return largest(class_conditions(decoder, dtype, stock=stock), 2 ** DIGITS[dtype], None)
+    every = Universal(states=states, symbols=symbols, tape=tape)
+    decoder = compile_universal(every)
+    return largest(prompted_conditions(prove(decoder, every), dtype, stock=stock), 2 ** DIGITS[dtype], None)
 
 
 def test_the_numbers_that_fit() -> None:
@@ -52,7 +54,7 @@ def test_the_numbers_that_fit() -> None:
 
 @pytest.mark.parametrize("stock", [False, True])
 def test_every_use_grows_with_positions_and_head(stock: bool) -> None:
-    for condition in class_conditions(compile_universal(SMALL), "float32", stock=stock):
+    for condition in prompted_conditions(prove(compile_universal(SMALL), SMALL), "float32", stock=stock):
         for n in (16, 17, 100, 1000, 3000):
             uses = [condition.use(n, h) for h in (0, 1, 2, 10, 15)]
             assert uses == sorted(uses), condition
@@ -72,12 +74,19 @@ def test_what_is_promised_and_refused() -> None:
         chosen(decoder, Prompted(SMALL), positions=5_000, dtype="float32")
 
 
-@pytest.mark.parametrize("path", ["token_embedding", "layers.6.heads.0.key", "layers.7.feed_forward.output"])
-def test_other_weights_than_those_of_the_class_are_refused(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("token_embedding", "universal-2-2: these weights could not be proved right"),
+        ("layers.6.heads.0.key", r"layer 6 \(find rule\) scores positions by other weights than the compiler's"),
+        ("layers.7.feed_forward.output", "universal-2-2: these weights could not be proved right"),
+    ],
+)
+def test_other_weights_than_those_of_the_class_are_refused(path: str, words: str) -> None:
     decoder = compile_universal(SMALL)
     matrix = matrices(decoder)[path]
     other = replaced(decoder, {path: type(matrix)(matrix.shape, matrix.rows, matrix.columns, matrix.values * 2)})
-    with pytest.raises(ExportError, match="universal-2-2: these are not the weights .* compile them again"):
+    with pytest.raises(ExportError, match=words):
         chosen(other, Prompted(SMALL), positions=64)
 
 

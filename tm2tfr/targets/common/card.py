@@ -49,7 +49,7 @@ def introduction(decoder: Decoder, truth: Right, given: str) -> str:
     if decoder.labeller:
         return f"{labelling(decoder, truth)}\n\n{given_and_labelled(decoder)}"
     if isinstance(truth, Prompted):
-        return prompted_card.introduction(truth)
+        return prompted_card.introduction(truth, given)
     if isinstance(truth, Evaluated):
         noun, card = truth.noun, truth.construction.card
         said = "" if card is None else f"\n{card(truth.program)}"

@@ -6,7 +6,7 @@ An export is of the class alone: its tokens have the canonical names, whichever 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,19 +14,19 @@ from itertools import islice
 from typing import Any
 
 from tm2tfr.choices import UNIVERSAL
-from tm2tfr.errors import CompileError, ExportError, counted
+from tm2tfr.errors import CompileError, counted
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
 from tm2tfr.sources.turing.universal.compiler.layout import layout
+from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
 from tm2tfr.sources.turing.universal.stored import written
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.weights import Decoder, digest
+from tm2tfr.transformer.weights import Decoder
 
 SHOWN = ("binary-increment", "parity", "busy-beaver-3", "busy-beaver-2", "complement", "accept-all")
 """Shipped machines, of which the first one that fits is shown in a model card if no machine is given."""
@@ -60,8 +60,15 @@ class Prompted:
     @property
     def title(self) -> str:
         """What the class is, in words, as the beginning of a sentence."""
-        tape = {"both": "", "one-way": ", a one-way tape", "two-way": ", a two-way tape"}[self.universal.tape]
-        return f"Every Turing machine with at most {self.universal.states} states, {self.universal.symbols} symbols{tape}"
+        every = self.universal
+        tape = "" if every.tapes else f" with a {every.tape} tape,"
+        sizes = f"{counted(every.states, 'state')} and {counted(every.symbols, 'symbol')}"
+        return f"Every Turing machine{tape} with at most {sizes}"
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The most states and symbols of a machine, as `PromptedRecipe` takes them."""
+        return {"states": self.universal.states, "symbols": self.universal.symbols}
 
     def read(self, prompt: str) -> Universal:
         """Return the class with the machine that is described in a prompt, and its input.
@@ -192,6 +199,12 @@ def of_class(decoder: Decoder) -> bool:
     return provenance.construction(decoder.provenance) == UNIVERSAL
 
 
+def split(prompt: str, vocabulary: Collection[str]) -> list[str]:
+    """Return the tokens of a prompt, without BOS; the symbols of the input need no spaces between them."""
+    parts = without_bos(prompt.replace("->", ARROW)).split()
+    return [token for part in parts for token in ([part] if part in vocabulary else part)]
+
+
 def canonical(decoder: Decoder, program: object) -> Decoder:
     """Return `decoder` as it is exported: that of a class of machines with the names of the class, any other as it is.
 
@@ -203,17 +216,6 @@ def canonical(decoder: Decoder, program: object) -> Decoder:
     every = program.empty
     stated = {**decoder.provenance, provenance.SOURCE: written(every), provenance.NAME: every.name}
     return replace(decoder, layout=layout(every, every.names), vocabulary=every.vocabulary, provenance=stated)
-
-
-def refuse_other_weights(decoder: Decoder, truth: Prompted) -> None:
-    """Check that weights are those of the class, to the last bit: bounds on rounding are about these.
-
-    Raises:
-        ExportError: if they are not.
-    """
-    if digest(decoder) != digest(compile_class(truth.universal.empty)):
-        what = f"{truth.name}: these are not the weights that are compiled for this class, and nothing is known of others"
-        raise ExportError(f"{what}: compile them again")
 
 
 @dataclass(frozen=True, kw_only=True)

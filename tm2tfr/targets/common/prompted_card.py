@@ -11,27 +11,36 @@ SHOWN_NAMES = 12
 """How many names of states a model card shows beside the canonical ones."""
 
 
-def introduction(truth: Prompted) -> str:
-    """Return the paragraphs that say what the model is, and how a machine is written into its prompt."""
+TOKENIZER = """The tokenizer takes `->` for `→` and input symbols without spaces, and puts
+`BOS` at the end. A token that it does not know becomes `[UNK]`, and the run is worth nothing."""
+"""What to know of a tokenizer that reads prompts."""
+
+
+def introduction(truth: Prompted, given: str) -> str:
+    """Return the paragraphs that say what the model is, and how a machine is written into its prompt.
+
+    Args:
+        given: what is to be known of the program that reads prompts.
+    """
     every, names = truth.universal, truth.universal.canonical
-    some = [names.key(0, 0), names.value(next(names.answers()))]
-    tape = "\n- first the tape: `one-way`, on which a move left of cell 0 stays there, or `two-way`;" if every.tapes else ""
-    symbols = f"symbols {_range(names.symbols)}; {code(names.blank)} is the blank"
-    inputs = f"- then the input, symbols {_range(names.symbols[1:])}" if len(names.symbols) > 1 else "- there is no input"
+    key, value = names.key(0, 0), names.value(next(names.answers()))
+    tape = "\n- the tape: `one-way`, on which a move left of cell 0 stays there, or `two-way`;" if every.tapes else ""
+    word = f"the input, symbols {_range(names.symbols[1:])}, and" if len(names.symbols) > 1 else "at the end"
+    last, more = code(names.states[-1]), f"\n\n{given}" if given else ""
     return f"""{truth.title}: one model that runs whichever of them is in its prompt.
 
 This model was not trained: its weights were compiled by tm2tfr {__version__}. There is no machine in them. Its rules are
 read in the prompt, and the run is generated: one token `(state,symbol written,move)` per step, until ACC, REJ or HALT.
 
-**How to write a machine.** Tokens with spaces between them:
+**How to write a machine.** As tokens with spaces between them:
 {tape}
-- then its rules, in any order, two tokens each: the state and the symbol, {code(some[0])}, and the answer, such as
-  {code(some[1])}: the new state, the symbol written, and the move (-1, 0 or +1); or `→ACC` or `→REJ`. `->` will do for `→`;
-{inputs}. {code(BOS)} follows by itself.
+- its rules, in any order, two tokens each: a state and a symbol, {code(key)}, and what is answered, such as
+  {code(value)}: the new state, the symbol written, and the move, -1, 0 or +1; or `→ACC` or `→REJ`;
+- {word} {code(BOS)}.
 
-States are {_range(names.ruled)}, of which {code(names.states[0])} is the start, and {code(names.states[-1])}, which has no
-rules; {symbols}. Two rules for one state and symbol are a mistake that nobody notices. Where there
-is no rule, the answer is HALT. A token that the tokenizer does not know becomes `[UNK]`: the run is then worth nothing.
+The states are {_range(names.ruled)}, of which {code(names.states[0])} is the start, and {last}, which has no rules. The
+symbols are {_range(names.symbols)}, of which {code(names.blank)} is the blank. Where there is no rule, the answer is HALT.
+Two rules for the same state and symbol are an error that nobody reports.{more}
 
 {_example(truth)}"""
 

@@ -12,6 +12,7 @@ from tm2tfr.targets.common import card
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.prompted import Prompted, of_class
+from tm2tfr.targets.common.prompted_card import TOKENIZER
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.text.markdown import escaped
 
@@ -232,7 +233,7 @@ def introduction(gpt2: Gpt2, machine: Right) -> str:
     if isinstance(machine, Evaluated):
         return f"{card.introduction(gpt2.decoder, machine, '')} The tokenizer takes the bits with or without spaces."
     if isinstance(machine, Prompted):
-        return card.introduction(gpt2.decoder, machine, "")
+        return card.introduction(gpt2.decoder, machine, TOKENIZER)
     symbols = {token for token in gpt2.vocabulary if len(token) == 1}
     between = ", with or without\nspaces between its symbols."
     if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
@@ -250,11 +251,9 @@ The weights themselves are certified for tm2tfr's own engine (`tm2tfr certify`).
 every token with that of the reference. There is no position beyond: {beyond}.
 
 {card.checking(machine)}"""
-    proof, file = "a proof of the weights in exact arithmetic", "limits"
-    if isinstance(machine, Prompted):
-        proof, file = "the construction, of which these are the weights to the last bit,", "prompted"
+    file = "prompted" if isinstance(machine, Prompted) else "limits"
     return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
-That follows from {proof} and bounds on the rounding of floating point, in
+That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
 `tm2tfr/targets/gpt2/{file}.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
 each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
 Load it in {gpt2.recipe.dtype}, as its configuration says: nothing is proved for fewer digits.

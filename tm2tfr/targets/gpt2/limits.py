@@ -65,7 +65,6 @@ from fractions import Fraction
 
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof import Proof, prove
-from tm2tfr.sources.turing.proof.attention import Lookups
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
 from tm2tfr.sources.turing.spec import Machine
@@ -78,7 +77,6 @@ from tm2tfr.transformer.weights import Decoder
 
 MORE = Fraction(101, 100)
 """For products of errors, and for partial sums that were rounded before."""
-EXACT_SUMS = "every sum of this layer is exact"
 
 
 class Errors:
@@ -178,20 +176,22 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     Raises:
         ExportError: for an unknown dtype, or weights that are not proved right.
     """
-    lookups, retrieval = proved(proof)
-    errors, top = Errors(proof.decoder, dtype, stock=stock), 2 ** DIGITS[dtype]
-    found = read_conditions(errors, lookups, retrieval.name)
-    for s in proof.sums:
-        formula, use = _sum(s, top)
-        found.append(Condition(s.layer, "attention", s.where, EXACT_SUMS, formula, use, strict=True))
+    errors = Errors(proof.decoder, dtype, stock=stock)
+    found = chapter_conditions(proof, errors)
     text = f"{errors.writers}·(72·(u + η)·(H + 4) + {80 * errors.reads:,}·u) < 1"
     claim = "logits are nearer to 0 or 1 than to 1/2"
     found.append(Condition(6, "feed_forward", "logits", claim, text, errors.noise, strict=True))
     return tuple(sorted(found, key=lambda c: c.layer))
 
 
-def read_conditions(errors: Errors, lookups: Lookups, latest: str) -> list[Condition]:
-    """Return the conditions for the heads of layers 2 to 4; `latest`: the name of the one that finds the latest write."""
+def chapter_conditions(proof: Proof, errors: Errors) -> list[Condition]:
+    """Return the conditions for the heads of layers 2 to 4, which all machines have, and for the sums of all layers.
+
+    Raises:
+        ExportError: for weights that are not proved right.
+    """
+    lookups, retrieval = proved(proof)
+    latest = retrieval.name
     top, found = 2**errors.digits, list[Condition]()
 
     def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
@@ -208,6 +208,8 @@ def read_conditions(errors: Errors, lookups: Lookups, latest: str) -> list[Condi
         found.append(Condition(4, "attention", latest, claim, text, errors.whole))
         claim, text = "the whole numbers that are compared are read exactly", "4·M·N ≤ 1"
         found.append(Condition(4, "attention", latest, claim, text, errors.small))
+    for s in proof.sums:
+        demand(s.layer, s.where, "every sum of this layer is exact", *_sum(s, top))
     return found
 
 

@@ -39,17 +39,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tm2tfr.sources.turing.proof.attention import Lookups
+from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof.rounding import Condition
+from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
+from tm2tfr.sources.turing.universal.proof import ClassProof, prove
 from tm2tfr.targets.common.fitting import fitting
-from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe, refuse_other_weights
-from tm2tfr.targets.gpt2.limits import EXACT_SUMS, MORE, Errors, read_conditions
+from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
+from tm2tfr.targets.gpt2.limits import MORE, Errors, chapter_conditions
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, centre, span
 from tm2tfr.transformer.parts import refuse_export
-from tm2tfr.transformer.weights import Decoder, FeedForward
-
-NUMBERS = ("h", "h-", "h_{i-1}", "h_{j*-1}")
-"""What subspaces hold that feed-forward layers read and that may be as large as H; anything else they read is at most 1."""
+from tm2tfr.transformer.weights import Decoder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,41 +117,30 @@ class ClassErrors(Errors):
         return (self.states + 1) * twice + 8 * (self.writers + 1) * mean
 
 
-def class_conditions(decoder: Decoder, dtype: str, *, stock: bool = False) -> tuple[Condition, ...]:
+def prompted_conditions(proof: ClassProof, dtype: str, *, stock: bool = False) -> tuple[Condition, ...]:
     """Return the conditions for a GPT-2 of `dtype` that is a class of machines, in the order of the layers.
 
-    Args:
-        decoder: weights that are known to be those of the class.
-
     Raises:
-        ExportError: for an unknown dtype.
+        ExportError: for an unknown dtype, or weights that are not proved right.
     """
-    errors, names = ClassErrors(decoder, dtype, stock=stock), _heads(decoder)
-    here = names.get("h+") or names["h"]
-    found = read_conditions(errors, Lookups(names["all"], here, here), names["j*"])
+    errors = ClassErrors(proof.decoder, dtype, stock=stock)
+    found, named = chapter_conditions(proof, errors), proof.description
 
-    def demand(layer: int, head: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
-        found.append(Condition(layer, "attention", names.get(head, head), claim, formula, use, strict=True))
+    def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
+        found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
 
-    reads = 2 * errors.reads
-    demand(2, "last key", "earlier keys get no weight at all", f"about {4 * reads + 40:,}·u·2N < 15/16", errors.last_key)
-    text = "2·e(N, H) + about 2·N²·u < 15/16"
-    demand(3, "h+k", "rivals of position h + k get no weight at all", text, errors.offset)
-    text = "about 10·(36·(u + η)·(H + 4)) < 15/16"
-    demand(6, "rule", "other rules get no weight at all where there is one for q and a", text, errors.rule)
-    for n, layer in enumerate(decoder.layers, start=1):
-        if layer.feed_forward is not None:
-            found.append(_sums(n, layer.feed_forward, decoder, 2**errors.digits))
+    if named is not None:
+        text = f"about {8 * errors.reads + 40:,}·u·2N < 15/16"
+        demand(2, named.last_key, "earlier keys get no weight at all", text, errors.last_key)
+        if named.given is not None:
+            text = "2·e(N, H) + about 2·N²·u < 15/16"
+            demand(3, named.given, "rivals of position h + k get no weight at all", text, errors.offset)
+        text = "about 360·(u + η)·(H + 4) < 15/16"
+        demand(6, named.rule, "other rules get no weight at all where there is one for q and a", text, errors.rule)
     f, s = 8 * (errors.writers + 1), errors.states + 1
-    text = f"{s + f}·72·(u + η)·(H + 4) + {2 * f}·u·N < 1, about"
+    text = f"about {72 * (s + f):,}·(u + η)·(H + 4) + {2 * f}·u·N < 1"
     demand(7, "logits", "the right logit is the largest, also where there is no rule", text, errors.answer)
     return tuple(sorted(found, key=lambda c: c.layer))
-
-
-def _heads(decoder: Decoder) -> dict[str, str]:
-    """Return where a head is claimed to attend -> its name, the first of several."""
-    heads = [head for layer in decoder.layers for head in layer.heads if head.claim is not None]
-    return {head.claim.attends: head.name for head in reversed(heads) if head.claim is not None}
 
 
 def _reading(decoder: Decoder, direction: str) -> int:
@@ -162,18 +150,20 @@ def _reading(decoder: Decoder, direction: str) -> int:
     return max((len(inputs[unit]) for unit in (layer.output.by_row()[row] if layer else ())), default=0)
 
 
-def _sums(n: int, layer: FeedForward, decoder: Decoder, top: int) -> Condition:
-    """Return the condition that no unit of layer `n` adds up numbers that are too large, see `Sums` of the proof."""
-    held = {s.name: s.holds in NUMBERS for s in decoder.layout.subspaces if s.labels is None}
-    sizes = []
-    for row, (bias,) in zip(layer.input.by_row(), layer.input_bias.dense().tolist(), strict=True):
-        form = decoder.layout.named(row)
-        slope = sum(abs(w) for name, w in form.items() if held.get(name))
-        sizes.append((int(abs(bias) + sum(map(abs, form.values())) - slope), int(slope)))
-    constant, slope = max(c for c, _ in sizes), max(s for _, s in sizes)
-    text = f"4·({constant:,} + {slope:,}·H) < {top:,}"
-    size = lambda _, h: Fraction(4 * (constant + slope * h), top)  # noqa: E731
-    return Condition(n, "feed_forward", "units", EXACT_SUMS, text, size, strict=True)
+def _refuse_other_gaps(decoder: Decoder, truth: Prompted) -> None:
+    """Check that the scores of the last key and of the rule are as large as is assumed above; a proof allows any factor.
+
+    Raises:
+        ExportError: if they are not those that the compiler writes.
+    """
+    own = compile_class(truth.universal.empty)
+    for n in (1, 5):
+        scores = [[(head.query, head.key) for head in each.layers[n].heads] for each in (decoder, own)]
+        if scores[0] != scores[1]:
+            what = (
+                f"{truth.name}: layer {n + 1} ({own.layers[n].name}) scores positions by other weights than the compiler's"
+            )
+            raise ExportError(f"{what}, and bounds on rounding are about these: compile them again")
 
 
 def fitted_class(
@@ -188,12 +178,11 @@ def fitted_class(
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
-        ExportError: if the request does not fit (it says what would), or the weights are not those of the class.
+        ExportError: if the request does not fit (it says what would), or the weights are not proved right for the class.
     """
     refuse_export(decoder, "GPT-2")
-    refuse_other_weights(decoder, truth)
-    found = class_conditions(decoder, dtype, stock=stock)
+    _refuse_other_gaps(decoder, truth)
+    found = prompted_conditions(prove(decoder, truth.universal.empty), dtype, stock=stock)
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
     wanted, head = fitting(found, truth.name, positions, max_head, dtype, kind=kind, ways=ways)
-    own = {"states": truth.universal.states, "symbols": truth.universal.symbols}
-    return PromptedGpt2Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock, **own)
+    return PromptedGpt2Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock, **truth.sizes)

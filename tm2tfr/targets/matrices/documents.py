@@ -12,6 +12,7 @@ from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import outputs_of
+from tm2tfr.targets.common.prompted import Prompted
 from tm2tfr.targets.common.tabled import Labelled
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
@@ -110,12 +111,14 @@ def card(decoder: Decoder, truth: Right, recipe: Recipe, *, title: str, use: str
         title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
         table: further rows of the table of sizes.
     """
+    told = introduction(decoder, truth, "" if isinstance(truth, Prompted) else f"an input word and `{decoder.bos}`")
+    between = "\n\n" if isinstance(truth, Prompted) else " "
     return f"""---
 tags: [{tag(truth)}tm2tfr]
 ---
 # {escaped(name_of(truth, "A decoder"))} {title}
 
-{introduction(decoder, truth, f"an input word and `{decoder.bos}`")} {use}
+{told}{between}{use}
 
 **How far it is right.** {_far(truth, recipe, assumed)}
 More positions are refused.

@@ -6,10 +6,11 @@ from tm2tfr.errors import ExportError, visible
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.certificate import checked
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.universal.proof import prove as prove_class
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
-from tm2tfr.targets.common.prompted import Prompted
+from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.weights import Decoder
@@ -54,10 +55,10 @@ def fitted(
         if decoder.soft:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
         return Uncertified(positions=USUAL if positions is None else positions, dtype=dtype)
-    if isinstance(truth, Prompted):
-        raise ExportError(f"{truth.name}: a class of machines is not exported as matrices: use --to gpt2 or lens")
-    proof = prove(decoder, truth)
+    proof = prove_class(decoder, truth.universal.empty) if isinstance(truth, Prompted) else prove(decoder, truth)
     proved(proof)
     found = proof.conditions("dense", checked("dense", dtype))
     wanted, head = fitting(found, truth.name, positions, max_head, dtype)
+    if isinstance(truth, Prompted):
+        return PromptedRecipe(positions=wanted, max_head=head, dtype=dtype, **truth.sizes)
     return Recipe(positions=wanted, max_head=head, dtype=dtype)

@@ -16,6 +16,7 @@ from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import tokens_of
+from tm2tfr.targets.common.prompted import Prompted
 from tm2tfr.targets.common.reading import MOST_TENSORS, content, parsed_text
 from tm2tfr.targets.common.settings import same
 from tm2tfr.targets.matrices import export as plain
@@ -148,7 +149,9 @@ def _card(decoder: Decoder, truth: Right, recipe: Recipe) -> str:
     if decoder.labeller:
         return _labelling_card(decoder, truth, recipe, prompt(truth))
     start, goes_on = f"[*{word!r}]", "<="
-    if not isinstance(truth, Evaluated):
+    if isinstance(truth, Prompted):
+        start, goes_on = f'[*{word!r}.split(), names["bos"]]', "<"
+    elif not isinstance(truth, Evaluated):
         start, goes_on = f'[*{word!r}, names["bos"]]', "<"
     use = f"""In ONNX Runtime:
 

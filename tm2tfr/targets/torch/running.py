@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr import extras
+from tm2tfr.choices import UNIVERSAL
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.labels import Told, read_labels
 from tm2tfr.targets.common.reading import mapping
+from tm2tfr.transformer.provenance import CONSTRUCTION
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -29,7 +31,7 @@ def required(otherwise: str = "") -> Any:
 
 
 class TorchRunning:
-    """A model loaded from a directory, by this package's own `model.py`, `circuit.py` or `labeller.py`.
+    """A model loaded from a directory, by this package's own `model.py`, `circuit.py`, `labeller.py` or `universal.py`.
 
     Code that came with weights is never run.
 
@@ -45,6 +47,9 @@ class TorchRunning:
         try:
             names = mapping(folder / NAMES)
             code = "labeller" if "outputs" in names else "circuit" if "program" in names else "model"
+            self._between = ""
+            if names["provenance"].get(CONSTRUCTION) == UNIVERSAL:
+                code, self._between = "universal", " "
             self._code = importlib.import_module(f"tm2tfr.targets.torch.{code}")
             self.model = self._code.load(folder, attention).to(device)
         except Exception as error:  # what it was given may be anything, and so is what it raises
@@ -97,6 +102,6 @@ class TorchRunning:
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
         given = prompt if self.model.bos is None else prompt[:-1]
-        word = "".join(self.model.vocabulary[n] for n in given)
+        word = self._between.join(self.model.vocabulary[n] for n in given)
         made = islice(self.model.generate(word), most - len(prompt))
         return [*prompt, *map(self.model.vocabulary.index, made)]

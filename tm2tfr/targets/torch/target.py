@@ -15,6 +15,7 @@ from tm2tfr.targets.common.card import argument, example, prompt
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.prompted import Prompted, of_class
 from tm2tfr.targets.common.reading import METADATA, content
 from tm2tfr.targets.common.reading import tensors as stored
 from tm2tfr.targets.common.settings import configured
@@ -28,7 +29,8 @@ from tm2tfr.transformer.weights import Decoder
 
 __all__ = ["export", "verified"]
 
-CODE, MORE, LABELLER, TENSORS = "model.py", "circuit.py", "labeller.py", "weights.safetensors"
+CODE, MORE, LABELLER, UNIVERSAL = "model.py", "circuit.py", "labeller.py", "universal.py"
+TENSORS = "weights.safetensors"
 
 
 def files(decoder: Decoder, truth: Right, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
@@ -39,7 +41,7 @@ def files(decoder: Decoder, truth: Right, recipe: Recipe, names: Mapping[str, An
 
 def code(decoder: Decoder) -> dict[str, str]:
     """Return `model.py`, the same in every export, and beside it what weights need that have more than it knows."""
-    more = [LABELLER] if decoder.labeller else [MORE] if parts(decoder) else []
+    more = [LABELLER] if decoder.labeller else [MORE] if parts(decoder) else [UNIVERSAL] if of_class(decoder) else []
     found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, *more)}
     return {
         name: text.replace("from tm2tfr.targets.torch.model import", "from model import") for name, text in found.items()
@@ -93,16 +95,20 @@ def _card(decoder: Decoder, truth: Right, recipe: Recipe, temperature: float | N
         return _labelling_card(decoder, truth, recipe, prompt(truth))
     if isinstance(truth, Evaluated):
         return _circuit_card(decoder, truth, recipe, word, temperature)
-    soft = f"python {CODE} --attention softmax{shown}"
+    file, module = (UNIVERSAL, "universal") if isinstance(truth, Prompted) else (CODE, "model")
+    soft = f"python {file} --attention softmax{shown}"
     if temperature is None:
-        soft = f"python {CODE} --attention softmax --temperature 0.001{shown}  # or another: none is known to be low enough"
+        soft = f"python {file} --attention softmax --temperature 0.001{shown}  # or another: none is known to be low enough"
     else:
         soft += f"  # at a temperature that Theorem 26 of Yang et al. guarantees: {temperature:g}"
-    use = f"""`{CODE}` is the whole model, in one file to be
-read; it needs torch and safetensors:
+    whole = f"`{CODE}` is the whole model, in one file to be\nread; it needs torch and safetensors:"
+    if isinstance(truth, Prompted):
+        whole = f"""`{CODE}` is the whole model, and `{UNIVERSAL}` reads prompts; they need torch and safetensors.
+`->` will do for `→`, `{decoder.bos}` may be left out, and input symbols need no spaces:"""
+    use = f"""{whole}
 
 ```sh
-python {CODE}{shown}
+python {file}{shown}
 {soft}
 ```
 
@@ -110,7 +116,7 @@ python {CODE}{shown}
 import sys
 
 sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
-from model import load
+from {module} import load
 
 decoder = load(".")
 print(*decoder.generate({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
