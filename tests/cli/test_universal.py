@@ -111,6 +111,19 @@ def test_a_run_beyond_the_certificate_of_the_class_is_warned_of(tmp_path: Path, 
         assert done.stderr.endswith(f": see tm2tfr certify {certify}\n")
 
 
+@pytest.mark.slow
+def test_a_sweep_puts_every_machine_into_the_prompt(tmp_path: Path) -> None:
+    spec = "name: few\nmachines: [chapter, busy-beaver-2]\ninputs: {up to: 1}\nmax steps: 60\n"
+    (tmp_path / "few.yaml").write_text(spec, encoding="utf-8")
+    line = ["sweep", "few.yaml", "--seed", "1", "--workers", "1", "--universal"]
+    done = tm2tfr(*line, "5,3", cwd=tmp_path)
+    assert (done.returncode, done.stdout.split(":")[0]) == (0, "few in the prompt of universal-5-3")
+    assert done.stdout.endswith("all agree\n")
+    assert "chapter: it has 5 states" in failed(2, tm2tfr(*line, "2,2", cwd=tmp_path))
+    said = failed(2, tm2tfr("sweep", "few.yaml", "--tape", "one-way", cwd=tmp_path))
+    assert said == "tm2tfr: --tape is of a universal decoder: omit it, or add --universal\n"
+
+
 # ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 PROMPT = "two-way q0,0 →(q1,1,+1) q0,1 →(q1,1,-1) q1,0 →(q0,1,-1) q1,1 →(halt,1,+1) BOS"
 NAMES = """\

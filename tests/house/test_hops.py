@@ -20,6 +20,7 @@ ROOT = Path(tm2tfr.__file__).parent
 PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
 OWN = {
     ("cli/options.py", "others"): "the other options of a command, which go to the command as they came",
+    ("cli/universal/options.py", "others"): "the other options of a command, which go to the command as they came",
     ("cli/asked.py", "others"): "the other options of a command, which go to the command as they came",
     ("cli/__init__.py", "about"): "what an option of the command line is declared with",
     ("cli/options.py", "{'metavar': 'N', **kwargs}"): "how an option is declared",

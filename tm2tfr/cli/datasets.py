@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,6 +12,7 @@ from tm2tfr.cli import options
 from tm2tfr.cli.arguments import SPEC
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
+from tm2tfr.cli.universal.options import of_the_class
 
 SPEC_HELP = (
     "A spec in YAML (machines, circuits, a program or a formula, inputs, …), or a shipped one, a circuit or a program."
@@ -77,6 +79,7 @@ def dataset(
     panel=options.CONSTRUCTION,
     help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.",
 )
+@of_the_class
 def sweep(
     spec: str,
     workers: int | None,
@@ -84,6 +87,7 @@ def sweep(
     engine: str,
     max_steps: int | None,
     left_boundary: str | None,
+    universal: dict[str, Any],
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
@@ -97,6 +101,9 @@ def sweep(
             engine=engine,
             max_steps=max_steps,
             left_boundary=left_boundary,
+            universal=universal.get("universal"),
+            tape=universal.get("tape"),
+            seed=universal.get("seed"),
             progress=progress,
         )
     click.echo(sweep_report(found))

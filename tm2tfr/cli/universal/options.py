@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ OF_THE_CLASS: Mapping[str, Declared] = {
     ),
 }
 """The options that say which decoder it is."""
+SEED = option(
+    "--seed", metavar="N", panel=UNIVERSAL, help="Shuffle the rules. Default: they are in the machine's own order."
+)
 DECLARED: tuple[Declared, ...] = (
     *OF_THE_CLASS.values(),
     option(
@@ -53,6 +57,27 @@ DECLARED: tuple[Declared, ...] = (
         help="In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard input.",
     ),
 )
+
+
+def of_the_class(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare the options that say which decoder it is; the command gets them as `asked_options`, called ``universal``."""
+
+    @functools.wraps(command)
+    def gathered(
+        *,
+        universal: str | None,
+        states: int | None,
+        symbols: int | None,
+        tape: str | None,
+        seed: str | None,
+        **others: Any,
+    ) -> Any:
+        found = asked_options(universal=universal, states=states, symbols=symbols, tape=tape, seed=seed)
+        return command(universal=found, **others)
+
+    for each in reversed([*OF_THE_CLASS.values(), SEED]):
+        gathered = each(gathered)
+    return gathered
 
 
 def asked_options(

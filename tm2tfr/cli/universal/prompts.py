@@ -13,7 +13,7 @@ from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
-from tm2tfr.cli.universal.options import OF_THE_CLASS, asked_options, keep_weights
+from tm2tfr.cli.universal.options import OF_THE_CLASS, SEED, asked_options, keep_weights
 
 
 @command(summary="Write a machine as the prompt of a universal decoder", example="tm2tfr prompt palindromes --input abba")
@@ -34,9 +34,7 @@ from tm2tfr.cli.universal.options import OF_THE_CLASS, asked_options, keep_weigh
 @OF_THE_CLASS["states"]
 @OF_THE_CLASS["symbols"]
 @OF_THE_CLASS["tape"]
-@options.option(
-    "--seed", metavar="N", panel=options.UNIVERSAL, help="Shuffle the rules. Default: they are in the machine's own order."
-)
+@SEED
 def prompt(
     machine: str,
     word: str | None,
