@@ -180,6 +180,7 @@ def test_rules_in_a_prompt_stand_for_a_machine() -> None:
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
 FITS = "and this decoder runs machines with at most 3 and 2: use --universal"
+MANY = "_" + "".join(map(chr, range(0x3B1, 0x3F1)))
 ENTRY = Entry(0, 1, "ACC")
 MEANT, _ = described("two-way q0,1 →ACC", SMALL)
 
@@ -195,6 +196,11 @@ MEANT, _ = described("two-way q0,1 →ACC", SMALL)
         ({"symbols": 0}, "a universal decoder cannot have 0 symbols: use a whole number from 1 to 62"),
         ({"symbols": 63}, "a universal decoder cannot have 63 symbols: use a whole number from 1 to 62"),
         ({"symbols": None}, "a universal decoder cannot have None symbols: use a whole number from 1 to 62"),
+        (
+            {"states": 9_000, "symbols": 4},
+            "a universal decoder of 9,000 states and 4 symbols has more than 252,000 tokens: use fewer states or symbols, "
+            "at most 35,714 pairs of them",
+        ),
         ({"tape": "two_way"}, "unknown tape 'two_way' (did you mean 'two-way'?): use both, one-way, two-way"),
         ({"tape": None}, "unknown tape None: use both, one-way, two-way"),
         ({"seed": "x"}, "the seed of the order of the rules cannot be 'x': use a whole number"),
@@ -207,6 +213,11 @@ MEANT, _ = described("two-way q0,1 →ACC", SMALL)
             f"busy-beaver-2x3: it has 2 states to be told apart and 3 symbols, {FITS} 3,3",
         ),
         ({"machine": load("busy-beaver-4")}, f"busy-beaver-4: it has 4 states to be told apart and 2 symbols, {FITS} 4,2"),
+        (
+            {"machine": machine({("a", "_"): ("a", "_", "R")}, tape_alphabet=tuple(MANY))},
+            "machine: it has 1 state to be told apart and 65 symbols, and this decoder runs machines with at most 3 and 2, "
+            "and none has more than 62 symbols: compile the machine alone",
+        ),
         (
             {"machine": load("busy-beaver-2"), "tape": "one-way"},
             "busy-beaver-2: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both, "

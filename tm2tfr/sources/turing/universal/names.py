@@ -130,12 +130,8 @@ def filled(states: Sequence[str], symbols: Sequence[str], names: MachineNames) -
     for n, state in enumerate(found):
         found[n] = state or _free(names.states[n], found)
     for n, symbol in enumerate(signs):
-        signs[n] = symbol or next(a for a in (names.symbols[n], *CHARACTERS, *_OTHERS) if a not in signs)
+        signs[n] = symbol or next(a for a in (names.symbols[n], *CHARACTERS) if a not in signs)
     return MachineNames(tuple(found), tuple(signs))
-
-
-_OTHERS = tuple(map(chr, range(0x2460, 0x2500)))
-"""Characters for unused symbols where a machine has all the others."""
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

@@ -8,7 +8,15 @@ from typing import NamedTuple
 from tm2tfr.errors import CompileError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import ACC, REJ, VERDICTS
-from tm2tfr.sources.turing.universal.names import Entry, GivenVerdict, MachineNames, RuleAnswer, filled, value_token
+from tm2tfr.sources.turing.universal.names import (
+    CHARACTERS,
+    Entry,
+    GivenVerdict,
+    MachineNames,
+    RuleAnswer,
+    filled,
+    value_token,
+)
 
 NOT_STATES = frozenset(map(value_token, (ACC, REJ)))
 """Names that states of a machine in the prompt cannot have: those of the states in which its reference stops."""
@@ -73,6 +81,8 @@ def _fitted(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]
     if len(ruled) > room or len(symbols) > most:
         has = f"{counted(len(ruled), 'state')} to be told apart and {counted(len(symbols), 'symbol')}"
         what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
+        if len(symbols) > len(CHARACTERS):
+            raise CompileError(f"{what}, and none has more than {len(CHARACTERS)} symbols: compile the machine alone")
         raise CompileError(f"{what}: use --universal {max(len(ruled), room)},{max(len(symbols), most)}")
     return [*ruled, *[""] * (room - len(ruled)), *(resting or [""])], symbols
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
-from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.errors import CompileError, counted, did_you_mean
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ
 from tm2tfr.sources.turing.universal.names import CHARACTERS, MOVES, Entry, MachineNames, canonical
 from tm2tfr.sources.turing.universal.placing import Placed, placed
 
+MOST_TOKENS = 250_000
+"""The most tokens of a class; that many take about half a minute to compile."""
 VERDICT_STATES = {ACC: f"→{ACC}", REJ: f"→{REJ}"}
 """A verdict -> the state of `Universal.standing` in which it has been given."""
 
@@ -36,7 +38,7 @@ class Universal:
         described: the rules in the prompt, where they are given themselves; `machine` is then what they stand for.
 
     Raises:
-        CompileError: for sizes that are no whole numbers from 1 on, more than 62 symbols, or an unknown tape; if the
+        CompileError: for sizes that are not whole numbers from 1 on, or too large, or an unknown tape; if the
             machine does not fit.
     """
 
@@ -52,6 +54,10 @@ class Universal:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most and value > most):
                 limit = f"from 1 to {most}" if most else "from 1 on"
                 raise CompileError(f"a universal decoder cannot have {value!r} {what}: use a whole number {limit}")
+        if (tokens := 7 * self.states * self.symbols) > MOST_TOKENS:
+            has = f"{counted(self.states, 'state')} and {counted(self.symbols, 'symbol')}"
+            what = f"a universal decoder of {has} has more than {tokens:,} tokens"
+            raise CompileError(f"{what}: use fewer states or symbols, at most {MOST_TOKENS // 7:,} pairs of them")
         if self.tape not in UNIVERSAL_TAPES:
             close = did_you_mean(str(self.tape), UNIVERSAL_TAPES)
             raise CompileError(f"unknown tape {self.tape!r}{close}: use {', '.join(UNIVERSAL_TAPES)}")
