@@ -179,6 +179,35 @@ def test_bbchallenge_text_is_a_subject() -> None:
     assert tm2tfr.machine_of("1RB1LB_1LA1RZ") == tm2tfr.load("1RB1LB_1LA1RZ")
 
 
+# ── a machine in the prompt of a universal decoder ──────────────────────────────────────────────────────────
+SMALL: Any = (5, 3)
+
+
+def prompted_forms(folder: Path) -> dict[str, Any]:
+    """The forms of one machine in the prompt of a universal decoder."""
+    decoder = tm2tfr.compile("chapter", universal=SMALL)
+    tm2tfr.save_weights(decoder, folder / "prompted.safetensors")
+    return {
+        "universal": tm2tfr.Universal(states=5, symbols=3).holding(MACHINE),
+        "decoder": decoder,
+        "subject": tm2tfr.Subject.of("chapter", options={"universal": SMALL}),
+        "weights of the class": tm2tfr.Subject.of(
+            "chapter", options={"universal": tm2tfr.compile(tm2tfr.Universal(states=5, symbols=3))}
+        ),
+        "weight file": folder / "prompted.safetensors",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_takes_a_machine_in_the_prompt_of_a_universal_decoder(name: str, tmp_path: Path) -> None:
+    every = prompted_forms(tmp_path)
+    right = FUNCTIONS[name](every.pop("universal"), tmp_path)
+    assert right not in (None, "")
+    for form, subject in every.items():
+        assert FUNCTIONS[name](subject, tmp_path) == right, form
+
+
 # ── circuits ────────────────────────────────────────────────────────────────────────────────────────────────
 CIRCUIT = tm2tfr.load("full-adder")
 CIRCUIT_FORMS = (

@@ -101,6 +101,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "use --universal 5,3",
     ),
     "no states": ({"universal": "0,4"}, "a universal decoder cannot have 0 states: use a whole number from 1 on"),
+    "too many": (
+        {"universal": "1000000,4"},
+        "a universal decoder of 1,000,000 states and 4 symbols has more than 28,000,000 tokens: use fewer states",
+    ),
     "many symbols": ({"universal": (8, 63)}, "a universal decoder cannot have 63 symbols: use a whole number from 1 to 62"),
     "words": (
         {"universal": "large"},
@@ -129,7 +133,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a seed alone": ({"seed": 1}, "chapter: the seed option is for the prompt of a universal decoder: omit it"),
     "a seed that is none": (
         {"universal": (8, 4), "seed": "x"},
-        "the seed of the order of rules must be a whole number, not 'x': use for example 0",
+        "the seed of the order of the rules cannot be 'x': use a whole number",
     ),
     "the chapter's left boundary": (
         {"universal": (8, 4), "left_boundary": "chapter"},

@@ -32,10 +32,7 @@ def in_prompt(machine: Machine, options: Mapping[str, Any]) -> Machine | Univers
     if options.get("universal") is None:
         return machine if needs_universal(options) is None else _refuse(machine.name, options)
     _refuse_boundary(machine.name, options)
-    seed = options.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise CompileError(f"the seed of the order of rules must be a whole number, not {seed!r}: use for example 0")
-    return class_asked(options).holding(machine, seed=seed)
+    return class_asked(options).holding(machine, seed=options.get("seed"))
 
 
 def in_weights(universal: Universal, options: Mapping[str, Any]) -> Universal:
