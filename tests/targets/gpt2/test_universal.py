@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import numpy as safetensors
 
+from tests.cli.test_commands import tm2tfr
 from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.errors import ExportError, InputError, SpecError
 from tm2tfr.sources.turing.library import load
@@ -20,9 +24,12 @@ from tm2tfr.sources.turing.universal.prompt import text
 from tm2tfr.sources.turing.universal.proof import prove
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.prompted import Prompted, canonical, prompted
+from tm2tfr.targets.gpt2 import tensors
 from tm2tfr.targets.gpt2.chosen import chosen
-from tm2tfr.targets.gpt2.prompted import prompted_conditions
+from tm2tfr.targets.gpt2.documents import tokenizer
+from tm2tfr.targets.gpt2.prompted import PromptedGpt2Recipe, prompted_conditions
 from tm2tfr.targets.gpt2.running import Gpt2Running
+from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -43,6 +50,7 @@ def most(states: int, symbols: int, dtype: str, *, stock: bool = False, tape: An
     return largest(prompted_conditions(prove(decoder, every), dtype, stock=stock), 2 ** DIGITS[dtype], None)
 
 
+@pytest.mark.slow
 def test_the_numbers_that_fit() -> None:
     """As of single machines: nothing that a class has beside them is tighter."""
     assert [most(*size, "float64") for size in ((1, 1), (8, 4))] == [44745800, 44745800]
@@ -154,6 +162,36 @@ def test_every_machine_that_is_tried_runs(model: Gpt2Running) -> None:
     assert {run.answers[-1] for run in found} >= {"HALT", "REJ"}
 
 
+@pytest.mark.skipif(find_spec("tokenizers") is None, reason="tokenizers is not installed: pip install 'tm2tfr[hf]'")
+@pytest.mark.parametrize("size", [(1, 1), (12, 12), (1, 62)])
+def test_no_token_is_taken_for_another(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where q1,1 and q11,1 are tokens, or B, O and S are symbols; of one symbol there is no input."""
+    from tokenizers import Tokenizer
+
+    monkeypatch.setattr(tensors, "LARGEST", 2**40)  # the largest of these is never made
+    every = Universal(states=size[0], symbols=size[1])
+    gpt2 = Gpt2(compile_universal(every), PromptedGpt2Recipe(positions=8, max_head=7, states=size[0], symbols=size[1]))
+    made = Tokenizer.from_str(json.dumps(tokenizer(gpt2)))
+    number = {token: n for n, token in enumerate(every.vocabulary)}
+    for given in (every.vocabulary, (*every.vocabulary[::-1], "ACC")):  # a BOS at the end would be the prompt's own
+        text = " ".join(given)
+        for form in (text, text.replace("→", "->")):
+            assert made.encode(form, add_special_tokens=False).ids == [number[token] for token in given]
+
+
+@runs
+def test_the_ids_that_are_printed_are_the_checkpoints(model: Gpt2Running, tmp_path: Path) -> None:
+    for form in ("ids", "text"):
+        done = tm2tfr("prompt", "busy-beaver-2", "--universal", "2,2", "--format", form, cwd=tmp_path)
+        assert done.returncode == 0
+        ids = (
+            [int(n) for n in re.findall(r"\d+", done.stdout)]
+            if form == "ids"
+            else model.tokenizer(done.stdout)["input_ids"]
+        )
+        assert ids == model.prompt(BEAVER)
+
+
 @runs
 def test_without_a_rule_halt_wins_by_a_wide_margin(model: Gpt2Running) -> None:
     """All weight is spread over rules for the state or for the symbol alone: their mean leaves no trace but rounding."""
@@ -206,6 +244,21 @@ def test_verify_export_runs_prompts_and_machines(folder: Path) -> None:
 
 @runs
 @pytest.mark.slow
+def test_verify_export_says_which_weight_is_wrong(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "x")
+    loaded = safetensors.load_file(tmp_path / "x" / "model.safetensors")
+    weights = loaded["transformer.h.5.attn.c_attn.weight"]
+    row, column = map(int, np.argwhere(weights)[0])
+    weights[row, column] = 0
+    safetensors.save_file(loaded, tmp_path / "x" / "model.safetensors", {"format": "pt"})
+    verdict = verify_export(tmp_path / "x")
+    assert not verdict.same
+    assert "layer 6 (find rule), head 'rule for q, a', value 4, reads e_x[→(q0,0,-1)]" in verdict.weights[0]
+    assert str(verdict).splitlines()[-1] == "NO: this export is not universal-2-2"
+
+
+@runs
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "stock"), [("float64", False), ("float32", False), ("float64", True)])
 def test_random_machines_in_the_prompt_run_to_the_last_position(dtype: str, stock: bool, tmp_path: Path) -> None:
     every = Universal(states=3, symbols=2)
@@ -238,7 +291,9 @@ def model_vocabulary(model: Gpt2Running) -> list[str]:
     return sorted(found, key=found.__getitem__)
 
 
-def test_the_largest_classes_are_refused_with_their_size() -> None:
-    decoder = compile_universal(Universal(states=20, symbols=6))
-    with pytest.raises(ExportError, match="GiB of weights"):
-        translated(decoder, chosen(decoder, Prompted(Universal(states=20, symbols=6))))
+def test_the_largest_classes_are_refused_with_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = compile_universal(SMALL)
+    found = chosen(decoder, Prompted(SMALL), positions=64)
+    monkeypatch.setattr(tensors, "LARGEST", 2**20)
+    with pytest.raises(ExportError, match="this GPT-2 would have 384 dimensions .* or a smaller class of machines"):
+        translated(decoder, found)

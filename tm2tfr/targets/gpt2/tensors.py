@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tm2tfr.errors import ExportError
+from tm2tfr.targets.common.prompted import of_class
 from tm2tfr.targets.common.reading import Array
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
@@ -78,8 +79,9 @@ class Gpt2:
             raise ExportError(f"the weights have a direction {twice!r}, which the export adds: rename the subspace")
         if self.bytes > LARGEST:
             what = f"this GPT-2 would have {self.width:,} dimensions and {self.bytes / 2**30:,.1f} GiB of weights"
+            smaller = "a smaller class of machines" if of_class(self.decoder) else "a smaller machine"
             raise ExportError(
-                f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export fewer positions, or a smaller machine"
+                f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export fewer positions, or {smaller}"
             )
 
     # ── sizes and names ─────────────────────────────────────────────────────────────────────────────────────
