@@ -12,7 +12,7 @@ from tests.explorer import browser
 from tests.readme import ROOT
 
 
-def take(chromium: Any, path: Path, subject: str, word: str, *, address: str, height: int) -> None:
+def take(chromium: Any, path: Path, subject: Any, word: str, *, address: str, height: int) -> None:
     """Write a picture of the page of a run, at an address such as ``#i=6&layer=4``, to the PNG file `path`."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "run.html"
@@ -28,6 +28,8 @@ def take_all(chromium: Any, folder: Path) -> None:
     """Write the pictures into a folder."""
     take(chromium, folder / "explorer.png", "chapter", "11", address="#i=6&layer=4", height=1520)
     take(chromium, folder / "explorer-circuit.png", "full-adder", "110", address="#i=3", height=1140)
+    prompted = tm2tfr.Universal(states=8, symbols=4).holding(tm2tfr.load("palindromes"))
+    take(chromium, folder / "explorer-universal.png", prompted, "abba", address="#i=47", height=1240)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
-from tm2tfr.errors import CompileError, counted, did_you_mean
+from tm2tfr.errors import CompileError, counted, did_you_mean, visible
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ
 from tm2tfr.sources.turing.universal.names import CHARACTERS, MOVES, Entry, MachineNames, canonical
@@ -84,6 +84,18 @@ class Universal:
             what = f"{machine.name}: the rules in the prompt stand for another machine"
             raise CompileError(f"{what}: give the one that they stand for, or the machine alone")
 
+    def __repr__(self) -> str:
+        """Return ``<Universal 8,4: both tapes, in the prompt chapter: 15 rules in 31 tokens>``."""
+        held = "" if self.machine is None else f", in the prompt {self.name}: {self.counts}"
+        tape = "both tapes" if self.tape == "both" else f"{self.tape} tape"
+        return visible(f"<Universal {self.states},{self.symbols}: {tape}{held}>")
+
+    def _repr_html_(self) -> str:
+        """Return what it is, and the machine in the prompt with its tokens, for notebooks."""
+        from tm2tfr.sources.turing.universal.shown import html  # noqa: PLC0415
+
+        return html(self)
+
     # ── the class ───────────────────────────────────────────────────────────────────────────────────────────
     @property
     def name(self) -> str:
@@ -155,6 +167,11 @@ class Universal:
     def description(self) -> tuple[str, ...]:
         """The tokens of the prompt before the input: the tape, and the rules, in the machine's own names."""
         return self.described_in(self.names)
+
+    @property
+    def counts(self) -> str:
+        """How many rules there are in the prompt, and how many tokens describe the machine: ``15 rules in 31 tokens``."""
+        return f"{counted(len(self.entries), 'rule')} in {counted(len(self.description), 'token')}"
 
     def described_in(self, names: MachineNames) -> tuple[str, ...]:
         """Return the tokens of the prompt before the input, in other names.
