@@ -29,7 +29,8 @@ def take_all(chromium: Any, folder: Path) -> None:
     take(chromium, folder / "explorer.png", "chapter", "11", address="#i=6&layer=4", height=1520)
     take(chromium, folder / "explorer-circuit.png", "full-adder", "110", address="#i=3", height=1140)
     prompted = tm2tfr.Universal(states=8, symbols=4).holding(tm2tfr.load("palindromes"))
-    take(chromium, folder / "explorer-universal.png", prompted, "abba", address="#i=47", height=1240)
+    (folder / "figures").mkdir(exist_ok=True)
+    take(chromium, folder / "figures" / "explorer-universal.png", prompted, "abba", address="#i=47", height=1420)
 
 
 if __name__ == "__main__":

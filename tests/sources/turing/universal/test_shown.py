@@ -12,15 +12,14 @@ def test_in_a_line() -> None:
     every = Universal(states=8, symbols=4)
     assert repr(every) == "<Universal 8,4: both tapes>"
     assert repr(Universal(states=1, symbols=1, tape="one-way")) == "<Universal 1,1: one-way tape>"
-    assert (
-        repr(every.holding(load("chapter"))) == "<Universal 8,4: both tapes, in the prompt chapter: 15 rules in 31 tokens>"
-    )
+    shown = "<Universal 8,4: both tapes, in the prompt chapter: 15 rules in 31 tokens>"
+    assert repr(every.holding(load("chapter"))) == shown
 
 
 def test_without_a_machine() -> None:
-    assert Universal(states=1, symbols=2, tape="two-way")._repr_html_() == (
-        "<p>One decoder for all machines with at most 1 state and 2 symbols and a two-way tape; no machine is in its prompt.</p>\n"
-    )
+    about = "One decoder for all machines with at most 1 state and 2 symbols and a two-way tape"
+    shown = Universal(states=1, symbols=2, tape="two-way")._repr_html_()
+    assert shown == f"<p>{about}; no machine is in its prompt.</p>\n"
 
 
 @needs_dot

@@ -26,6 +26,4 @@ def html(universal: Universal) -> str:
     shown = " ".join(f'<code style="white-space:nowrap">{escape(visible(text))}</code>' for text in texts)
     shown += f" and {counted(more, 'more rule')}" if more else ""
     held = f"<b>{escape(visible(universal.name))}</b>, {universal.counts}"
-    return (
-        f"{about}; in its prompt: <b>{named}</b>, {universal.counts}:</p>\n<p>{shown}</p>\n{machine_html(universal.right)}"
-    )
+    return f"{about}; in its prompt: {held}:</p>\n<p>{shown}</p>\n{machine_html(universal.right)}"
