@@ -28,7 +28,7 @@ CLASSES = [
     Universal(states=3, symbols=2, tape="one-way"),
     Universal(states=2, symbols=2, tape="two-way"),
 ]
-RUNS, STEPS = 24, 12
+RUNS, STEPS = 16, 10
 
 
 def random_machine(universal: Universal, chance: random.Random) -> tuple[Machine, str]:

@@ -24,7 +24,7 @@ GivenAnswer = RuleAnswer | GivenVerdict
 """What a rule answers."""
 STEPS = 40
 """The number of steps of each run that is tried."""
-MOST = 2500
+MOST = 1200
 """The number of positions that are tried in all."""
 WORDS = ("", "1", "11", "12", "21", "121", "2112")
 """LayerInputs, of those that are over the alphabet."""
