@@ -13,12 +13,13 @@ from functools import cache
 
 import pytest
 
+from tests.sources.turing.universal.cases import compiled, random_prompt
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
-from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.sources.turing.universal.compiler import compile_universal
+from tm2tfr.sources.turing.columns import Row
+from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.proof import prove, witness
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -31,42 +32,16 @@ CLASSES = [
 RUNS, STEPS = 16, 10
 
 
-def random_machine(universal: Universal, chance: random.Random) -> tuple[Machine, str]:
-    """A machine with some of the rules that it could have, and an input."""
-    states = [f"s{n}" for n in range(chance.randint(1, universal.states))]
-    symbols = ["_", *"ab"[: universal.symbols - 1]]
-    tape = universal.tape if universal.tape != "both" else chance.choice(["one-way", "two-way"])
-    rules = {}
-    for q in states:
-        for a in symbols:
-            if chance.random() < 0.75:
-                rules[q, a] = Rule(
-                    chance.choice([*states, *states, "end"]), chance.choice(symbols), chance.choice([-1, 0, 1])
-                )
-    machine = Machine(
-        transitions=rules,
-        start="s0",
-        blank="_",
-        input_alphabet=tuple(symbols[1:]),
-        tape_alphabet=tuple(symbols),
-        tape=tape,  # type: ignore[arg-type]
-        accept=("end",) if chance.random() < 0.5 and any(r.state == "end" for r in rules.values()) else (),
-        name="random",
-    )
-    return machine, "".join(chance.choice(symbols[1:]) for _ in range(chance.randrange(4)))
-
-
 @cache
 def runs(universal: Universal) -> list[tuple[list[int], list[int]]]:
     """Random runs by the simulator: the numbers of the tokens fed and of those answered, position by position."""
     chance, found = random.Random(universal.states), []
     numbers = {token: n for n, token in enumerate(universal.vocabulary)}
-    for seed in range(RUNS):
-        machine, word = random_machine(universal, chance)
-        held = universal.holding(machine, seed=seed)
-        own = {token: numbers[plain] for token, plain in zip(held.vocabulary, universal.vocabulary, strict=True)}
-        rows = list(UniversalTruth(held, word, max_steps=STEPS).rows())
-        found.append(([own[str(row.x)] for row in rows], [own[str(row.y)] for row in rows]))  # type: ignore[attr-defined]
+    for _ in range(RUNS):
+        tape = chance.choice(universal.tapes) if universal.tapes else None
+        held = prompt.read(random_prompt(chance, chance.randint(1, universal.states), universal.symbols, tape), universal)
+        rows = [Row(*row) for row in UniversalTruth(held, held.right.input or "", max_steps=STEPS).rows()]
+        found.append(([numbers[str(row.x)] for row in rows], [numbers[str(row.y)] for row in rows]))
     return found
 
 
@@ -101,10 +76,13 @@ def sabotages(decoder: Decoder, seed: int, count: int) -> Iterator[tuple[str, De
 
 
 @pytest.mark.parametrize("universal", CLASSES, ids=lambda u: u.tape)
-def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(universal: Universal) -> None:
-    decoder, counts = compile_universal(universal), Counter[str]()
+def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(
+    universal: Universal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness, "MOST", 0)  # what a run shows is tested elsewhere, and takes most of the time
+    decoder, counts = compiled(universal), Counter[str]()
     assert not wrong(decoder, universal)
-    for path, broken in sabotages(decoder, seed=universal.symbols, count=tries(60)):
+    for path, broken in sabotages(decoder, seed=universal.symbols, count=tries(100)):
         refusals = prove(broken, universal).refusals
         bad = wrong(broken, universal)
         assert refusals or not bad, path
@@ -112,7 +90,5 @@ def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(univ
         counts["wrong"] += bad
         counts["refused"] += bool(refusals)
         counts["named"] += inside in {refusal.layer for refusal in refusals}
-        counts["shown"] += any("simulator" in refusal.witness for refusal in refusals)
-        counts["missed"] += bad and not any("simulator" in refusal.witness for refusal in refusals)
-    assert counts["wrong"] > tries(60) // 4
+    assert counts["wrong"] > tries(100) // 5
     assert counts["named"] == counts["refused"], "a refusal names the layer that was changed"

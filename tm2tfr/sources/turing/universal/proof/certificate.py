@@ -24,6 +24,9 @@ from tm2tfr.sources.turing.universal.proof.rounding import class_conditions
 from tm2tfr.sources.turing.universal.proof.witness import failing_run
 from tm2tfr.transformer.weights import Decoder
 
+SHOWN = 3
+"""How many refusals of one part are shown: a class has many tokens."""
+
 
 @dataclass(frozen=True)
 class ClassProof(Proof):
@@ -83,7 +86,7 @@ def prove(decoder: Decoder, universal: Universal) -> ClassProof:
     heads = ClassHeadProof(meant, domain)
     refusals, sums = collected(meant, domain, list(class_feed_forwards(meant, domain)), heads)
     if refusals:
-        return ClassProof(decoder, universal, _witnessed(decoder, universal, refusals), sums, None, None, universal, None)
+        return _refused(decoder, universal, _witnessed(decoder, universal, refusals))
     return ClassProof(decoder, universal, (), sums, heads.lookups, heads.retrieval, universal, heads.description)
 
 
@@ -92,9 +95,11 @@ def _refused(decoder: Decoder, universal: Universal, refusals: tuple[Refusal, ..
 
 
 def _witnessed(decoder: Decoder, universal: Universal, refusals: Sequence[Refusal]) -> tuple[Refusal, ...]:
-    """Return the refusals with a run that goes wrong, where one is found."""
-    run = failing_run(decoder, universal, " ".join(map(str, refusals)))
-    return tuple(refusals) if run is None else tuple(replace(r, witness=f"{r.witness}; {run}") for r in refusals)
+    """Return a few refusals of each part, the first of them with a run that goes wrong, where one is found."""
+    places = [(refusal.layer, refusal.part) for refusal in refusals]
+    first, *others = [r for n, r in enumerate(refusals) if places[:n].count(places[n]) < SHOWN]
+    run = failing_run(decoder, universal, str(first))
+    return (first if run is None else replace(first, witness=f"{first.witness}; {run}"), *others)
 
 
 _remembered = lru_cache(maxsize=8)(prove)

@@ -1,13 +1,14 @@
 """A machine and an input on which wrong weights of the universal decoder go wrong, found by trying.
 
-Machines are made up while they run: wherever there is no rule yet, one is added that answers with a token that no machine
-has had before. So a few machines use every part of a rule; the tokens that a refusal names come first.
+Some machines walk. Others are made up while they run: wherever there is no rule yet, one is added that answers with a token
+that no machine has had before. So a few machines use every part of a rule; tokens that a refusal names come first.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from tm2tfr.contract import AnyRow
 from tm2tfr.engines.dense import Dense
@@ -70,40 +71,42 @@ def _machines(universal: Universal, named: set[str]) -> Iterator[tuple[str, str,
     names, chance = universal.canonical, random.Random(0)
     tapes = universal.tapes or (universal.tape,)
     words = [word for word in WORDS if set(word) <= {*names.symbols[1:]}]
-    for tape in tapes:
-        yield tape, "", ()
-    first, later = _sorted(names, named)
-    waiting = [*first, *later]
-    n = 0
-    while n < 4 * len(words):
-        if not waiting:
-            waiting = [*first, *chance.sample(later, len(later))]
-        tape, word = tapes[n % len(tapes)], words[(n // len(tapes)) % len(words)]
-        yield tape, word, _made_up(names, tape, word, waiting, len(names.keys) if n else 1)
-        n += 1
-
-
-def _sorted(names: MachineNames, named: set[str]) -> tuple[list[GivenAnswer], list[GivenAnswer]]:
-    """Return what rules can answer: what is named, and all others."""
+    for tape, word in product(tapes, words[:2]):
+        yield from ((tape, word, rules) for rules in _walkers(names))
     answers: list[GivenAnswer] = [*names.answers(), ACC, REJ]  # type: ignore[list-item]
-    chosen, others = list[GivenAnswer](), list[GivenAnswer]()
-    for said in answers:
-        token = names.value(said)
-        (chosen if named & {token, token.removeprefix(ARROW)} else others).append(said)
-    return chosen, others
+    chosen = [said for said in answers if named & {names.value(said), names.value(said).removeprefix(ARROW)}]
+    for said, tape, word in product(chosen, tapes, words[:2]):
+        waiting = [said, *chance.sample(answers, len(answers))]
+        yield tape, word, _made_up(names, tape, word, waiting)
+    waiting = []
+    for n in range(4 * len(words)):
+        waiting = waiting or chance.sample(answers, len(answers))
+        tape, word = tapes[n % len(tapes)], words[(n // len(tapes)) % len(words)]
+        yield tape, word, _made_up(names, tape, word, waiting)
 
 
-def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer], most: int) -> tuple[Entry, ...]:
-    """Return a machine with at most so many rules, whose answers it takes from `waiting`, made up while it runs."""
+def _walkers(names: MachineNames) -> Iterator[tuple[Entry, ...]]:
+    """Yield machines that do nothing, walk one way, and go back and forth over more and more cells, as far as they fit."""
+    last, more = len(names.symbols) - 1, min(1, len(names.ruled) - 1)
+    yield ()
+    yield (Entry(0, 0, RuleAnswer(0, last, 1)),)
+    yield (Entry(0, 0, RuleAnswer(0, last, -1)),)
+    if last and more:
+        there = (Entry(0, 0, RuleAnswer(1, last, 1)), Entry(0, last, RuleAnswer(0, last, 1)))
+        yield (*there, Entry(1, 0, RuleAnswer(0, last, -1)), Entry(1, last, RuleAnswer(1, last, -1)))
+
+
+def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer]) -> tuple[Entry, ...]:
+    """Return a machine whose rules take their answers from `waiting`, made up while it runs."""
     cells = {n: names.symbols.index(a) for n, a in enumerate(word)}
     rules: dict[tuple[int, int], GivenAnswer] = {}
     state = head = 0
     for _ in range(STEPS):
         place = state, cells.get(head, 0)
         if place not in rules:
-            if len(rules) == most or not waiting or state == len(names.ruled):
+            if not waiting or state == len(names.ruled):
                 break
-            rules[place] = waiting.pop(_best(names, rules, cells, head, waiting))
+            rules[place] = waiting.pop(_best(names, rules, cells, head, waiting) if rules else 0)
         said = rules[place]
         if isinstance(said, str):
             break
