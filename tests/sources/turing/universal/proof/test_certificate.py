@@ -148,7 +148,6 @@ def test_the_conditions_that_a_single_machine_does_not_have() -> None:
         (2, *keys, before, "2·u·min(N, 65)·(1 + 1/2) < 1/2"),
         (3, "attention", "input symbol", highest, "about 20·(H + 65)²·u < 1"),
         (7, "feed_forward", "logits", no_rule, "3,976·u < 1"),
-        (7, "feed_forward", "e_y[HALT]", "every sum of this layer is exact", "SUM"),
         (8, "unembedding", "logits", "every sum of this layer is exact", "1 + 0·H ≤ 16,777,216"),
     ]
 

@@ -368,7 +368,10 @@ SHOWN: list[tuple[str, Place, Place, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "row", "column", "value"), SHOWN)
+@pytest.mark.parametrize(
+    ("path", "row", "column", "value"),
+    [*SHOWN[::4], *(pytest.param(*shown, marks=pytest.mark.slow) for n, shown in enumerate(SHOWN) if n % 4)],
+)
 def test_a_refusal_shows_a_machine_and_an_input_on_which_the_weights_go_wrong(
     path: str, row: Place, column: Place, value: float
 ) -> None:

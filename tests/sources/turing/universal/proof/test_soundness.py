@@ -75,7 +75,9 @@ def sabotages(decoder: Decoder, seed: int, count: int) -> Iterator[tuple[str, De
         yield path, replaced(decoder, {path: matrix.with_entry(row, column, new)})
 
 
-@pytest.mark.parametrize("universal", CLASSES, ids=lambda u: u.tape)
+@pytest.mark.parametrize(
+    "universal", [CLASSES[0], *(pytest.param(u, marks=pytest.mark.slow) for u in CLASSES[1:])], ids=lambda u: u.tape
+)
 def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(
     universal: Universal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
