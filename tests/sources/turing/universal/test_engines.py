@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from tests.engines.test_honest import nameless
 from tests.sources.turing.universal.cases import (
     EVERY,
     SIZES,
@@ -28,9 +29,10 @@ from tests.sources.turing.universal.cases import (
 )
 from tests.sources.turing.universal.reference import answers
 from tests.strategies import tries
+from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.engines.fast import available
+from tm2tfr.engines.fast import Fast, available
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.universal import prompt
@@ -196,3 +198,19 @@ def test_a_prompt_may_have_its_rules_in_any_order() -> None:
     said = [answered(compiled(), text, Dense(), 200)[len(text.split()) - 1 :] for text in texts]
     assert all(each == said[0] == answers(texts[0], 200) for each in said)
     assert said[0][-1] == "ACC"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [Dense(), Exact(), Fast()], ids=lambda engine: engine.name)
+def test_without_any_name_the_same_token_numbers_come_out(engine: Engine) -> None:
+    """No engine reads the prompt: where every token, label and layer has a meaningless name, they go on as before."""
+    if engine.name == "fast" and not available():
+        pytest.skip("Numba is not installed: pip install 'tm2tfr[fast]'")
+    decoder, chance = compiled(), random.Random(77)
+    bare = nameless(decoder)
+    for n in range(4):
+        text = random_prompt(chance, 1 + 2 * n, 4, ("one-way", "two-way")[n % 2])
+        named = dict(zip(decoder.vocabulary, bare.vocabulary, strict=True))
+        hidden = " ".join(named[token] for token in text.split())
+        said = expected(EVERY, text, 15)
+        assert answered(bare, hidden, engine, positions(text, 15)) == [named[token] for token in said]

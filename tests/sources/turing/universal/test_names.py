@@ -15,6 +15,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import renamed
+from tm2tfr.sources.turing.universal.compiler.layout import layout
 from tm2tfr.sources.turing.universal.names import (
     CHARACTERS,
     Entry,
@@ -152,6 +153,8 @@ def test_no_two_tokens_are_the_same_whatever_a_machine_calls_its_own(states: lis
     assert len(set(tokens)) == len(tokens) == len(canonical(len(given) - 1, 6).vocabulary(BOTH))
     assert [q for q in own.states if q in states] == states
     assert list(own.symbols[: len(symbols)]) == symbols
+    directions = layout(Universal(states=len(given) - 1, symbols=6), own).directions
+    assert len(set(directions)) == len(directions)
 
 
 def test_keys_and_values_are_told_from_all_other_tokens_by_their_spelling() -> None:
