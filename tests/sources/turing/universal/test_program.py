@@ -245,7 +245,9 @@ def test_what_a_class_refuses(arguments: dict[str, Any], words: str) -> None:
     ],
 )
 def test_rules_in_a_prompt_are_of_the_class_and_one_for_each_question(entries: tuple[Entry, ...]) -> None:
-    with pytest.raises(CompileError, match="two answers to one question, or states and symbols that there are not: give"):
+    with pytest.raises(
+        CompileError, match="answer one question twice, or have states or symbols outside the class: give each"
+    ):
         replace(MEANT, described=entries)
 
 

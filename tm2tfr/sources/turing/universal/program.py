@@ -77,7 +77,7 @@ class Universal:
         answers = [entry.answer for entry in described if not isinstance(entry.answer, str)]
         inside &= all(0 <= r <= self.states and 0 <= b < self.symbols and m in MOVES for r, b, m in answers)
         if not inside or len(set(keys)) < len(keys):
-            what = "the rules in a prompt have two answers to one question, or states and symbols that there are not"
+            what = "the rules in a prompt answer one question twice, or have states or symbols outside the class"
             raise CompileError(f"{what}: give each rule once, with numbers from 0 on")
         right = meant(described, "", names, machine.tape)
         if (machine.seven_tuple, machine.blank) != (right.seven_tuple, right.blank):
