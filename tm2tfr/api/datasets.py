@@ -26,6 +26,9 @@ def make_dataset(
     engine: str = "auto",
     resume: bool = False,
     max_length: int | None = None,
+    universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
+    tape: str | None = None,
+    seed: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Dataset:
     """Write runs as training examples: of machines, compared with the simulator at every position, or of circuits.
@@ -46,11 +49,17 @@ def make_dataset(
         resume: resume a folder: make only what is missing or has the wrong digest.
         max_length: of a program or a formula, the longest word of the split ``train``; ``test`` has longer ones, up to four
             times as long. Default: random splits.
+        universal, tape: put every machine in the prompt of this universal decoder, see `tm2tfr.compile`; then no machine is
+            in two splits. Default: as the spec says.
+        seed: with `universal`, shuffle the rules in each prompt, anew for each run. Default: the machine's own order.
         progress: called regularly with the number of shards done, of all shards, and of trace rows made.
 
     Raises:
         SpecError, NotFoundError, ReadError: if the spec cannot be read.
-        DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec.
+        DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec; for `universal`
+            beside a spec that has it.
+        CompileError: if a machine does not fit the universal decoder, or the spec is not about machines.
+        WeightFileError: if `universal` is a weight file that cannot be read.
         OutputError: if the folder cannot be written, or is in use.
     """
     from tm2tfr.dataset.make import make
@@ -59,7 +68,18 @@ def make_dataset(
     _check(workers, engine)
     if not isinstance(folder, str | Path):
         raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
-    return make(wanted, folder, workers=workers, scheduler=scheduler, engine=engine, resume=resume, progress=progress)
+    return make(
+        wanted,
+        folder,
+        workers=workers,
+        scheduler=scheduler,
+        engine=engine,
+        resume=resume,
+        universal=universal,
+        tape=tape,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def sweep(

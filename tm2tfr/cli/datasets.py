@@ -42,8 +42,16 @@ engine = options.choice(
 @workers
 @scheduler
 @engine
+@of_the_class
 def dataset(
-    spec: str, output: Path, workers: int | None, scheduler: str | None, engine: str, resume: bool, max_length: int | None
+    spec: str,
+    output: Path,
+    workers: int | None,
+    scheduler: str | None,
+    engine: str,
+    resume: bool,
+    max_length: int | None,
+    universal: dict[str, Any],
 ) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
     from tm2tfr.places import check_folder
@@ -61,6 +69,9 @@ def dataset(
             engine=engine,
             resume=resume,
             max_length=max_length,
+            universal=universal.get("universal"),
+            tape=universal.get("tape"),
+            seed=universal.get("seed"),
             progress=progress,
         )
     click.echo(dataset_report(found))

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from tm2tfr._version import __version__
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.spec import CommonSpec
+from tm2tfr.dataset.spec import CommonSpec, Spec
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.errors import counted
 from tm2tfr.text.markdown import escaped
 
 _COLUMNS = {
@@ -20,6 +21,15 @@ _COLUMNS = {
     "verdict": "accept, reject or halt; null for a run that was cut off",
     "T": "the number of intermediate steps; null for a run that was cut off",
     "tape": "the final tape",
+}
+_PROMPTED_COLUMNS = {
+    **_COLUMNS,
+    "machine": "the machine's name; `machines.jsonl` has each machine, and what prompts call its states and symbols",
+    "prompt": "the given tokens: the machine's rules, the input and BOS; nothing of it is scored",
+    "input": "the input word, in the machine's own symbols",
+    "tape": "the final tape, in the machine's own symbols",
+    "prompt_ids": "the numbers of the tokens of the prompt: their places in `vocabulary.json`, from 0",
+    "target_ids": "those of the target",
 }
 _CIRCUIT_COLUMNS = {
     "circuit": "the circuit's name; `circuits.jsonl` has each circuit, its nets and the positions of its outputs",
@@ -55,6 +65,7 @@ def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int
         "|---|---|",
         *(f"| {name} | {what} |" for name, what in columns.items()),
         "",
+        *(_in_prompts(spec) if isinstance(spec, Spec) else ()),
         f"{'' if isinstance(spec, LabelSpec) else _FORMS_DIFFER}`manifest.json` has the spec, seeds, counts and digests.",
         f"`datasets.load_dataset` reads the {format} files of this folder.",
         "",
@@ -68,6 +79,22 @@ _FORMS_DIFFER = (
 )
 
 
+def _in_prompts(spec: Spec) -> Sequence[str]:
+    """Return a paragraph about the prompts and the splits, if machines stand in prompts."""
+    if (made := spec.universal) is None:
+        return ()
+    tape = "its first token names the tape" if made.tape == "both" else f"all tapes are {made.tape}"
+    order = "in the machine's own order" if spec.order is None else "in a random order, a new one for each run"
+    text = (
+        f"Every machine stands in the prompt of one decoder, for machines with at most {counted(made.states, 'state')} and "
+        f"{counted(made.symbols, 'symbol')}: {tape}, then come the rules, two tokens each, {order}; then the "
+        "input and BOS. All examples have one vocabulary, `vocabulary.json`. What is to be learned is to follow rules that "
+        "are given, not those of one machine: no machine is in two splits, in whatever order its rules are and whatever "
+        "its states are called."
+    )
+    return (text, "")
+
+
 def _about(spec: CommonSpec, tally: Tally) -> tuple[str, Mapping[str, str]]:
     """Return what the examples are, with a place for by whom they were made, and their columns."""
     if isinstance(spec, LabelSpec):
@@ -78,4 +105,5 @@ def _about(spec: CommonSpec, tally: Tally) -> tuple[str, Mapping[str, str]]:
         compared = f"{tally.cells:,} bits of gates, each compared with a reference evaluator"
         return f"Runs of Boolean circuits {generated}, {compared}", _CIRCUIT_COLUMNS
     compared = f"{tally.rows:,} positions, each compared with a reference simulator"
-    return f"Runs of Turing machines {generated}, {compared}", _COLUMNS
+    in_prompts = isinstance(spec, Spec) and spec.universal is not None
+    return f"Runs of Turing machines {generated}, {compared}", _PROMPTED_COLUMNS if in_prompts else _COLUMNS

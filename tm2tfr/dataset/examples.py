@@ -20,6 +20,8 @@ from tm2tfr.extras import required
 
 COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
 """The columns: ``verdict`` and ``T`` are null if there is no verdict; ``tape`` is the final tape, trimmed."""
+PROMPTED_COLUMNS = (*COLUMNS, "prompt_ids", "target_ids")
+"""Those of machines in the prompt of one decoder, whose tokens have the same numbers in the whole data set."""
 CIRCUIT_COLUMNS = ("circuit", "input", "form", "prompt", "target", "loss_mask", "result")
 """Those of circuits; ``result`` is the numbers that the outputs say."""
 
@@ -46,6 +48,22 @@ class TrainingExample(NamedTuple):
     tape: str
 
 
+class PromptedTrainingExample(NamedTuple):
+    """One line about a run of a machine in a prompt: as `TrainingExample`, and the numbers of tokens once more."""
+
+    machine: str
+    input: str
+    form: str
+    prompt: TokenCodes
+    target: TokenCodes
+    mask: TokenCodes
+    verdict: str | None
+    steps: int | None
+    tape: str
+    prompt_ids: TokenCodes
+    target_ids: TokenCodes
+
+
 class CircuitTrainingExample(NamedTuple):
     """One line about a run of a circuit, with tokens as their numbers."""
 
@@ -69,7 +87,7 @@ class LabelTrainingExample(NamedTuple):
     mask: TokenCodes
 
 
-AnyExample: TypeAlias = TrainingExample | CircuitTrainingExample | LabelTrainingExample
+AnyExample: TypeAlias = TrainingExample | PromptedTrainingExample | CircuitTrainingExample | LabelTrainingExample
 """The tokens are the fourth to the sixth of its fields."""
 
 
@@ -133,7 +151,7 @@ def _jsonl(found: Sequence[AnyExample], tokens: Tokens, columns: Sequence[str]) 
             _list([names[n] for n in e.prompt.tolist()]),
             _list([names[n] for n in e.target.tolist()]),
             _list(map(str, e.mask.tolist())),
-            *map(_json, e[6:]),
+            *(_json(v.tolist() if isinstance(v, np.ndarray) else v) for v in e[6:]),
         )
         lines.append("{" + ", ".join(f'"{c}": {v}' for c, v in zip(columns, values, strict=True)) + "}\n")
     return "".join(lines).encode()
@@ -146,8 +164,9 @@ def _list(values: Any) -> str:
 def _parquet(found: Sequence[AnyExample], tokens: Tokens, names_of: Sequence[str]) -> bytes:
     """Return a Parquet file; every setting that affects its bytes is given explicitly."""
     arrow = arrow_or_error()
-    text, small = arrow.string(), arrow.int8()
+    text, small, number = arrow.string(), arrow.int8(), arrow.int32()
     several = {"prompt": arrow.list_(text), "target": arrow.list_(text), "loss_mask": arrow.list_(small)}
+    several |= {"prompt_ids": arrow.list_(number), "target_ids": arrow.list_(number)}
     kinds = [{**several, "T": arrow.int64()}.get(name, text) for name in names_of]
     schema = arrow.schema([arrow.field(c, kind) for c, kind in zip(names_of, kinds, strict=True)])
     names = arrow.array(list(tokens.number), text)
@@ -160,7 +179,9 @@ def _parquet(found: Sequence[AnyExample], tokens: Tokens, names_of: Sequence[str
         offsets = np.zeros(len(values) + 1, dtype=np.int32)
         np.cumsum([len(v) for v in values], out=offsets[1:])
         flat = np.concatenate(values)
-        items = arrow.array(flat.astype(np.int8), small) if kind.value_type == small else names.take(arrow.array(flat))
+        items = (
+            names.take(arrow.array(flat)) if kind.value_type == text else arrow.array(flat, number).cast(kind.value_type)
+        )
         arrays.append(arrow.ListArray.from_arrays(arrow.array(offsets), items))
     sink = io.BytesIO()
     options = {"compression": "zstd", "compression_level": 3, "version": "2.6", "data_page_version": "1.0"}

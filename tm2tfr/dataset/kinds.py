@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from typing import Any
 
 from tm2tfr.choices import AUTO
 from tm2tfr.dataset.circuits.shard import circuits_listed, made_circuits, swept_circuits
@@ -12,7 +13,7 @@ from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.labels.shard import made_labels, program_listed
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.prompting import prompting
+from tm2tfr.dataset.prompting import called, prompting
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making, made, swept
 from tm2tfr.dataset.spec import Spec
@@ -73,17 +74,31 @@ def sweeper(spec: AnySpec) -> Callable[[Job, How], Done]:
 
 
 def listing(spec: AnySpec) -> str:
-    """Return a line of JSON for each program: of a machine its name, its YAML, the vocabulary of its decoder."""
+    """Return a line of JSON for each program: of a machine its name, its YAML, the vocabulary of its decoder.
+
+    In the prompt of a universal decoder, whose vocabulary is in a file of its own, the canonical names of its states and
+    symbols take the place of the vocabulary.
+    """
     if isinstance(spec, CircuitSpec):
         return circuits_listed(spec)
     if isinstance(spec, LabelSpec):
         return program_listed(spec)
     lines = []
     for machine in (machine for machines in spec.machines for machine in machines):
-        tokens = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
-        told = {"machine": machine.name, "yaml": machine.yaml or native.write(machine), "vocabulary": tokens}
+        told: dict[str, Any] = {"machine": machine.name, "yaml": machine.yaml or native.write(machine)}
+        if spec.universal is None:
+            told["vocabulary"] = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
+        else:
+            told |= called(spec.universal.holding(machine))
         lines.append(json.dumps(told, ensure_ascii=False) + "\n")
     return "".join(lines)
+
+
+def tokens_listed(spec: AnySpec) -> str | None:
+    """Return the tokens of all examples as a JSON list, in the order of their numbers; None: each program has its own."""
+    if not isinstance(spec, Spec) or spec.universal is None:
+        return None
+    return json.dumps(spec.universal.vocabulary, ensure_ascii=False, indent=0) + "\n"
 
 
 def listed_in(noun: str) -> str:

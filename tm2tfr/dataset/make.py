@@ -11,10 +11,11 @@ from tm2tfr.dataset import manifest
 from tm2tfr.dataset.card import card
 from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.jobs import Job, jobs
-from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker
+from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker, tokens_listed
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
 from tm2tfr.dataset.pool import Pool, pool
+from tm2tfr.dataset.prompting import in_prompts
 from tm2tfr.dataset.runs import Failure, versions
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.spec import Spec, Splitting
@@ -23,6 +24,7 @@ from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import refusal, write_bytes, write_text
 
 CARD = "README.md"
+VOCABULARY = "vocabulary.json"
 
 ShardProgress = Callable[[int, int, int], None]
 """Called with the number of finished jobs, of all jobs, and of the trace rows made since the start."""
@@ -39,6 +41,7 @@ class Dataset:
         reused: how many of the `shards` existed already.
         noun: what a program is called.
         labels_by: what the labels are by, where they are all that there is.
+        one_vocabulary: whether the tokens of all examples are in one file.
     """
 
     folder: Path
@@ -51,6 +54,7 @@ class Dataset:
     failure: Failure | None = None
     noun: str = "machine"
     labels_by: str = ""
+    one_vocabulary: bool = False
 
 
 def make(
@@ -61,19 +65,25 @@ def make(
     scheduler: str | None = None,
     engine: str = "auto",
     resume: bool = False,
+    universal: object = None,
+    tape: str | None = None,
+    seed: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Dataset:
     """Make a data set; see `tm2tfr.make_dataset`.
 
     Raises:
-        DatasetError, OutputError, EngineError: as documented there.
+        DatasetError, OutputError, EngineError, CompileError, WeightFileError: as documented there.
     """
     folder = Path(folder)
+    how = how_for(spec, engine, universal=universal, tape=tape, seed=seed)
+    if any(option is not None for option in (universal, tape, seed)):
+        spec = in_prompts(spec, how.prompting)
     if "parquet" in spec.formats:
         arrow_or_error()
-    programs, every = listing(spec), list(jobs(spec))
+    programs, tokens, every = listing(spec), tokens_listed(spec), list(jobs(spec))
     making = Making(
-        how_for(spec, engine),
+        how,
         spec.forms,
         isinstance(spec, Spec) and spec.keep_unfinished,
         Splitting(spec.seed, spec.split_by, spec.splits, spec.lengths),
@@ -87,6 +97,8 @@ def make(
     with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: the cluster may not exist
         _prepared(folder, spec)
         write_text(folder / listed_in(spec.noun), programs)
+        if tokens is not None:
+            write_text(folder / VOCABULARY, tokens)
         manifest.begun(folder, head, records)
         for done in _results(maker(spec), missing, making, crew, progress, reused):
             if done.failure is not None:
@@ -98,7 +110,18 @@ def make(
     write_text(folder / CARD, card(spec, tally, examples, spec.formats))
     manifest.written(folder, head, spec, records)
     labels_by = spec.labeller.reference if isinstance(spec, LabelSpec) else ""
-    return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, noun=spec.noun, labels_by=labels_by)
+    return Dataset(
+        folder,
+        spec.name,
+        tally,
+        examples,
+        left_out,
+        len(every),
+        reused,
+        noun=spec.noun,
+        labels_by=labels_by,
+        one_vocabulary=tokens is not None,
+    )
 
 
 def _results(

@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.dataset.spec import Spec, fingerprint
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.dataset.spec import IN_PROMPT_BY, CommonSpec, Spec, fingerprint
+from tm2tfr.errors import CompileError, DatasetError, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
 from tm2tfr.sources.turing.universal.compiler.given import class_asked, in_prompt, weights_given
@@ -78,8 +78,8 @@ def prompting(spec: Any, options: Mapping[str, Any]) -> Prompting | None:
             raise CompileError(f"{what}: omit the {option} option")
         return None
     if spec.universal is not None:
-        given = {"universal": spec.universal, **given}
-        given |= {"seed": spec.seed} if spec.shuffled and "seed" not in given else {}
+        own = {"universal": spec.universal} | ({} if spec.order is None else {"seed": spec.order})
+        given = own | given
     weights = weights_given(given.get("universal"))
     file = str(given["universal"]) if weights is not None and weights is not given["universal"] else None
     given |= {} if weights is None else {"universal": weights}
@@ -88,6 +88,35 @@ def prompting(spec: Any, options: Mapping[str, Any]) -> Prompting | None:
     if "universal" not in given:
         return None
     return Prompting(class_asked(given), given.get("seed"), weights, file)
+
+
+def in_prompts(spec: CommonSpec, within: Prompting | None) -> Any:
+    """Return the spec of a data set whose machines stand in prompts as options say; its text says so as well.
+
+    Raises:
+        DatasetError: if the spec says so itself, or a machine would be in several splits.
+    """
+    if within is None or not isinstance(spec, Spec):
+        return spec
+    if spec.universal is not None:
+        what = f"{visible(spec.name)}: this spec says itself in which prompts its machines stand"
+        raise DatasetError(f"{what}: omit the universal option, or remove 'universal' from the spec")
+    if spec.split_by == "input":
+        what = f"{visible(spec.name)}: with 'split by: input', a machine would be in several splits"
+        raise DatasetError(f"{what}: remove it: machines in prompts are split by machine")
+    made = within.universal
+    order = "" if within.seed is None else f", order: shuffled, seed: {within.seed}"
+    line = f"universal: {{states: {made.states}, symbols: {made.symbols}, tape: {made.tape}{order}}}"
+    text = f"{spec.text.rstrip()}\n{line}\n"
+    return replace(spec, universal=made, order=within.seed, split_by=IN_PROMPT_BY[0], text=text)
+
+
+def called(program: Universal) -> dict[str, dict[str, str]]:
+    """Return the canonical names of the machine's states and symbols, as far as they are its own."""
+    machine, own, names = program.right, program.names, program.canonical
+    states = {q: name for q, name in zip(own.states, names.states, strict=True) if q in machine.states}
+    symbols = {a: name for a, name in zip(own.symbols, names.symbols, strict=True) if a in machine.tape_alphabet}
+    return {"states": states, "symbols": symbols}
 
 
 def rule_fingerprint(program: Universal) -> str:

@@ -6,20 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.choices import UNIVERSAL_TAPES
 from tm2tfr.dataset.circuits.reader import names_circuits, read_circuits
 from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.common import WordsReader
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
 from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.spec import SPLIT_BY, UNFINISHED, Spec
+from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
-from tm2tfr.errors import Tm2tfrError, visible
+from tm2tfr.errors import Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.formats.loaded import stem
 from tm2tfr.sources.turing.library import load_with_warnings, shipped
 from tm2tfr.sources.turing.spec import MOVES, TAPES, Machine
+from tm2tfr.sources.turing.universal.names import CHARACTERS
+from tm2tfr.sources.turing.universal.placing import size_of
+from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.section import Section
@@ -32,6 +36,7 @@ KEYS = (
     "machines",
     "inputs",
     "max steps",
+    "universal",
     "supervision",
     "unfinished",
     "splits",
@@ -41,6 +46,8 @@ KEYS = (
 )
 FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
 MOST_MACHINES = 10**9
+MOST_UNIVERSAL = 1_000
+"""The most states of a universal decoder."""
 
 
 def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | CircuitSpec | LabelSpec:
@@ -83,10 +90,11 @@ class _Reader(WordsReader):
             "inputs": self.inputs() if "inputs" in top else Inputs(),
             "max_steps": top.number("max steps", 1_000, least=1),
             "keep_unfinished": top.choice("unfinished", UNFINISHED) == "keep",
-            **self.common(text, name, SPLIT_BY),
+            **self.common(text, name, IN_PROMPT_BY if "universal" in top else SPLIT_BY),
         }
-        spec = Spec(**values)
+        spec = Spec(**{**values, **self.universal()})
         self.check_words(spec)
+        self.check_sizes(spec)
         self.reading.log.conclude()
         return spec
 
@@ -170,6 +178,43 @@ class _Reader(WordsReader):
             self.reading.error(section.node, f"there are only {family.size:,} such machines", remedy)
             return None
         return drawn(family, count, f"machines {place}, seed {seed}")
+
+    # ── one decoder for all ─────────────────────────────────────────────────────────────────────────────────
+    def universal(self) -> dict[str, Any]:
+        """Return the class of the decoder in whose prompt the machines stand, and the seed of the order of their rules."""
+        if "universal" not in self.top:
+            return {}
+        within = self.top.section("universal", ("states", "symbols", "tape", "order", "seed"), "{states: 8, symbols: 4}")
+        if within is None:
+            return {}
+        within.needs("states", "8")
+        within.needs("symbols", "4")
+        shuffled = within.choice("order", ("own", "shuffled")) == "shuffled"
+        if "seed" in within and not shuffled:
+            self.reading.error(within.place("seed"), "no order is drawn", "add 'order: shuffled', or remove the seed")
+        universal = Universal(
+            states=within.number("states", 1, least=1, most=MOST_UNIVERSAL),
+            symbols=within.number("symbols", 1, least=1, most=len(CHARACTERS)),
+            tape=within.choice("tape", UNIVERSAL_TAPES),  # type: ignore[arg-type]  # one of them
+        )
+        return {"universal": universal, "order": within.number("seed", self.seed, least=0) if shuffled else None}
+
+    def check_sizes(self, spec: Spec) -> None:
+        """Report the first machine that does not fit the decoder in whose prompt it is to stand."""
+        if spec.universal is None or self.reading.log.found:
+            return
+        place, room = self.top.place("universal"), spec.universal
+        for machine in spec.fitting:
+            states, symbols = size_of(machine)
+            if states > room.states or symbols > room.symbols:
+                needs = f"{counted(states, 'state')} and {counted(symbols, 'symbol')}"
+                sizes = f"states: {max(states, room.states)}, symbols: {max(symbols, room.symbols)}"
+                self.reading.error(place, f"{visible(machine.name)} needs {needs} in the prompt", f"write {{{sizes}}}")
+                return
+            if room.tape not in ("both", machine.tape):
+                what = f"the tape of {visible(machine.name)} is {machine.tape}"
+                self.reading.error(place, what, "write 'tape: both', or omit it")
+                return
 
     # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────
     def check_words(self, spec: Spec) -> None:

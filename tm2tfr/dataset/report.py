@@ -38,9 +38,8 @@ def dataset_report(found: Dataset) -> str:
         lines.append(f"left out: {undefined if labels else unended}")
     if found.reused:
         lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
-    lines.append(
-        f"wrote {found.folder}: {counted(found.shards, 'shard')}, manifest.json, {listed_in(found.noun)}, README.md"
-    )
+    listed = f"{listed_in(found.noun)}, {'vocabulary.json, ' if found.one_vocabulary else ''}README.md"
+    lines.append(f"wrote {found.folder}: {counted(found.shards, 'shard')}, manifest.json, {listed}")
     return "\n".join(lines)
 
 

@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tm2tfr.dataset.examples import Tokens, TrainingExample, encoded, examples
+from tm2tfr.dataset.examples import (
+    COLUMNS,
+    PROMPTED_COLUMNS,
+    PromptedTrainingExample,
+    Tokens,
+    TrainingExample,
+    encoded,
+    examples,
+)
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs, versions
 from tm2tfr.dataset.spec import Splitting
@@ -58,7 +66,8 @@ def swept(job: Job, how: How) -> Done:
 def made(job: Job, making: Making) -> Done:
     """Check the runs of a job of machines and make its files."""
     done, tokens = Done(job.number, Tally(), versions=versions()), Tokens()
-    found: dict[str, list[TrainingExample]] = {name: [] for name, _ in making.splitting.splits}
+    in_prompts = making.how.prompting is not None
+    found: dict[str, list[TrainingExample | PromptedTrainingExample]] = {name: [] for name, _ in making.splitting.splits}
     at: Runs | None = None
     for runs, word, run in _carried_out(job, making.how, done.tally):
         if isinstance(run, Failure):
@@ -70,12 +79,13 @@ def made(job: Job, making: Making) -> Done:
             done.left_out += 1
             continue
         split = making.splitting.of(key, word)
-        found[split] += examples(runs.machine.name, numbers[run.prompt], numbers[run.answers], run, making.forms)
-    for split, some in found.items():
-        for form in making.forms if some else ():
-            done.examples[split, form] = sum(e.form == form for e in some)
-        for format in making.formats if some else ():
-            done.files[split, format] = encoded(some, tokens, format)
+        some = examples(runs.machine.name, numbers[run.prompt], numbers[run.answers], run, making.forms)
+        found[split] += (PromptedTrainingExample(*e, e.prompt, e.target) for e in some) if in_prompts else some
+    for split, every in found.items():
+        for form in making.forms if every else ():
+            done.examples[split, form] = sum(e.form == form for e in every)
+        for format in making.formats if every else ():
+            done.files[split, format] = encoded(every, tokens, format, PROMPTED_COLUMNS if in_prompts else COLUMNS)
     return done
 
 

@@ -23,6 +23,8 @@ answer is scored. ``steps scored``: both are scored. Source: *Guiding Transforme
 
 FORMATS = ("jsonl", "parquet")
 SPLIT_BY = ("run", "machine", "input")
+IN_PROMPT_BY = ("machine",)
+"""Where machines stand in prompts, no machine is in two splits: the question is what is done with rules never seen."""
 UNFINISHED = ("leave out", "keep")
 SEEDED = 2**64
 
@@ -64,7 +66,7 @@ class Spec(CommonSpec):
         max_steps: at most this many steps of a machine.
         keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
         universal: the class of the universal decoder in whose prompt each machine stands; None: each has its own decoder.
-        shuffled: whether the order of the rules in the prompt is random, a new one for each run.
+        order: the seed of the order of the rules in the prompt, a new one for each run; None: the machine's own order.
     """
 
     noun: ClassVar[str] = "machine"
@@ -75,7 +77,7 @@ class Spec(CommonSpec):
     max_steps: int = 1_000
     keep_unfinished: bool = False
     universal: Universal | None = None
-    shuffled: bool = False
+    order: int | None = None
 
     @property
     def fitting(self) -> Iterator[Machine]:

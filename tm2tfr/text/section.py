@@ -70,7 +70,8 @@ class Section:
         if key not in self.found:
             return known[0]
         if isinstance(self.found[key][1], List):
-            self.reading.error(self.found[key][1], f"{key} is a list", f"write {', '.join(known[:-1])} or {known[-1]}")
+            either = " or ".join([", ".join(known[:-1])] * (len(known) > 1) + [known[-1]])
+            self.reading.error(self.found[key][1], f"{key} is a list", f"write {either}")
             return known[0]
         return str(self.choices(key, known)[0])
 
