@@ -94,6 +94,7 @@ def fresh_pools(plan: Plan) -> k.Pools:
         size=np.zeros(pools),
         slot=np.full((pools, 4 * ROOM), -1, dtype=np.int32),
         info=np.zeros((pools, len(k.POOL)), dtype=np.int64),
+        values=np.zeros(values),
         winners=np.zeros(ROOM, dtype=np.int64),
         early_values=early_values,
         early_bits=early_values.view(np.int64),

@@ -111,6 +111,14 @@ def add_value(pools: Any, p: Any, group: Any, place: Any, value: Any) -> Any:
 
 
 @compiled
+def add_values(pools: Any, p: Any, group: Any, first: Any, last: Any) -> Any:
+    """Add ``values[first : last]`` of the newest position of a group."""
+    for place in range(first, last):
+        if pools.values[place] != 0.0:
+            add_value(pools, p, group, place, pools.values[place])
+
+
+@compiled
 def join(given: Any, pools: Any, p: Any, group: Any, at: Any) -> Any:
     """Add this position to a group, with the values that its token determines: those in row `at` of `Heads.given`."""
     pools.info[p, LAST] = group

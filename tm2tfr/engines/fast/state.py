@@ -161,6 +161,7 @@ class Pools(NamedTuple):
     size: NDArray[np.float64]  # (K,) the size of the largest value; see `groups`
     slot: NDArray[np.int32]  # (K, slots), -1 where there is none
     info: NDArray[np.int64]  # (K, 5)
+    values: NDArray[np.float64]  # (V,) those of this position
     winners: NDArray[np.int64]  # (G,)
     early_values: NDArray[np.float64]
     early_bits: NDArray[np.int64]  # the same

@@ -23,7 +23,7 @@ from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows, Terms3
 from tm2tfr.engines.fast.early import valid
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
-from tm2tfr.engines.fast.groups import add_value, find_group, join
+from tm2tfr.engines.fast.groups import add_values, find_group, join
 from tm2tfr.engines.fast.tail import find
 from tm2tfr.transformer.matrix import Floats
 
@@ -31,7 +31,7 @@ MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""
 MOST_TABLED = 64
 """With more directions than this in the position table most of its entries are 0: such a plan is left to the kernel."""
-CALLED: Mapping[str, Callable[..., Any]] = {f.__name__: f for f in (find, find_group, valid, join, add_value)}
+CALLED: Mapping[str, Callable[..., Any]] = {f.__name__: f for f in (find, find_group, valid, join, add_values)}
 """The compiled functions that the code calls."""
 _ZERO, _ONE = "0.0", "1.0"
 _POINT = ("f0", "1.0", "f2", "f3")
@@ -88,7 +88,9 @@ class _Writer:
         self.lines += [" " * self.indent + line for line in lines]
 
     def let(self, expression: str) -> str:
-        """Add a variable and return its name."""
+        """Add a variable and return its name; one that is just another name is not needed."""
+        if expression.isidentifier():
+            return expression
         name = f"a{self._names}"
         self._names += 1
         self.add(f"{name} = {expression}")
@@ -349,8 +351,9 @@ class _Writer:
             self.leave_if(f"not valid(pools, early, {h.pool[g]}, own{g})")
         for g in heads:
             self.add(f"join(heads.given, pools, {h.pool[g]}, own{g}, {int(h.pool[g]) * self._vocabulary} + token)")
-            for n, value in rows[g].items():
-                self.add(f"if {value} != 0.0:", f"    add_value(pools, {h.pool[g]}, own{g}, {h.value_place[n]}, {value})")
+            self.add(*(f"pools.values[{h.value_place[n]}] = {value}" for n, value in rows[g].items()))
+            for first, last in _stretches(int(h.value_place[n]) for n in rows[g]):
+                self.add(f"add_values(pools, {h.pool[g]}, own{g}, {first}, {last})")
         self.add("entry = np.int64(pools.early_answer[early])")
         self._recall()
 
@@ -376,6 +379,17 @@ class _Writer:
             value = f"s.memo_numbers[entry, {n}]" if p.number_memo[n] else self.read(direction)
             self.add(f"numbers[n, {n}] = {value}")
         self.add("token = np.int64(s.memo_answer[entry])", "answers[n] = token")
+
+
+def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return ascending numbers as ranges (first, last + 1)."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number:
+            found[-1] = (found[-1][0], number + 1)
+        else:
+            found.append((number, number + 1))
+    return found
 
 
 def _entries(table: Rows, r: int) -> dict[int, float]:
