@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def silent(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a compiled function as it is written."""
-    plain: Callable[..., Any] = getattr(function, "py_func", function)  # where Numba compiles nothing, it is plain already
+    """Return a compiled function as it is written, and so those that it calls."""
+    written: Callable[..., Any] = getattr(
+        function, "py_func", function
+    )  # where Numba compiles nothing, it is plain already
+    called = {name: written.__globals__.get(name) for name in written.__code__.co_names}
+    inner = {name: silent(value) for name, value in called.items() if hasattr(value, "py_func")}
+    plain = FunctionType(written.__code__, {**written.__globals__, **inner})
 
     def found(*arguments: Any) -> Any:
         with np.errstate(over="ignore"):
