@@ -112,8 +112,8 @@ def test_a_head_that_is_not_recognised_is_scanned_and_the_trace_says_so() -> Non
     machine = load("busy-beaver-4")
     decoder = compile_machine(machine)
     path = "layers.4.heads.0.query"
-    row, column, _ = list(matrices(decoder)[path].entries())[-1]
-    untied = replaced(decoder, {path: matrices(decoder)[path].with_entry(row, column, 0.0)})
+    (_, head_position, _), *_, (row, _, _) = matrices(decoder)[path].entries()  # the last row is that of the tie-break
+    untied = replaced(decoder, {path: matrices(decoder)[path].with_entry(row, head_position, -1.0)})
     assert carried_out(LongRun(decoder, "", machine=machine))[0].scanned == ()
     trace, _ = carried_out(LongRun(untied, "", machine=machine))
     assert [line.split(":")[0] for line in trace.scanned] == ["layer 4, head 'latest write'"]
