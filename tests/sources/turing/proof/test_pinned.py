@@ -77,10 +77,9 @@ def values(part: FeedForward, x: Array) -> Array:
     return sums
 
 
-def wrong_changes(tape: str, layer: int) -> list[tuple[str, int, int, float]]:
-    """Return (matrix, row, column, new value) for changes of one weight that show on the streams."""
-    _, decoder = compiled(tape)
-    part, x = decoder.layers[layer - 1].feed_forward, streams(tape)[layer]
+def wrong_changes(decoder: Decoder, layer: int, x: Array) -> list[tuple[str, int, int, float]]:
+    """Return (matrix, row, column, new value) for changes of one weight that show on the streams x: (n, width)."""
+    part = decoder.layers[layer - 1].feed_forward
     assert part is not None
     before, writes = values(part, x), {u for _, u, _ in part.output.entries()}
     found = []
@@ -105,7 +104,7 @@ def test_a_weight_that_shows_in_a_run_is_refused(tape: str, layer: int) -> None:
     machine, decoder = compiled(tape)
     domain = Domain(machine, flagged=tape == "one-way")
     assert FeedForwardProof(decoder, domain, layer).refusals == ()
-    tried = wrong_changes(tape, layer)
+    tried = wrong_changes(decoder, layer, streams(tape)[layer])
     assert len(tried) > 15
     for name, row, column, value in tried:
         path = f"layers.{layer}.feed_forward.{name}"

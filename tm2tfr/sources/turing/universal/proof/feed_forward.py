@@ -89,10 +89,15 @@ class AnswerProof(FeedForwardProof):
 def class_feed_forwards(decoder: Decoder, domain: ClassDomain) -> Iterator[FeedForwardProof]:
     """Yield the proofs of all layers, two of layer 2."""
     for layer in range(1, len(decoder.layers) + 1):
-        if layer == SECOND:
-            yield from _second(decoder, domain)
-        else:
-            yield (AnswerProof if layer == domain.layers else FeedForwardProof)(decoder, domain, layer)
+        yield from of_layer(decoder, domain, layer)
+
+
+def of_layer(decoder: Decoder, domain: ClassDomain, layer: int) -> Iterator[FeedForwardProof]:
+    """Yield the proofs of one layer, from 1."""
+    if layer == SECOND:
+        yield from _second(decoder, domain)
+    else:
+        yield (AnswerProof if layer == domain.layers else FeedForwardProof)(decoder, domain, layer)
 
 
 def _second(decoder: Decoder, domain: ClassDomain) -> Iterator[FeedForwardProof]:
