@@ -114,3 +114,29 @@ def test_spaces_in_rules_are_visible() -> None:
 def test_the_latex_compiles(tmp_path: Path) -> None:
     tables = [table(trace, "latex", description=True) for trace in (chapter(), spaced())]
     assert "Missing character" not in compiled("\n\n".join([*tables, table(chapter(), "latex")]), tmp_path, "pdflatex")
+
+
+# ── where a head looks ──────────────────────────────────────────────────────────────────────────────────────
+def test_a_map_begins_with_bos() -> None:
+    held = EVERY.holding(tm2tfr.load("chapter"))
+    found = tm2tfr.attention_of(held, "11", head="rule for q, a")
+    assert found.text().splitlines() == [
+        "layer 6 (find rule), head 'rule for q, a'",
+        "34 (q0,1,0)   ··░·····░·······░·····░···░·······",
+        "35 (q1,_,+1)  ··█································",
+        "36 (q2,x,+1)  ········█···························",
+        "37 (q4,_,-1)  ··················█··················",
+        "38 (q4,x,-1)  ····························█·········",
+        "39 (q1,_,+1)  ······························█········",
+        "40 ACC        ············█···························",
+        "weights: · 0, ░ up to 1/4, ▒ up to 1/2, ▓ up to 3/4, █ up to 1",
+    ]
+    whole = tm2tfr.attention_of(held, "11", head="rule for q, a", prompt=True)
+    assert (found.first, found.weights.shape, whole.weights.shape) == (33, (7, 40), (40, 40))
+    assert (whole.weights[33:] == found.weights).all()
+    keys = tm2tfr.attention_of(held, "11", head="last key", prompt=True)
+    assert [int(row.argmax()) for row in keys.weights[:9]] == [0, 1, 1, 3, 3, 5, 5, 7, 7]
+
+
+def test_a_map_of_one_machine_has_every_row() -> None:
+    assert tm2tfr.attention_of("chapter", "11", head="latest write").weights.shape == (9, 9)

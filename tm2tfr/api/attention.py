@@ -17,7 +17,9 @@ MOST_MAPPED = 2_000
 """The most positions of a map: its rows are as many, and nobody sees more."""
 
 
-def attention_of(subject: Given, word: str | None = None, *, head: str | int = 1, dtype: str | None = None) -> AttentionMap:
+def attention_of(
+    subject: Given, word: str | None = None, *, head: str | int = 1, dtype: str | None = None, prompt: bool = False
+) -> AttentionMap:
     """Return where a head looks in a run, from the weights' own attention in the dense engine.
 
     >>> import tm2tfr
@@ -32,6 +34,8 @@ def attention_of(subject: Given, word: str | None = None, *, head: str | int = 1
         word: the input; by default the program's own.
         head: its number in the first layer with heads, its name, or ``LAYER.HEAD``, counted from 1 as in the explorer.
         dtype: ``float64`` (the default) or ``float32``.
+        prompt: with a machine in the prompt of a universal decoder, show where the prompt looks as well; by default the
+            first row is that of BOS.
 
     Raises:
         EngineError: if there is no such head, or the run is too long for a map.
@@ -39,7 +43,9 @@ def attention_of(subject: Given, word: str | None = None, *, head: str | int = 1
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.runs.options import check_engine
+    from tm2tfr.sources.turing.columns import described
     from tm2tfr.tables.attention import attention_map
+    from tm2tfr.trace.columns import is_turing
 
     check_engine("dense", dtype)
     found = Subject.of(subject)
@@ -48,14 +54,16 @@ def attention_of(subject: Given, word: str | None = None, *, head: str | int = 1
     if decoder.positions is not None and decoder.positions > MOST_MAPPED:
         what = f"a map has a row for each position, and {decoder.positions:,} are too many"
         raise EngineError(f"{found.name}: {what}: use at most {MOST_MAPPED:,}, of a smaller circuit")
+    tokens = found.prompt(word)
     return attention_map(
         decoder,
-        found.prompt(word),
+        tokens,
         engine=engine_named("dense", dtype),
         layer=layer,
         head=number,
         symbols=_nets(found),
         max_positions=MOST_MAPPED,
+        first=len(tokens) if is_turing(decoder.layout) and described(tokens) and not prompt else 0,
     )
 
 

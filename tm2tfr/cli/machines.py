@@ -55,6 +55,7 @@ _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part o
     "selector as a matrix, as SVG.",
 )
 @flag("--attention", panel=PROGRAMS, help="In the drawing of a run: where the heads of the weights look, too.")
+@flag("--all", "everything", help="With --head: where the prompt looks as well, of a machine in the prompt.")
 @flag("--draws", panel=PROGRAMS, help="Instead: the runs that the program's 'draw' statements ask for, as SVG.")
 def graph(
     asked: Asked,
@@ -63,6 +64,7 @@ def graph(
     head: str | None,
     word: str | None,
     attention: bool,
+    everything: bool,
     draws: bool,
 ) -> None:
     """Draw a state graph, a circuit, the flow of a RASP program, or the syntax of a formula.
@@ -76,8 +78,10 @@ def graph(
             raise UsageError(
                 f"tm2tfr graph: {'--attention' if attention else '--draws'} is not about one head: omit --head"
             )
-        _draw_head(asked, output, head, word, cone)
+        _draw_head(asked, output, head, word, cone, everything=everything)
         return
+    if everything:
+        raise UsageError("tm2tfr graph: --all is about the rows of a head: name it with --head, or omit --all")
     if word is not None or attention or draws:
         _draw_run(asked, output, word, cone, attention=attention, draws=draws)
         return
@@ -91,7 +95,9 @@ def graph(
     click.echo(f"wrote {output}", err=True)
 
 
-def _draw_head(asked: Asked, output: Path | None, head: str, word: str | None, cone: str | None) -> None:
+def _draw_head(
+    asked: Asked, output: Path | None, head: str, word: str | None, cone: str | None, *, everything: bool
+) -> None:
     """Print where a head looks, or write a picture of it."""
     from tm2tfr.places import check_file
     from tm2tfr.tables.attention import ATTENTION_FORMATS, plot_attention
@@ -101,7 +107,7 @@ def _draw_head(asked: Asked, output: Path | None, head: str, word: str | None, c
     check_file(output, reading=[asked.argument], what="pictures of attention", endings=ATTENTION_FORMATS)
     from tm2tfr.api.attention import attention_of
 
-    found = attention_of(subject(asked), word, head=head)
+    found = attention_of(subject(asked), word, head=head, prompt=everything)
     if output is None:
         write(found.text(), None, asked.argument)
         return

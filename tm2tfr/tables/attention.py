@@ -36,13 +36,14 @@ class AttentionMap:
 
     Args:
         title: for people.
-        weights: (positions, positions): what position i gives to position j; 0 where the head's mask hides j.
+        weights: (rows, positions): what position i gives to position j; 0 where the head's mask hides j.
         rows: what is predicted at each position, or what looks; columns: what is fed at each.
         axis: what the rows are, for people.
         mask: which positions the head sees.
+        first: the position of the first row.
 
     Raises:
-        ShapeError: if there are not as many names as positions.
+        ShapeError: if there are not as many names as rows and positions.
     """
 
     title: str
@@ -51,6 +52,7 @@ class AttentionMap:
     columns: tuple[str, ...]
     axis: str = "predicted"
     mask: Mask = "future"
+    first: int = 0
 
     def __post_init__(self) -> None:
         if self.weights.shape != (len(self.rows), len(self.columns)):
@@ -60,7 +62,7 @@ class AttentionMap:
     def text(self) -> str:
         """Return the map as text: a line for each row with a block for each position in sight, then what shades mean."""
         levels = np.ceil(np.clip(self.weights, 0, 1) * (len(BLOCKS) - 1) - 1e-3).astype(int)
-        sights = [in_sight(self.mask, i, len(self.rows)) for i in range(len(self.rows))]
+        sights = [in_sight(self.mask, self.first + i, len(self.columns)) for i in range(len(self.rows))]
         cells = [" " * s.start + "".join(BLOCKS[n] for n in levels[i, s.start : s.stop]) for i, s in enumerate(sights)]
         lines = aligned([(visible(name), row) for name, row in zip(self.rows, cells, strict=True)], set())
         about = [SHADES] if any(BLOCKS.index(sign) in levels for sign in BLOCKS[1:-1]) else []
@@ -76,6 +78,7 @@ def attention_map(
     head: int = 0,
     symbols: Sequence[str] | None = None,
     max_positions: int | None = None,
+    first: int = 0,
 ) -> AttentionMap:
     """Return where a head looks in the run on `prompt`.
 
@@ -83,6 +86,7 @@ def attention_map(
         layer, head: as in the paths of weights: ``layers.1.heads.0`` is the first head of the first layer.
         symbols: the names of all tokens fed and of the last one answered; by default their positions and the tokens, which
             the rows of a labeller have as well.
+        first: the position of the first row; the rows before it are left out.
 
     Raises:
         EngineError: if there is no such layer or head, or the prompt cannot be run.
@@ -108,7 +112,15 @@ def attention_map(
         rows, columns = tuple(symbols[1:]), tuple(symbols[:-1])
     title = f"layer {layer} ({decoder.layers[layer - 1].name}), head {looked_at.name!r}"
     axis = "attending" if decoder.labeller else "predicted"
-    return AttentionMap(title=title, weights=weights, rows=rows, columns=columns, axis=axis, mask=looked_at.mask)
+    return AttentionMap(
+        title=title,
+        weights=weights[first:],
+        rows=rows[first:],
+        columns=columns,
+        axis=axis,
+        mask=looked_at.mask,
+        first=first,
+    )
 
 
 def _head(decoder: Decoder, layer: int, head: int) -> Head:
@@ -128,8 +140,8 @@ def attention_figure(found: AttentionMap, path: Path) -> Any:
         OutputError: if matplotlib is missing.
     """
     figures = required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
-    size = max(4.0, 0.14 * len(found.rows) + 1.5)
-    figure = figures.Figure(figsize=(size, size), layout="constrained")
+    sizes = [max(4.0, 0.14 * len(names) + 1.5) for names in (found.columns, found.rows)]
+    figure = figures.Figure(figsize=sizes, layout="constrained")
     axes = figure.subplots()
     shades = axes.imshow(found.weights, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
     names = [[visible(name).replace("$", r"\$") for name in each] for each in (found.columns, found.rows)]
