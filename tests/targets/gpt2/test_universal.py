@@ -267,7 +267,7 @@ def test_random_machines_in_the_prompt_run_to_the_last_position(dtype: str, stoc
     model.longest_generated = 0
     long = [prompt for prompt in truth.drawn(seed=1) if len(truth.pairs(prompt, 1024)) == 1024]
     assert len(long) > 5
-    for prompt in long[:5]:
+    for prompt in long[:3]:
         assert compared(model, found.gpt2.vocabulary, truth, prompt, 1024).difference is None
 
 

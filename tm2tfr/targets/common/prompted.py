@@ -96,7 +96,9 @@ class Prompted:
         if self.universal.machine is not None:
             return self.universal
         fitting = (found for name in SHOWN if (found := self._holding(load(name))) is not None)
-        return next(fitting, None) or self.universal.holding(Machine(transitions={}, start="q0", **self._tape))
+        return next(fitting, None) or self.universal.holding(
+            Machine(transitions={}, start="q0", name="no rules", **self._tape)
+        )
 
     @cached_property
     def shown(self) -> str:
