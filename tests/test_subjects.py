@@ -517,6 +517,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "graph": (),
     "convert": ("--to", "morphett"),
     "machines": ("--format", "json"),
+    "prompt": ("--input", "11"),
     "explore": ("--input", "11", "-o", "run.html"),
     "export": ("--to", "torch", "--no-verify", "--positions", "20", "-o", "out"),
 }
