@@ -3,10 +3,9 @@
 Derived from the sizes of the class alone. A position before the input is fed the name of a tape, or a part of a rule;
 then come input symbols, BOS, and triples. Which rules there are is left open: whatever a rule can be occurs in a case.
 
-What is not 0 or 1. Where the last head of layer 2 looks at no key, or at several, ``e_q(k)`` and ``e_a(k)`` can be means
-of one-hot vectors; they count at values only, which have a key before them. Where no rule is for (q, a), the head of
-layer 6 carries means over several positions to ``r*_q``, ``r*_a`` and ``out``. All of these are numbers from 0 to 1
-(`inputs.LayerInputs.free`), after rounding too: they are p/n with p ≤ n, rounded once, and rounding is monotone.
+What is not 0 or 1. Where no rule is for (q, a), the head of layer 6 carries means over several positions to ``r*_q``,
+``r*_a`` and ``out``: numbers from 0 to 1 (`inputs.LayerInputs.free`), after rounding too, since they are p/n with p ≤ n,
+rounded once, and rounding is monotone.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tm2tfr.contract import reached
 from tm2tfr.sources.turing.proof import steps
 from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Manner, Question, Ray, V
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
-from tm2tfr.sources.turing.universal.names import MachineNames, value_token
+from tm2tfr.sources.turing.universal.names import MachineNames, key_token, value_token
 from tm2tfr.sources.turing.universal.specification import since
 from tm2tfr.transformer.residual import at
 
@@ -159,8 +158,6 @@ class ClassDomain:
 
     def free(self, layer: int) -> frozenset[str]:
         """Return the subspaces with coordinates that can be any numbers from 0 to 1; the last layer has its own proof."""
-        if layer == 2 and not self.moving:
-            return frozenset({"e_q(k)", "e_a(k)"})
         return frozenset({"r*_q", "r*_a"}) if layer == 6 else frozenset()
 
     def reads(self, layer: int) -> frozenset[str]:
@@ -186,14 +183,16 @@ class ClassDomain:
     def rule_ends(self) -> Iterator[Ray]:
         """Layer 2, the units that do not read the head's position: ``r_q`` and ``r_a`` are the last key's at a value.
 
-        At a value, that is one-hot. Elsewhere each of its coordinates is anything from 0 to 1.
+        A value has a key before it; at the tape, input symbols and all that follows, there may be one or none.
         """
-        for target, source, labels in (("r_q", "e_q(k)", self.names.ruled), ("r_a", "e_a(k)", self.gamma)):
-            for label in labels:
-                for ends in (0, 1):
-                    stream, key, rule = {"1": 1, "[value]": ends}, {at(source, label): 1}, {at(target, label): ends}
-                    variable = at(source, label)
-                    yield Ray(f"[value] = {ends}", stream, {}, key, rule, 0, 1, bool(ends), variable)
+        for ends in (0, 1):
+            if not ends:
+                yield Ray("no key yet", {"1": 1}, {}, {}, {})
+            for q in self.names.ruled:
+                for a in self.gamma:
+                    stream = {at("e_q(k)", q): 1, at("e_a(k)", a): 1, "1": 1, "[value]": ends}
+                    rule = {at("r_q", q): 1, at("r_a", a): 1} if ends else {}
+                    yield Ray(f"[value] = {ends}, last key {key_token(q, a)}", stream, rule, {}, {})
 
     def cell(self) -> Iterator[Ray]:
         """Layer 3: the input symbol of a cell, which is none left of cell 0, and ``[left end]``: one-way and h = 0."""

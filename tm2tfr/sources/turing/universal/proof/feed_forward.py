@@ -9,10 +9,7 @@ r_q = q has r_a ≠ a, so that p + p' ≤ n: mq + ma ≤ 1. So the input of a un
 plus max(0, wq, wa) + Σ max(0, w[v]), which has to be ≤ 0: all such units are 0, and the answer is the one at 0, which is
 among the cases. On tokens of the prompt e_q = 0, hence mq = 0 and the same holds.
 
-In floats, e_q(k), e_a(k), r*_q, r*_a and out are numbers from 0 to 1. A unit computes a function that is monotone in each
-of them, in whatever order it adds, since rounding is monotone. Where it has to be 0 for all of them, its largest value is
-that at a corner of the box; there all numbers are integers, and none is rounded. That mq + ma ≤ 1 is no corner: see
-`rounding` for what rounding can add there.
+In floats rounded means may add up to a little more than 1: see `rounding` for what that can do.
 """
 
 from __future__ import annotations

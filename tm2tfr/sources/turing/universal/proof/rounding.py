@@ -6,7 +6,7 @@ about the others, in its notation. L is the length of the longest description, 2
 **Counts.** The mean of ``[rule]`` is k̂ = fl(k/(i+1)) = kv(1 + δ): one division of integers.
 
 **Last key** (layer 2). The latest write with keys 0 and 1: A = 2B[key] - B[key] is exact, and H = 1 in the conditions for
-different and for equal keys. It counts at values only, whose positions are below L: N = min(N, L) for equal keys.
+different and for equal keys. So e_q(k) and e_a(k) are one-hot, or 0, at every position.
 
 **Tape** (layer 2). The score of j = 0 is 0, that of any other the sum of two negative numbers: no condition.
 
@@ -61,11 +61,8 @@ def class_conditions(
     claim, text = "no tie-break lifts another token to the score of a key", f"2·u < 1 - {ratio}"
     least = different_keys_use(1, ratio, u)
     yield Condition(2, "attention", key, claim, text, lambda _n, _h: least, strict=True)
-    claim = "of the keys before a value, the last one scores highest after rounding"
-    text = f"2·u·min(N, {longest})·(1 + {ratio}) < {ratio}"
-    yield Condition(
-        2, "attention", key, claim, text, lambda n, _: equal_keys_use(min(n, longest), 1, ratio, u), strict=True
-    )
+    claim, text = "the last key scores highest after rounding", f"2·u·N·(1 + {ratio}) < {ratio}"
+    yield Condition(2, "attention", key, claim, text, lambda n, _: equal_keys_use(n, 1, ratio, u), strict=True)
 
     def given(n: int, h: int) -> Fraction:
         t = min(h + longest, max(n - 1, 0))
