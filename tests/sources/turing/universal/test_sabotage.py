@@ -89,6 +89,32 @@ def test_each_sabotage_is_caught_where_it_is_or_harmless(states: int, symbols: i
     assert counts["caught"] > counts.total() / 4  # others are of tokens that the battery does not use
 
 
+@pytest.mark.parametrize(
+    ("layer", "unit", "reads", "where"),
+    [
+        (1, "[value]", "e_x[→(q1,2,+1)]", "layer 1 (unpack), feed-forward at position 2: [rule] should be 1, is 0"),
+        (2, "r_q[q1]", "e_q(k)[q1]", "layer 2 (head position), feed-forward at position 4: r_q should be q1, is ⊥ (0)"),
+        (2, "r_a[2]", "[value]", "layer 2 (head position), feed-forward at position 6: r_a should be 2, is ⊥ (0)"),
+    ],
+)
+def test_what_is_wrong_at_one_of_many_positions_of_a_head_is_found_there(
+    layer: int, unit: str, reads: str, where: str
+) -> None:
+    """It shows much later, in a mean over all positions, or as one of many rules that the head of layer 6 takes instead."""
+    decoder = compiled(Universal(states=8, symbols=4))
+    part = decoder.layers[layer - 1].feed_forward
+    assert part is not None
+    path, place = f"layers.{layer}.feed_forward.input", (part.units.index(unit), decoder.layout.index(reads))
+    broken = replaced(decoder, {path: part.input.with_entry(*place, 0.0)})
+    rest = " ".join(f"q{n},{a} →(q1,2,-1)" for n in range(2, 8) for a in range(4))
+    text = f"two-way q0,1 →(q1,2,+1) q1,0 →(q1,3,-1) q1,2 →ACC {rest} 1 BOS"
+    program, word = described(text, Universal(states=8, symbols=4))
+    assert check(decoder, UniversalTruth(program, word), engine=Dense()).agrees
+    found = check(broken, UniversalTruth(program, word), engine=Dense(), max_steps=9).divergence
+    assert found is not None
+    assert str(found.cause).splitlines()[0] == where
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("states", "symbols"), SIZES)
 def test_all_engines_give_the_same_wrong_tokens(states: int, symbols: int) -> None:
