@@ -94,7 +94,13 @@ class CertificateReport:
         rows = [{k: v for k, v in c.as_dict().items() if k not in shared} for c in self.certificates]
         whole: dict[str, Any] = {"machine": first.machine, "weights": first.weights, "granted": self.granted}
         if self.runs is not None:
-            whole["runs"] = {"steps": self.runs.steps, "symbols": self.runs.symbols, "positions": self.runs.positions}
+            lead = {"lead": self.runs.lead} if self.runs.lead else {}
+            whole["runs"] = {
+                "steps": self.runs.steps,
+                "symbols": self.runs.symbols,
+                "positions": self.runs.positions,
+                **lead,
+            }
         refusals = [refusal.as_dict() for refusal in first.refusals]
         return json.dumps({**whole, "refusals": refusals, "certificates": rows}, ensure_ascii=False, indent=2) + "\n"
 

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
 
+from benchmarks import attack_certificates
+from benchmarks.attack_certificates import CHANGES, with_heads
 from tests.sources.turing.universal.cases import compiled, random_prompt
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.fast import Fast
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof import prove, witness
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder, matrices, replaced
+from tm2tfr.transformer.weights import Decoder, Head, matrices, replaced
 
 CLASSES = [
     Universal(states=2, symbols=3),
@@ -94,3 +97,39 @@ def test_no_weights_that_go_wrong_are_certified_and_refusals_name_the_layer(
         counts["named"] += inside in {refusal.layer for refusal in refusals}
     assert counts["wrong"] > tries(100) // 5
     assert counts["named"] == counts["refused"], "a refusal names the layer that was changed"
+
+
+@pytest.mark.slow
+def test_weights_that_do_the_same_in_exact_arithmetic_are_right_where_they_are_certified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rescaled, permuted, split, shifted: if they are certified for an engine, random runs are right on it."""
+    monkeypatch.setattr(witness, "MOST", 0)
+    monkeypatch.setattr(attack_certificates, "some_head", some_head)
+    certified = 0
+    for seed in range(tries(150)):
+        chance = random.Random(seed)
+        universal = chance.choice(CLASSES)
+        decoder = compiled(universal)
+        for change in chance.sample(CHANGES, chance.randint(1, 4)):
+            decoder = change(decoder, chance)
+        proof = prove(decoder, universal)
+        certified += proof.refusals == ()
+        for engine, most in ((e, proof.largest(e.name, dtype) or 0) for e, dtype in ENGINES if not proof.refusals):
+            for fed, answered in runs(universal)[:6] if most else ():
+                session = engine.start(decoder)
+                found = [session.feed(decoder.numbers[universal.vocabulary[x]]) for x in fed[:most]]
+                assert [decoder.vocabulary[y] for y in found] == [universal.vocabulary[y] for y in answered[:most]], seed
+    assert certified > tries(150) // 2
+
+
+ENGINES = ((Dense("float32"), "float32"), (Dense(), "float64"), (Fast(), "float64"))
+
+
+def some_head(decoder: Decoder, chance: random.Random, change: Callable[[Head], Head]) -> Decoder:
+    """The decoder with one head changed, in any layer that has heads."""
+    n = chance.choice([1, 1, 1, 2, 2, 3, 5, 5])
+    heads = list(decoder.layers[n].heads)
+    k = chance.randrange(len(heads))
+    heads[k] = change(heads[k])
+    return with_heads(decoder, n, tuple(heads))

@@ -87,13 +87,13 @@ def _machines(universal: Universal, named: set[str]) -> Iterator[tuple[str, str,
 
 def _walkers(names: MachineNames) -> Iterator[tuple[Entry, ...]]:
     """Yield machines that do nothing, walk one way, and go back and forth over more and more cells, as far as they fit."""
-    last, more = len(names.symbols) - 1, min(1, len(names.ruled) - 1)
+    last = len(names.symbols) - 1
     yield ()
     yield (Entry(0, 0, RuleAnswer(0, last, 1)),)
     yield (Entry(0, 0, RuleAnswer(0, last, -1)),)
-    if last and more:
-        there = (Entry(0, 0, RuleAnswer(1, last, 1)), Entry(0, last, RuleAnswer(0, last, 1)))
-        yield (*there, Entry(1, 0, RuleAnswer(0, last, -1)), Entry(1, last, RuleAnswer(1, last, -1)))
+    if last and len(names.ruled) > 1:
+        right = Entry(0, 0, RuleAnswer(1, last, -1)), Entry(0, last, RuleAnswer(0, last, 1))
+        yield (*right, Entry(1, 0, RuleAnswer(0, last, 1)), Entry(1, last, RuleAnswer(1, last, -1)))
 
 
 def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer]) -> tuple[Entry, ...]:
