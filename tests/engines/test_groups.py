@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import pytest
 
 from tests.engines.test_fast import code, followed
-from tests.engines.test_recognise import LATEST, LAYOUT, decoder_of, dense_rows, only, words
+from tests.engines.test_recognise import LATEST, LAYOUT, decoder_of, dense_rows, looking, only, words
 from tests.handmade import decoder as by_hand
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import FastSession
 from tm2tfr.engines.fast.state import EARLY
-from tm2tfr.transformer.gadgets import Unit, feed_forward, head
+from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
@@ -229,7 +229,7 @@ def runs(
 def started(decoder: Decoder) -> FastSession:
     """Return a session that reads off every direction as a number, and some of them as labels."""
     width = decoder.layout.width
-    return Fast().start(decoder, numbers=range(width), labels=((0, 3), (width - 5, width - 1)))
+    return Fast().start(decoder, numbers=range(width), labels=((5, 7), (width - 2, width)))
 
 
 @pytest.mark.slow
@@ -299,6 +299,38 @@ def some_rules(states: int, chance: random.Random) -> list[int]:
     """Return the tokens of a rule for each state, or for most of them."""
     rules = [states + a * states + chance.randrange(states) for a in range(states)]
     return rules[chance.randrange(5) == 0 :]
+
+
+RISING = looking([{"1": 1.0}], [{"k": 1.0}])
+"""Attends to the largest key so far."""
+OWN = looking([{"k": 2.0}, {"1": -1.0}], [{"k": 1.0}, {"k^2": 1.0}])
+"""Attends to the positions with its own key."""
+
+
+def falling(found: Head) -> Decoder:
+    """Return a decoder with this head, which goes on with token 0, whose key is 0."""
+    decoder = decoder_of(found, keys=(0.0, 1.0, 2.0, 3.0))
+    return dataclasses.replace(decoder, unembedding=stacked(LAYOUT, [{"seen": -t} for t in range(4)]))
+
+
+@pytest.mark.parametrize("found", [RISING, OWN], ids=["a new group wins", "the group grows"])
+def test_an_answer_that_is_remembered_is_no_longer_given_when(found: Head) -> None:
+    fed_between(falling(found))
+
+
+def fed_between(decoder: Decoder) -> FastSession:
+    """Check a run in which other tokens are fed now and then, and return its session."""
+    session, dense = started(decoder), Dense().start(decoder)
+    session.prompt([1])
+    for most, token in ((1, None), (10, 2), (10, 2), (10, 1), (5, 3), (10, None)):
+        chunk = session.extend(most)
+        for fed, answer, numbers in zip(chunk.tokens.tolist(), chunk.answers.tolist(), chunk.numbers.tolist(), strict=True):
+            assert dense.feed(fed) == answer
+            assert dense.residual.tolist() == numbers
+        if token is not None:
+            assert session.feed(token) == dense.feed(token)
+            assert session.residual.tolist() == dense.residual.tolist()
+    return session
 
 
 @pytest.mark.slow

@@ -17,8 +17,9 @@ from tests.engines.test_straight import as_python, at_once  # noqa: F401  (fixtu
 from tests.sources.turing.universal.cases import compiled, random_prompt
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast import Fast, fresh
 from tm2tfr.engines.fast.session import FastSession
+from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
@@ -74,6 +75,18 @@ def test_one_session_runs_every_prompt(
         agree(decoder, session, prompt)
         assert session.report()[-1] == f"layer 6, head 'rule for q, a': grouped: {WHY}"
     assert (session.hurried > 50) == straight
+
+
+def test_answers_are_forgotten_between_runs_once_there_is_no_room_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "MEMO", 64)
+    chance, decoder, filled = random.Random(3), unstopped(3, 2, "two-way"), 0
+    session = Fast().start(decoder, numbers=READ)
+    for prompt, _ in zip(prompts(chance, decoder, 3, 2, "two-way"), range(12), strict=False):
+        agree(decoder, session, prompt)
+        filled += session._control[ENTRIES] == 64
+        session.restart()
+        assert session._control[ENTRIES] < 64
+    assert 0 < filled < 12
 
 
 @pytest.mark.parametrize("straight", [False, True])

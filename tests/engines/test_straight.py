@@ -16,7 +16,17 @@ import pytest
 
 from benchmarks.machines import large
 from tests.engines.test_fast_sabotage import MACHINES, compiled, mutated, slow
-from tests.engines.test_groups import automaton, random_grouped, runs, some_rules, started
+from tests.engines.test_groups import (
+    OWN,
+    RISING,
+    automaton,
+    falling,
+    fed_between,
+    random_grouped,
+    runs,
+    some_rules,
+    started,
+)
 from tests.strategies import tries
 from tm2tfr.engines.fast import Fast, session, straight
 from tm2tfr.engines.fast.plan import plan
@@ -153,6 +163,11 @@ def test_grouped_heads_before_the_answer(at_once: None, as_python: None) -> None
             runs(chance, decoder, running, tokens, 120)
             hurried += running.hurried
     assert hurried > tries(2_000)
+
+
+def test_it_does_not_remember_what_a_new_group_or_a_new_member_changes(at_once: None, as_python: None) -> None:
+    assert fed_between(falling(RISING)).hurried > 10
+    assert fed_between(falling(OWN)).hurried == 0
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ MISSING = f"the fast engine needs Numba: install it with: pip install 'tm2tfr[fa
 
 @dataclass(frozen=True)
 class Fast:
-    """The engine. It computes in float64; heads that `recognise` knows are searched, others scanned."""
+    """The engine. It computes in float64; heads that `recognise` knows are searched or grouped, others scanned."""
 
     dtype: str = "float64"
     name: str = "fast"

@@ -127,8 +127,8 @@ class FastSession:
     def restart(self) -> None:
         """Go back to position 0, without a prompt, and keep what was computed from the weights alone.
 
-        That is the plan, its straight-line code, and the tail's answers, which are a function of their key: from here
-        on the session computes what a new one would.
+        That is the plan, its straight-line code, and the tail's answers, which are a function of their key, unless there is
+        no room for more of them: from here on the session computes what a new one would.
         """
         self._stopped = False
         self._given = np.zeros(0, dtype=np.int32)
@@ -137,6 +137,8 @@ class FastSession:
             self._build()
             return
         state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
+        if kept[0] == len(state.memo_token):
+            state.memo_slot[:], kept[0] = -1, 0
         forgotten(self._pools, int(self._control[k.EARLY]))
         self._control[:] = 0
         self._control[[k.ENTRIES, k.HITS]] = kept
