@@ -25,6 +25,8 @@ GivenAnswer = RuleAnswer | GivenVerdict
 """What a rule answers."""
 STEPS = 40
 """The number of steps of each run that is tried."""
+MACHINES = 100
+"""The number of machines that are made up, beside those for what a refusal names."""
 MOST = 1200
 """The number of positions that are tried in all."""
 WORDS = ("", "1", "11", "12", "21", "121", "2112")
@@ -77,12 +79,12 @@ def _machines(universal: Universal, named: set[str]) -> Iterator[tuple[str, str,
     chosen = [said for said in answers if named & {names.value(said), names.value(said).removeprefix(ARROW)}]
     for said, tape, word in product(chosen, tapes, words[:2]):
         waiting = [said, *chance.sample(answers, len(answers))]
-        yield tape, word, _made_up(names, tape, word, waiting)
+        yield tape, word, _made_up(names, tape, word, waiting, chance.randint(1, 6))
     waiting = []
-    for n in range(4 * len(words)):
+    for n in range(MACHINES):
         waiting = waiting or chance.sample(answers, len(answers))
         tape, word = tapes[n % len(tapes)], words[(n // len(tapes)) % len(words)]
-        yield tape, word, _made_up(names, tape, word, waiting)
+        yield tape, word, _made_up(names, tape, word, waiting, 1 + n % 8)
 
 
 def _walkers(names: MachineNames) -> Iterator[tuple[Entry, ...]]:
@@ -96,15 +98,15 @@ def _walkers(names: MachineNames) -> Iterator[tuple[Entry, ...]]:
         yield (*right, Entry(1, 0, RuleAnswer(0, last, 1)), Entry(1, last, RuleAnswer(1, last, -1)))
 
 
-def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer]) -> tuple[Entry, ...]:
-    """Return a machine whose rules take their answers from `waiting`, made up while it runs."""
+def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer], most: int) -> tuple[Entry, ...]:
+    """Return a machine with at most so many rules, whose answers are taken from `waiting`, made up while it runs."""
     cells = {n: names.symbols.index(a) for n, a in enumerate(word)}
     rules: dict[tuple[int, int], GivenAnswer] = {}
     state = head = 0
     for _ in range(STEPS):
         place = state, cells.get(head, 0)
         if place not in rules:
-            if not waiting or state == len(names.ruled):
+            if len(rules) == most or not waiting or state == len(names.ruled):
                 break
             rules[place] = waiting.pop(_best(names, rules, cells, head, waiting) if rules else 0)
         said = rules[place]
