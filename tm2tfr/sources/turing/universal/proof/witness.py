@@ -30,7 +30,7 @@ MACHINES = 100
 MOST = 1200
 """The number of positions that are tried in all."""
 WORDS = ("", "1", "11", "12", "21", "121", "2112")
-"""LayerInputs, of those that are over the alphabet."""
+"""Inputs, of those that are over the alphabet."""
 
 
 def failing_run(decoder: Decoder, universal: Universal, about: str = "") -> str | None:
