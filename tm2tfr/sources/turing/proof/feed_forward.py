@@ -27,6 +27,10 @@ GROWING = frozenset({"h", "h-", "h_{j*-1}"})
 """The directions read by feed-forward layers that are bounded by the largest |h|; all others are bounded by 1."""
 
 
+SHARES = frozenset((V, MV, HV, "k/(i+1)", "h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)"))
+"""The directions with multiples of 1/(i+1)."""
+
+
 _Kind = tuple[str | None, str | None]
 """A token or a state, as in `inputs.Question`."""
 
@@ -71,7 +75,7 @@ class FeedForwardProof:
 
     def _refusal(self) -> Refusal | None:
         """Return the first fault: concrete cases come first, since their witnesses say most."""
-        for check in (self._cases, self._strangers, self._form, self._apart):
+        for check in (self._cases, self._strangers, self._form, self._apart, self._kept):
             found = check()
             if found is not None:
                 return found
@@ -170,6 +174,18 @@ class FeedForwardProof:
             if len(both := [self._direction(column) for column in read if column in free]) > 1:
                 what = f"unit {self._unit(n)!r} must not read two numbers that are neither 0 nor 1"
                 return self._refuse(what, f"it reads {listing(both, most=3)}")
+        return None
+
+    def _kept(self) -> Refusal | None:
+        """Refuse a sum of 0 that is added to a multiple of 1/(i+1): what is small would lose digits on the way."""
+        if self._ffn is None or self._manner == "scaled":
+            return None
+        shares = {V} if self._manner == "carried" else SHARES & {*self._layout.directions}
+        rows = self._columns(*shares)
+        for matrix in (self._ffn.output, self._ffn.output_bias):
+            if written := rows & set(matrix.rows.tolist()):
+                what = f"{self._direction(min(written))} must not be written by this layer"
+                return self._refuse(what, "what is added to it cancels out, but only in exact arithmetic")
         return None
 
     def _differences(self) -> Refusal | None:

@@ -416,3 +416,13 @@ def test_the_runs_that_are_tried_use_every_token_of_a_small_class() -> None:
     named = [entries for _, _, entries in witness._machines(BOTH, {"(q1,2,+1)"})]
     walkers = 4 * len(list(witness._walkers(BOTH.canonical)))
     assert [entries[0].answer for entries in named[walkers : walkers + 4]] == 4 * [RuleAnswer(1, 2, 1)]
+
+
+@pytest.mark.usefixtures("unseen")
+@pytest.mark.parametrize(("layer", "direction"), [(2, "h+/(i+1)"), (3, "1/(i+1)"), (1, "1/(i+1)"), (3, "k/(i+1)")])
+def test_what_scales_with_the_position_is_not_written_to_even_if_it_cancels_out(layer: int, direction: str) -> None:
+    """(v + 1) - 1 is v in exact arithmetic, and loses the digits of a small v in floats."""
+    once = with_unit(compiled(BOTH), {"1": 1.0}, 0.0, {direction: 1.0}, layer=layer)
+    (said,) = refusals(with_unit(once, {"1": 1.0}, 0.0, {direction: -1.0}, layer=layer))
+    assert f"layer {layer} (" in said
+    assert f"{direction} must not be written by this layer: what is added to it cancels out, but only in exact" in said
