@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import wraps
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +18,7 @@ from tm2tfr.trace.cause import observe
 BEST, OTHER, INK = "#d9480f", "#4c6ef5", "#7a7f87"
 INKED = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")
 LOOKS = {"font.family": "sans-serif", "font.size": 11, "axes.spines.top": False, "axes.spines.right": False}
-mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tm2tfr", **LOOKS, **dict.fromkeys(INKED, INK)})
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tm2tfr", **LOOKS, **dict.fromkeys(INKED, INK)}
 MACHINE, WORD, POSITION = "busy-beaver-4", "", 86
 """The run that is drawn, and where: far enough from cell 0 to see the parabola's top, and long after the last write."""
 
@@ -29,6 +30,17 @@ def _observed() -> tuple[list[Any], dict[str, tuple[int, int]], Any]:
     tokens = [str(row.x) for row in trace.rows[: POSITION + 1]]
     places = {head.name: (i, k) for i, layer in enumerate(decoder.layers) for k, head in enumerate(layer.heads)}
     return list(trace.rows), places, observe(decoder, tokens, engine=Dense())
+
+
+def styled(draw: Callable[[], bytes]) -> Callable[[], bytes]:
+    """Return a figure that is drawn, and saved, with the site's looks, and leaves matplotlib's settings as they were."""
+
+    @wraps(draw)
+    def found() -> bytes:
+        with mpl.rc_context(STYLE):
+            return draw()
+
+    return found
 
 
 def saved(figure: Figure) -> bytes:
@@ -52,6 +64,7 @@ def _scores(head: str, title: str, shown: Callable[[int], bool]) -> bytes:
     return saved(figure)
 
 
+@styled
 def head_position() -> bytes:
     """Draw the mean of the moves, which attention computes, and the head position, which it stands for."""
     rows, _, _ = _observed()
@@ -65,6 +78,7 @@ def head_position() -> bytes:
     return saved(figure)
 
 
+@styled
 def lookup() -> bytes:
     """Draw the scores of the head that turns |h|/(i+1) into h."""
     rows, _, _ = _observed()
@@ -73,6 +87,7 @@ def lookup() -> bytes:
     return _scores(f"cell h{sign}", title, lambda j: j <= 14)
 
 
+@styled
 def latest_write() -> bytes:
     """Draw the scores of the head that finds the latest write to the cell under the head."""
     title = f"latest write at position {POSITION}: h = {{h}}, told by token {{j}}"

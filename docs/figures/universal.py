@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from figures.chapter import BEST, INK, OTHER, saved
+from figures.chapter import BEST, INK, OTHER, saved, styled
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
@@ -105,6 +105,7 @@ def _arc(axes: Axes, start: int, end: int, height: float, says: str, colour: str
         axes.text(end - 0.35, foot + 0.3, says, ha="right", va="center", fontsize=9, color=colour)
 
 
+@styled
 def sequence() -> bytes:
     """Draw the whole sequence, and where one of its positions looks."""
     found = run()
@@ -125,6 +126,7 @@ def sequence() -> bytes:
     return saved(figure)
 
 
+@styled
 def rule() -> bytes:
     """Draw the scores of the head that finds the rule: where there is one, and where there is none."""
     found = run()
@@ -149,6 +151,7 @@ def rule() -> bytes:
     return saved(figure)
 
 
+@styled
 def offset() -> bytes:
     """Draw the scores of the head that reads the input, which begins behind the machine's description."""
     found = run()

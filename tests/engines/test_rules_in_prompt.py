@@ -105,3 +105,27 @@ def test_sabotaged_weights_give_the_dense_engines_wrong_tokens(straight: bool, r
             agree(broken, session, next(some), where)
         kinds.append(session.recognised[5][0].kind)
     assert kinds.count("grouped") > tries(100)
+
+
+def test_a_session_that_has_stopped_stays_stopped() -> None:
+    decoder = compiled(Universal(states=2, symbols=2, tape="two-way"))
+    session, numbers = FastSession(decoder), decoder.numbers
+    session.prompt([numbers[token] for token in ("q0,0", "→ACC", "BOS")])
+    chunks = [session.extend(n) for n in (3, 3, 3, 0, 3)]
+    assert [(len(chunk.tokens), chunk.stopped) for chunk in chunks] == [
+        (3, False),
+        (1, True),
+        (0, True),
+        (0, True),
+        (0, True),
+    ]
+
+
+def test_a_description_of_more_rules_than_keys_are_asked_about_is_grouped() -> None:
+    universal = Universal(states=33, symbols=33, tape="two-way")
+    decoder, names = compiled(universal), universal.names
+    keys = [names.key(q, a) for q in range(33) for a in range(33)]
+    session = FastSession(decoder)
+    session.prompt([decoder.numbers[token] for key in keys for token in (key, "→(q0,1,+1)")] + [decoder.numbers["BOS"]])
+    session.extend(2 * len(keys) + 40)
+    assert [found.kind for found in session.recognised[5]] == ["grouped"]

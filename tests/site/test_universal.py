@@ -84,8 +84,12 @@ def test_the_layers_are_those_of_the_decoder() -> None:
 def test_the_figures_show_a_run_that_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'tm2tfr[docs]'")
     monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
+    from figures.chapter import STYLE
     from figures.universal import FIGURES, run
+    from matplotlib import rcParams
 
+    before = {key: rcParams[key] for key in STYLE}
+    assert before != STYLE
     assert set(re.findall(r"\(figures/([\w-]+)\.svg\)", PAGE)) == set(FIGURES)
     found = run()
     here = found.where("carry", "1")
@@ -94,7 +98,10 @@ def test_the_figures_show_a_run_that_is_right(monkeypatch: pytest.MonkeyPatch) -
     assert [found.tokens[i] for i in (7, 8)] == ["carry,1", "→(carry,0,-1)"]
     assert list(found.seen("input symbol", here)[1]) == [14]
     assert list(found.seen("rule for q, a", found.where("done", "_"))[1]) == [6, 12]
-    assert FIGURES["rule"]().startswith(b"<?xml")
+    drawn = FIGURES["rule"]()
+    assert drawn.startswith(b"<?xml")
+    assert b"<text" in drawn  # letters, no outlines
+    assert all(rcParams[key] == value for key, value in before.items())
 
 
 @pytest.mark.slow

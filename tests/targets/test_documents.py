@@ -74,6 +74,7 @@ class Reader:
         printed = []
         with self._monkeypatch.context() as here:
             here.chdir(folder)
+            here.setattr(sys, "dont_write_bytecode", False)
             for line in text.splitlines():
                 program, *arguments = shlex.split(line, comments=True)
                 code: Any = 0

@@ -120,7 +120,7 @@ def called(program: Universal) -> dict[str, dict[str, str]]:
 
 
 def rule_fingerprint(program: Universal) -> str:
-    """Return a digest of the rules in a prompt, whatever their order and whatever number each state has.
+    """Return a digest of the rules in a prompt, whatever their order, the tape, and whatever number each state has.
 
     States are numbered anew, in the order in which they are met from the start state, symbol by symbol; rules of states
     that no rule leads to are left out, as they are never used.
@@ -138,7 +138,7 @@ def rule_fingerprint(program: Universal) -> str:
         for (q, a), (_, _, answer) in rules.items()
         if q in number
     )
-    return hashlib.sha256(json.dumps([program.right.tape, facts]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def _entered(rules: Mapping[tuple[int, int], Entry], state: int, symbols: int) -> Iterator[int]:

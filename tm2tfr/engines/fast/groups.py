@@ -12,8 +12,8 @@ values so far are multiples of 2^-10, and the largest of them times 2^10 times t
 then so is every sum of some of them, in whatever order, and each is a float. If not, the head is scanned.
 
 Grouping pays as long as there are fewer keys than positions to scan. Up to `MOST_GROUPS` keys nothing is asked; beyond
-them a head that has more keys than half of its positions is scanned. So the kernel never scores more keys than twice
-those that it would have scanned, and a key that occurs late does not make it start again.
+them a head is scanned that has a key of its own at three of four positions. Where every other position brings a new key,
+as rules in a prompt do, it is not; and a key that occurs late does not make it start again.
 
 That scores are finite is certain: a head whose scores may not be is not grouped, see `recognise.recognise`.
 """
@@ -95,7 +95,7 @@ def find_own(h: Any, pools: Any, g: Any, i: Any, x: Any) -> Any:
     number = pools.info[p, GROUPS]
     if group >= 0:
         return ROOM
-    if number >= MOST_GROUPS and 2 * number > i:
+    if number >= MOST_GROUPS and 4 * number > 3 * (i + 1):
         return DEAR
     return FULL if number == pools.members.shape[1] else ROOM
 

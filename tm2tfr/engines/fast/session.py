@@ -236,8 +236,8 @@ class FastSession:
                 self._room(start + most)
             elif status in (k.STOPPED, k.OVERFLOW) or int(control[k.COUNT]) == most:
                 break
-        self._stopped = status == k.STOPPED
         n = int(control[k.COUNT])
+        self._stopped = status == k.STOPPED or (self._stopped and not n)
         tokens = self._state.tokens[start : start + n].copy()
         return Chunk(start, tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
 

@@ -29,6 +29,12 @@ from tm2tfr.transformer.weights import Decoder
 
 __all__ = ["export", "verified"]
 
+UNCACHED = """import sys
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True  # a __pycache__ does not belong to an export: verify-export refuses it
+
+"""
 CODE, MORE, LABELLER, UNIVERSAL = "model.py", "circuit.py", "labeller.py", "universal.py"
 TENSORS = "weights.safetensors"
 
@@ -44,7 +50,8 @@ def code(decoder: Decoder) -> dict[str, str]:
     more = [LABELLER] if decoder.labeller else [MORE] if parts(decoder) else [UNIVERSAL] if of_class(decoder) else []
     found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, *more)}
     return {
-        name: text.replace("from tm2tfr.targets.torch.model import", "from model import") for name, text in found.items()
+        name: text.replace("from tm2tfr.targets.torch.model import", f"{UNCACHED}from model import")
+        for name, text in found.items()
     }
 
 

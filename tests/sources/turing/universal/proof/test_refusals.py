@@ -19,6 +19,7 @@ from tm2tfr.sources.turing.universal.names import RuleAnswer
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof import limit, prove, witness
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
+from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -426,3 +427,19 @@ def test_what_scales_with_the_position_is_not_written_to_even_if_it_cancels_out(
     (said,) = refusals(with_unit(once, {"1": 1.0}, 0.0, {direction: -1.0}, layer=layer))
     assert f"layer {layer} (" in said
     assert f"{direction} must not be written by this layer: what is added to it cancels out, but only in exact" in said
+
+
+def test_a_head_with_a_component_too_many_is_refused() -> None:
+    decoder = compiled(BOTH)
+    index, layer = decoder.layout.index, decoder.layers[1]
+    place, head = next((n, head) for n, head in enumerate(layer.heads) if head.name == "last key")
+
+    def longer(matrix: Matrix, *directions: str) -> Matrix:
+        known, row = {(r, c): value for r, c, value in matrix.entries()}, matrix.shape[0]
+        return Matrix.from_entries((row + 1, matrix.shape[1]), {**known, **{(row, index(d)): 1.0 for d in directions}})
+
+    wide = replace(head, query=longer(head.query, "1"), key=longer(head.key, "1", "i"))
+    heads = (*layer.heads[:place], wide, *layer.heads[place + 1 :])
+    found = refusals(replace(decoder, layers=(decoder.layers[0], replace(layer, heads=heads), *decoder.layers[2:])))
+    assert [said.partition(":")[0] for said in found] == ["layer 2 (head position), attention"]
+    assert "head 'last key'" in found[0]

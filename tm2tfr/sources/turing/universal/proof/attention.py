@@ -133,7 +133,7 @@ class ClassHeadProof(HeadProof):
         """Return T/B if the score is 2B·[key] - B·[key] + T·v·j, summed in this order, as in `gadgets.latest`."""
         parts = self._components(head)
         keys = [next(iter(key)) for _, key in parts if len(key) == 1]
-        if not powers(parts) or keys != ["[key]", "[key]", "i"]:
+        if len(parts) != 3 or not powers(parts) or keys != ["[key]", "[key]", "i"]:
             return None
         scores = [{d: w * key[name] for d, w in query.items()} for (query, key), name in zip(parts, keys, strict=True)]
         gap = sum((score.get("1", 0) for score in scores[:2]), Fraction(0))
