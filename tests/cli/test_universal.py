@@ -133,6 +133,7 @@ state   B              q1
 state   Z              halt
 symbol  0              0
 symbol  1              1
+for the decoder --universal 2,2
 """
 
 
@@ -196,12 +197,12 @@ def test_a_malformed_prompt_is_refused_with_every_place(tmp_path: Path) -> None:
 RUNS = "a universal decoder runs the machine that is in its prompt, and there is none"
 REFUSED = {
     "trace busy-beaver-5 --universal 2,2": (
-        "busy-beaver-5: it has 5 states to be told apart and 2 symbols, and this decoder runs machines with at most 2"
-        " and 2: use --universal 5,2"
+        "busy-beaver-5: it has 5 states with rules and 2 symbols, and this decoder runs machines with at most 2"
+        " and 2: use the size 5,2 or a larger one"
     ),
     "check busy-beaver-5 --universal 8,4 --tape one-way": (
-        "busy-beaver-5: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both, "
-        "with --tape both"
+        "busy-beaver-5: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both "
+        "tapes, which is the default"
     ),
     "trace full-adder --universal 8,4": (
         "full-adder is a circuit, and a universal decoder runs Turing machines, which are in its prompt: omit the "
@@ -230,8 +231,8 @@ REFUSED = {
     "trace --states 3": ("tm2tfr: --states is of a universal decoder: omit it, or add --universal"),
     "check --tape one-way": ("tm2tfr: --tape is of a universal decoder: omit it, or add --universal"),
     "prompt --tape one-way --universal 8,4 palindromes": (
-        "palindromes: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both, "
-        "with --tape both"
+        "palindromes: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both "
+        "tapes, which is the default"
     ),
     "trace --universal 8,4 --tape each": ("tm2tfr trace: --tape: unknown value 'each': use one of both, one-way, two-way"),
     "trace --universal 8,4 --seed x": (
@@ -250,7 +251,25 @@ REFUSED = {
         "tm2tfr: a name and --prompt cannot be combined: give one thing to work on"
     ),
     "trace --universal 2,2 --prompt @none.txt": (
-        "none.txt: there is no such file: name a file, or a machine that 'tm2tfr machines' lists"
+        "none.txt: there is no such file with a prompt: check the name after --prompt @"
+    ),
+    "trace --universal 8,4 --prompt u.safetensors": (
+        "tm2tfr: --prompt: 'u.safetensors' is the name of a file, not a prompt: use --prompt @u.safetensors"
+    ),
+    "trace chapter u.safetensors": (
+        "tm2tfr trace: unexpected argument 'u.safetensors': did you mean: tm2tfr trace chapter --universal u.safetensors"
+    ),
+    "check chapter --seed 2": (
+        "chapter: --seed is of shipped circuits, and with --universal of the order of a machine's rules: omit it, or add "
+        "--universal"
+    ),
+    "trace chapter -universal 8,4": (
+        "tm2tfr trace: unknown option '-u' (did you mean '--universal'?): see 'tm2tfr trace --help'"
+    ),
+    "trace chapter --universal=-1,4": ("tm2tfr trace: --universal cannot be '-1,4': see 'tm2tfr trace --help'"),
+    "explore chapter --universal 8,4 --compare chapter": (
+        "tm2tfr explore: --compare shows the other left boundary, and a universal decoder has the repaired one alone: omit "
+        "--compare"
     ),
     "prompt full-adder": ("full-adder: prompt takes a Turing machine, and this is a circuit: give a machine"),
     "check chapter --universal 8,4 --random 3": (

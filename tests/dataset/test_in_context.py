@@ -170,7 +170,7 @@ def test_an_option_says_the_same_as_a_key(examples: list[tuple[str, dict[str, An
         made(SPEC, tmp_path / "twice", universal=(5, 4))
     with pytest.raises(DatasetError, match="with 'split by: input', a machine would be in several splits: remove it"):
         made(f"{plain}split by: input\n", tmp_path / "input", universal=(5, 4))
-    with pytest.raises(CompileError, match="use --universal 5,3"):
+    with pytest.raises(CompileError, match="use the size 5,3 or a larger one"):
         made(plain, tmp_path / "small", universal=(1, 2))
     assert not (tmp_path / "small").exists()
 
@@ -221,6 +221,6 @@ def test_the_command(tmp_path: Path) -> None:
     said = command("dataset", "palindromes", "-o", out, "--universal", "3,3", "--workers", "1", cwd=tmp_path)
     assert "palindromes: it has" in failed(2, said)
     said = command("sweep", "two-states", "--universal", "1,2", cwd=tmp_path)
-    assert "use --universal 2,2" in failed(2, said)
+    assert "use the size 2,2 or a larger one" in failed(2, said)
     said = command("sweep", "two-states", "--seed", "3", cwd=tmp_path)
     assert failed(2, said) == "tm2tfr: --seed is of a universal decoder: omit it, or add --universal\n"

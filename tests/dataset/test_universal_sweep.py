@@ -81,11 +81,13 @@ def test_runs_in_one_session_are_those_in_sessions_of_their_own() -> None:
 def test_a_machine_that_does_not_fit_is_refused_before_anything_runs() -> None:
     with pytest.raises(
         CompileError,
-        match="busy-beaver-4: it has 4 states to be told apart and 2 symbols, and this decoder runs machines with at most "
-        "2 and 2: use --universal 4,2",
+        match="busy-beaver-4: it has 4 states with rules and 2 symbols, and this decoder runs machines with at most "
+        "2 and 2: use the size 4,2 or a larger one",
     ):
         sweep(read("machines: [busy-beaver-2, busy-beaver-4]\ninputs: ['']\n", file="s"), universal=(2, 2), workers=1)
-    with pytest.raises(CompileError, match="and this decoder runs machines with at most 1 and 2: use --universal 2,2"):
+    with pytest.raises(
+        CompileError, match="and this decoder runs machines with at most 1 and 2: use the size 2,2 or a larger one"
+    ):
         sweep(two_states(1), universal=(1, 2), workers=1)
     with pytest.raises(CompileError, match="only machines stand in the prompt of a universal decoder, not a circuit"):
         tm2tfr.sweep("adders", universal=(2, 2))

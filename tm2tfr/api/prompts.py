@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,10 @@ def prompt_of(
 
 
 def read_prompt(
-    text: str, universal: tuple[int, int] | str | Path | Universal | Decoder, *, tape: str | None = None
+    text: str | Prompt | Sequence[str],
+    universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
+    *,
+    tape: str | None = None,
 ) -> Universal:
     """Return the machine that a prompt describes, in the prompt of a universal decoder: a subject for all functions.
 
@@ -70,18 +74,28 @@ def read_prompt(
     '212'
 
     Args:
-        text: tokens with their canonical names, see `tm2tfr.sources.turing.universal.prompt.read`.
-        universal: the decoder that the prompt is for, and its tape, see `tm2tfr.compile`. Weights are not kept: give them
+        text: tokens with their canonical names, see `tm2tfr.sources.turing.universal.prompt.read`; or what `prompt_of`
+            returns, or its tokens.
+        universal: the decoder that the prompt is for, and its tape, see `tm2tfr.compile`. Default: that of what `prompt_of`
+            returned; everything else needs one. Weights are not kept: give them
             again, ``tm2tfr.compile(read_prompt(text, weights), universal=weights)``.
 
     Raises:
-        InputError: if it is not text.
+        InputError: if it is neither text nor tokens.
         SpecError: with every error of the text and its place.
-        CompileError, WeightFileError: if `universal` is no decoder.
+        CompileError, WeightFileError: if `universal` is no decoder, or missing.
     """
     from tm2tfr.sources.turing.universal.compiler.given import class_asked
     from tm2tfr.sources.turing.universal.prompt import read
+    from tm2tfr.sources.turing.universal.spelled import Prompt
 
+    if isinstance(text, Prompt):
+        universal = text.universal.empty if universal is None else universal
+        text = text.text
+    elif isinstance(text, Sequence) and not isinstance(text, str | bytes) and all(isinstance(t, str) for t in text):
+        text = " ".join(text)
     if not isinstance(text, str):
         raise InputError(f"a prompt must be text, not {text!r}: write for example 'one-way q0,1 →(q0,1,+1) 1 BOS'")
+    if universal is None:
+        raise CompileError("the tokens of a prompt depend on its decoder: give its size too, for example (8, 4)")
     return read(text, class_asked({"universal": universal, "tape": tape}))

@@ -102,7 +102,8 @@ class Subject:
 
         if option not in construction.options:
             why = whose(option)
-            raise CompileError(f"{self.name} is a {self.noun}, and {why}: omit {option_called(option)}")
+            name = "this" if self.name == self.noun else self.name
+            raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")
 
     @classmethod
     def of(cls, given: Given, *, left_boundary: str | None = None, options: Mapping[str, Any] | None = None) -> Subject:

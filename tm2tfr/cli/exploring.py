@@ -14,6 +14,7 @@ from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.subject import subject
+from tm2tfr.errors import UsageError
 
 
 @command(summary="Watch the transformer compute, in the browser", example="tm2tfr explore palindromes --input abba --open")
@@ -48,6 +49,9 @@ def explore(
     check_file(output, reading=[asked.argument], what="pages", endings=[".html", ".htm"])
     if compare in LOGIC_COMPARE:
         asked, compare = replace(asked, options={**asked.options, "compare": compare}), None
+    if compare is not None and "universal" in asked.options:
+        what = "--compare shows the other left boundary, and a universal decoder has the repaired one alone"
+        raise UsageError(f"tm2tfr explore: {what}: omit --compare")
     found = subject(asked)
     from tm2tfr.api.pages import explore
 

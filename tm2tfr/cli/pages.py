@@ -42,13 +42,17 @@ class Command(click.Command):
                 formatter.write_dl([record for p in params if (record := p.get_help_record(ctx))], col_max=26)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; an error about extra arguments suggests what was probably meant."""
+        """Read the command line; an error about it suggests what was probably meant.
+
+        Raises:
+            UsageError: if it cannot be understood.
+        """
         given, ctx.allow_extra_args = list(args), True
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # not all errors have a context
-            raise
+            raise usage.told(error, given) from error
         if rest and not ctx.resilient_parsing:
             raise usage.stray_arguments(ctx, given, rest)
         return rest

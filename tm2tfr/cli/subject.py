@@ -101,7 +101,12 @@ def _written(asked: Asked, *, seeded: bool) -> Any:
     parameters = dict(asked.parameters)
     if seeded and "seed" not in registry.parameters_of(asked.argument):
         parameters.pop("seed", None)
-    if parameters and (asked.expression or asked.truth_table or asked.formula):
+    text = asked.expression or asked.truth_table or asked.formula
+    machine = not text and names_machine(asked.argument) and not registry.is_circuit(asked.argument)
+    if machine and "seed" in parameters and "universal" not in asked.options:
+        what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
+        raise UsageError(f"{what}: omit it, or add --universal")
+    if parameters and text:
         raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
     if asked.expression is not None:
         return registry.of_expression(asked.expression)

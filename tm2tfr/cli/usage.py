@@ -13,13 +13,18 @@ from tm2tfr.cli.subject import names_machine
 from tm2tfr.errors import UsageError, did_you_mean
 
 
-def told(error: click.UsageError) -> UsageError:
-    """Return an error of the command line library with our own message."""
+def told(error: click.UsageError, given: Sequence[str] = ()) -> UsageError:
+    """Return an error of the command line library with our own message; `given` is the command's line, if it is known."""
     where = error.ctx.command_path if error.ctx else "tm2tfr"
     see = f"see '{where} --help'"
     match error:
         case NoSuchOption():
-            close = did_you_mean(error.option_name, _options(error.ctx))
+            if set_to := next((w for w in given if w.partition("=-")[2].startswith(error.option_name[1:])), None):
+                name, _, value = set_to.partition("=")
+                return UsageError(f"{where}: {name} cannot be {value!r}: {see}")
+            single = (f"-{w.partition('=')[0]}" for w in given if w.startswith(error.option_name))
+            meant = next((name for name in single if name in _options(error.ctx)), None)
+            close = f" (did you mean {meant!r}?)" if meant else did_you_mean(error.option_name, _options(error.ctx))
             return UsageError(f"{where}: unknown option {error.option_name!r}{close}: {see}")
         case click.MissingParameter(param=click.Parameter() as param):
             hint = param.get_error_hint(error.ctx)
@@ -34,7 +39,7 @@ def told(error: click.UsageError) -> UsageError:
 
 
 def _options(context: click.Context | None) -> Iterable[str]:
-    return () if context is None else (name for param in context.command.get_params(context) for name in param.opts)
+    return [] if context is None else [name for param in context.command.get_params(context) for name in param.opts]
 
 
 def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> UsageError:
@@ -66,6 +71,9 @@ def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Seq
     kept = list(arguments)
     for each in stray:
         del kept[len(kept) - 1 - kept[::-1].index(each)]
+    weights = len(stray) == 1 and Path(stray[0]).suffix.lower() == ".safetensors" and Path(stray[0]).is_file()
+    if weights and "universal" in options and not any(word.startswith("--universal") for word in kept):
+        return UsageError(f"{what}: did you mean: {_line(where, *kept, '--universal', *stray)}")
     if output is not None and len(stray) == 1 and Path(stray[0]).suffix:
         return UsageError(f"{what}: did you mean: {_line(where, *kept, '-o', *stray)}")
     if word is not None and (len(stray) == 1 or word.multiple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.choices import UNIVERSAL_TAPES
 from tm2tfr.cli.arguments import Named
 from tm2tfr.cli.options import UNIVERSAL, Declared, choice, count, option
-from tm2tfr.errors import OutputError, UsageError
+from tm2tfr.errors import NotFoundError, OutputError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SIZES = ""
 """The value of ``--universal`` when it is given without one: its sizes are options of their own."""
 _DIGITS = 12
+_LONGEST_NAME = 256
 A_FILE = Named(tuple)
 """A text that may be the name of a file, which the shell completes."""
 OF_THE_CLASS: Mapping[str, Declared] = {
@@ -148,7 +149,13 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
     if prompt == "-":
         text, file = standard_input(), "<stdin>"
     elif prompt.startswith("@"):
-        text, file = contents(MACHINES, prompt[1:]), display(prompt[1:])
+        file = display(prompt[1:])
+        if not Path(prompt[1:]).exists():
+            raise NotFoundError(f"{file}: there is no such file with a prompt: check the name after --prompt @")
+        text = contents(MACHINES, prompt[1:])
+    elif len(prompt) < _LONGEST_NAME and Path(prompt).is_file():
+        what = f"tm2tfr: --prompt: {visible(prompt)!r} is the name of a file, not a prompt"
+        raise UsageError(f"{what}: use --prompt @{visible(prompt)}")
     found = read(text, class_asked(options), file=file)
     return found, {} if weights_given(given) is None else {"universal": given}
 

@@ -48,8 +48,9 @@ def prompt(
 ) -> None:
     """Write the prompt that has a universal decoder run a machine: its rules, the input, BOS.
 
-    What the machine's own states and symbols are called in it is printed on standard error, so that the prompt can be
-    piped; in JSON it is part of the object. Without --universal, it is for the smallest decoder that the machine fits into.
+    What the machine's own states and symbols are called in it, and which decoder it is for, is printed on standard error,
+    so that the prompt can be piped; in JSON it is part of the object. Without --universal, it is for the smallest decoder
+    that the machine fits into.
     """
     from tm2tfr.api.prompts import prompt_of
     from tm2tfr.places import check_file
@@ -67,4 +68,6 @@ def prompt(
     text = json.dumps(made.as_dict(), ensure_ascii=False) if format == "json" else texts[format]
     write(f"{text}\n", output, machine)
     if format != "json":
-        click.echo(made.names(), err=True)
+        own = made.universal
+        tape = "" if own.tape == "both" else f" --tape {own.tape}"
+        click.echo(f"{made.names()}\nfor the decoder --universal {own.states},{own.symbols}{tape}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +71,9 @@ def test_a_machine_to_compare_with_is_put_into_the_prompt() -> None:
     for weights in (EVERY, tm2tfr.compile("busy-beaver-5", universal=EVERY)):
         trace = tm2tfr.check(weights, "11", machine="chapter")
         assert (trace.agrees, trace.machine, trace.answer) == (True, "chapter", "accept")
-    with pytest.raises(CompileError, match="and this decoder runs machines with at most 3 and 4: use --universal 5,4"):
+    with pytest.raises(
+        CompileError, match="and this decoder runs machines with at most 3 and 4: use the size 5,3 or a larger one"
+    ):
         tm2tfr.check(tm2tfr.compile(tm2tfr.Universal(states=3, symbols=4)), machine="chapter")
 
 
@@ -97,8 +100,8 @@ def test_the_machines_description_counts_for_the_choice_of_the_engine() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "too small": (
         {"universal": (2, 2)},
-        "chapter: it has 5 states to be told apart and 3 symbols, and this decoder runs machines with at most 2 and 2: "
-        "use --universal 5,3",
+        "chapter: it has 5 states with rules and 3 symbols, and this decoder runs machines with at most 2 and 2: "
+        "use the size 5,3 or a larger one",
     ),
     "no states": ({"universal": "0,4"}, "a universal decoder cannot have 0 states: use a whole number from 1 on"),
     "too many": (
@@ -127,8 +130,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tape alone": (
         {"tape": "one-way"},
-        "chapter: the tape option is for the prompt of a universal decoder: omit it, or say which decoder, for example "
-        "universal 8,4",
+        "chapter: the tape option is for the prompt of a universal decoder: omit it, or say which decoder with the "
+        "universal option, for example 8,4",
     ),
     "a seed alone": ({"seed": 1}, "chapter: the seed option is for the prompt of a universal decoder: omit it"),
     "a seed that is none": (
@@ -205,7 +208,7 @@ NEED_A_MACHINE: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", NEED_A_MACHINE)
 def test_without_a_machine_it_is_said_that_one_is_needed(name: str, file: str) -> None:
-    words = "a universal decoder runs the machine in its prompt, and there is none: give the machine, and these weights or"
+    words = "a universal decoder runs the machine in its prompt, and there is none: put one there with .*universal=.8, 4..$"
     for form in (CLASS, EVERY, file):
         with pytest.raises(CompileError, match=words):
             NEED_A_MACHINE[name](form)
@@ -233,6 +236,9 @@ def test_a_prompt_is_read_again_and_runs_the_same() -> None:
     for name, word in (("chapter", "11"), ("palindromes", "aba"), ("busy-beaver-4", "")):
         found = tm2tfr.prompt_of(name, word, universal=EVERY, seed=5)
         again = tm2tfr.read_prompt(found.text, EVERY)
+        assert str(found) == found.text
+        assert again == tm2tfr.read_prompt(found) == tm2tfr.read_prompt(found.tokens, (8, 4))
+        assert again == tm2tfr.read_prompt(json.dumps(found.as_dict(), indent=2), EVERY)
         assert tm2tfr.prompt_of(again).tokens == found.tokens
         trace = tm2tfr.check(tm2tfr.compile(again, universal=EVERY))
         assert (trace.agrees, trace.T) == (True, tm2tfr.check(name, word).T)
@@ -263,7 +269,7 @@ def test_the_smallest_class_is_the_smallest() -> None:
         machine = tm2tfr.load(name)
         least = tm2tfr.prompt_of(machine).universal
         for sizes in ((least.states - 1, least.symbols), (least.states, least.symbols - 1)):
-            with pytest.raises(CompileError, match=f"use --universal {least.states},{least.symbols}|cannot have 0"):
+            with pytest.raises(CompileError, match=f"use the size {least.states},{least.symbols} or|cannot have 0"):
                 tm2tfr.prompt_of(machine, universal=sizes)
 
 
@@ -272,6 +278,8 @@ def test_prompts_are_refused_with_what_is_wrong() -> None:
         tm2tfr.read_prompt("one-way q9,1 →(q0,1,+1)", (2, 2))
     with pytest.raises(InputError, match="a prompt must be text, not 3: write for example 'one-way q0,1"):
         tm2tfr.read_prompt(3, (2, 2))  # type: ignore[arg-type]
+    with pytest.raises(CompileError, match="the tokens of a prompt depend on its decoder: give its size too, for example"):
+        tm2tfr.read_prompt("one-way BOS")
     with pytest.raises(CompileError, match="full-adder: prompt_of takes a Turing machine, and this is a circuit"):
         tm2tfr.prompt_of("full-adder")
     with pytest.raises(CompileError, match="chapter is in the prompt of a universal decoder already: omit universal, tape"):

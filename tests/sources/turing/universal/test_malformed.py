@@ -67,8 +67,8 @@ def test_carriage_returns_a_byte_order_mark_and_any_white_space_do_not_matter() 
         b"\xef\xbb\xbfone-way\r\nq0,1\r\n->(q1,1,+1)\r\n1 2",
         "  one-way\tq0,1\n→(q1,1,+1)\n\n12\n",
         "one-way q0,1->(q1,1,+1)12BOS".replace("1)12BOS", "1) 12 BOS"),
-        "one-way q0,1 -> (q1,1,+1) 12",
-        "one-way q0,1 →\n(q1,1,+1) 12",
+        "one-way q0,1 ->(q1,1,+1) 12",
+        '{"tokens": ["one-way", "q0,1", "→(q1,1,+1)", "1", "2", "BOS"]}',
     ):
         assert said(text) == right, text
 
@@ -101,6 +101,29 @@ def test_all_complaints_are_made_at_once_and_in_order() -> None:
         "<prompt>:4:3",
         "<prompt>:5:1",
     ]
+
+
+@pytest.mark.parametrize("token", ["→ (q1,1,+1)", "-> (q1,1,+1)", "→\n(q1,1,+1)", "→(q1, 1, +1)", "->( q1,1,\t+1 )"])
+def test_there_is_no_white_space_inside_a_token(token: str) -> None:
+    """Other readers of prompts, such as the tokenizer of an export, take such a text for other tokens."""
+    what = "there is white space inside →(q1,1,+1)"
+    remedy = "write →(q1,1,+1) without it, since white space separates tokens"
+    found = [line for line in said(f"one-way q0,1 {token} 12").splitlines() if line.startswith("<prompt>")]
+    assert found == [f"<prompt>:1:14: token 3: {what}: {remedy}"]
+
+
+def test_ids_are_no_prompt() -> None:
+    found = said("48 23 38 24 36 25 30 26 44 1").splitlines()
+    assert found[0] == (
+        "<prompt>:1:1: token 1: this looks like the ids of tokens, and a prompt is read from its tokens: write them with "
+        "tm2tfr prompt --format text or json"
+    )
+    assert len(found) == 3
+
+
+def test_a_json_object_without_tokens_is_no_prompt() -> None:
+    for text in ("{", "{}", '{"tokens": [1, 2]}', '{"tokens": "x"}'):
+        assert "a prompt of this decoder must begin with its tape, not with {" in said(text)
 
 
 def test_a_text_that_is_no_prompt_at_all_is_refused_at_once() -> None:

@@ -49,7 +49,10 @@ def test_the_first_state_without_rules_is_halt_and_further_ones_take_spare_place
     assert program.names.states == ("a", "stop", "q2", "end")
     assert lines(program) == ["q0,0 →(halt,1,+1)", "q0,1 →(q1,1,+1)"]
     assert UniversalTruth(program, "1").result() == result(machine(rules), "1")
-    with pytest.raises(CompileError, match="it has 2 states to be told apart and 2 symbols, .* use --universal 2,2"):
+    with pytest.raises(
+        CompileError,
+        match="2 states with rules, counting its halting states but one, and 2 symbols, .* use the size 2,2 or",
+    ):
         Universal(states=1, symbols=2).holding(machine(rules))
 
 
@@ -179,7 +182,7 @@ def test_rules_in_a_prompt_stand_for_a_machine() -> None:
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
-FITS = "and this decoder runs machines with at most 3 and 2: use --universal"
+FITS = "and this decoder runs machines with at most 3 and 2: use the size"
 MANY = "_" + "".join(map(chr, range(0x3B1, 0x3F1)))
 ENTRY = Entry(0, 1, "ACC")
 MEANT, _ = described("two-way q0,1 →ACC", SMALL)
@@ -205,23 +208,34 @@ MEANT, _ = described("two-way q0,1 →ACC", SMALL)
         ({"tape": None}, "unknown tape None: use both, one-way, two-way"),
         ({"seed": "x"}, "the seed of the order of the rules cannot be 'x': use a whole number"),
         ({"seed": 1.5}, "the seed of the order of the rules cannot be 1.5: use a whole number"),
+        (
+            {"machine": "chapter"},
+            "the machine in the prompt must be a Machine, not 'chapter': load one first, for example with "
+            "tm2tfr.load('chapter')",
+        ),
         ({"described": (ENTRY,)}, "rules in a prompt stand for a machine: give it as well"),
-        ({"machine": load("chapter")}, f"chapter: it has 5 states to be told apart and 3 symbols, {FITS} 5,3"),
-        ({"machine": load("left-edge")}, f"left-edge: it has 4 states to be told apart and 5 symbols, {FITS} 4,5"),
+        ({"machine": load("chapter")}, f"chapter: it has 5 states with rules and 3 symbols, {FITS} 5,3 or a larger one"),
+        (
+            {"machine": load("left-edge")},
+            f"left-edge: it has 4 states with rules and 5 symbols, {FITS} 4,5 or a larger one",
+        ),
         (
             {"machine": load("busy-beaver-2x3")},
-            f"busy-beaver-2x3: it has 2 states to be told apart and 3 symbols, {FITS} 3,3",
+            f"busy-beaver-2x3: it has 2 states with rules and 3 symbols, {FITS} 2,3 or a larger one",
         ),
-        ({"machine": load("busy-beaver-4")}, f"busy-beaver-4: it has 4 states to be told apart and 2 symbols, {FITS} 4,2"),
+        (
+            {"machine": load("busy-beaver-4")},
+            f"busy-beaver-4: it has 4 states with rules and 2 symbols, {FITS} 4,2 or a larger one",
+        ),
         (
             {"machine": machine({("a", "_"): ("a", "_", "R")}, tape_alphabet=tuple(MANY))},
-            "machine: it has 1 state to be told apart and 65 symbols, and this decoder runs machines with at most 3 and 2, "
+            "machine: it has 1 state with rules and 65 symbols, and this decoder runs machines with at most 3 and 2, "
             "and none has more than 62 symbols: compile the machine alone",
         ),
         (
             {"machine": load("busy-beaver-2"), "tape": "one-way"},
-            "busy-beaver-2: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both, "
-            "with --tape both",
+            "busy-beaver-2: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both "
+            "tapes, which is the default",
         ),
     ],
 )

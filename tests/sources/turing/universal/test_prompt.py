@@ -186,7 +186,7 @@ RIGHT = {"states": 3, "symbols": 2, "tape": "both"}
         ({**RIGHT, "prompt": "two-way q9,1 →ACC"}, "w:1:9: token 2: q9,1 is not a state and a symbol of this decoder"),
         ({**RIGHT, "machine": "table:"}, "w:1:1: "),
         ({**RIGHT, "machine": ["x"]}, f"w: {NONE} (its machine is not text): compile them again"),
-        ({**RIGHT, "machine": (load("chapter")).yaml}, "it has 5 states to be told apart and 3 symbols"),
+        ({**RIGHT, "machine": (load("chapter")).yaml}, "it has 5 states with rules and 3 symbols"),
         ({**RIGHT, "machine": load("busy-beaver-2").yaml, "seed": "1"}, "the seed of the order of the rules cannot be '1'"),
     ],
 )

@@ -46,7 +46,7 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
     """
     if tape not in ("both", machine.tape):
         what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
-        raise CompileError(f"{what}: use one for both, with --tape both")
+        raise CompileError(f"{what}: use one for both tapes, which is the default")
     every = filled(*_fitted(machine, names), names)
     if taken := next((q for q in every.states if q in NOT_STATES), None):
         what = f"{visible(machine.name)}: its state {taken!r} has the name of a verdict in the prompt"
@@ -79,11 +79,13 @@ def _fitted(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]
     ruled, resting, symbols = _own(machine)
     room, most = len(names.ruled), len(names.symbols)
     if len(ruled) > room or len(symbols) > most:
-        has = f"{counted(len(ruled), 'state')} to be told apart and {counted(len(symbols), 'symbol')}"
+        further = len(ruled) - len([q for q in ruled if q not in machine.halting_states or q == machine.start])
+        every = ", counting its halting states but one," if further else ""
+        has = f"{counted(len(ruled), 'state')} with rules{every} and {counted(len(symbols), 'symbol')}"
         what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
         if len(symbols) > len(CHARACTERS):
             raise CompileError(f"{what}, and none has more than {len(CHARACTERS)} symbols: compile the machine alone")
-        raise CompileError(f"{what}: use --universal {max(len(ruled), room)},{max(len(symbols), most)}")
+        raise CompileError(f"{what}: use the size {len(ruled)},{len(symbols)} or a larger one")
     return [*ruled, *[""] * (room - len(ruled)), *(resting or [""])], symbols
 
 

@@ -39,7 +39,7 @@ class Universal:
 
     Raises:
         CompileError: for sizes that are not whole numbers from 1 on, or too large, or an unknown tape; if the
-            machine does not fit.
+            machine is none, or does not fit.
     """
 
     states: int
@@ -63,6 +63,9 @@ class Universal:
             raise CompileError(f"unknown tape {self.tape!r}{close}: use {', '.join(UNIVERSAL_TAPES)}")
         if self.described is not None and self.machine is None:
             raise CompileError("rules in a prompt stand for a machine: give it as well")
+        if not (self.machine is None or isinstance(self.machine, Machine)):
+            what = f"the machine in the prompt must be a Machine, not {self.machine!r}"
+            raise CompileError(f"{what}: load one first, for example with tm2tfr.load('chapter')")
         if not (self.seed is None or (isinstance(self.seed, int) and not isinstance(self.seed, bool))):
             raise CompileError(f"the seed of the order of the rules cannot be {self.seed!r}: use a whole number")
         _ = self._placed  # refuses a machine that does not fit
@@ -191,7 +194,9 @@ class Universal:
         """
         if self.machine is None:
             what = f"{self.name}: a universal decoder runs the machine in its prompt, and there is none"
-            raise CompileError(f"{what}: give the machine, and these weights or sizes as its universal option")
+            tape = "" if self.tape == "both" else f", tape={self.tape!r}"
+            compiled = f"tm2tfr.compile(machine, universal=({self.states}, {self.symbols}){tape})"
+            raise CompileError(f"{what}: put one there with {compiled}")
         return self.machine
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,8 +15,16 @@ from tm2tfr.sources.turing.universal.names import ARROW, Entry, MachineNames, Ru
 from tm2tfr.sources.turing.universal.program import Universal, meant
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Source, decoded
 
-_TOKEN = re.compile(r"(?P<arrow>→|->)\s*(?P<answer>(?:(?!→|->)\S)+)?|(?:(?!→|->)\S)+")
-"""A token; what a rule answers, with an arrow before it."""
+_TOKEN = re.compile(
+    r"(?P<arrow>→|->)\s*(?P<answer>\([^()→>]*\)(?!\S)|(?:(?!→|->)\S)+)?"
+    r"|[^\s,→()]+,\s*[^\s,→]+(?=\s*(?:→|->))"
+    r"|(?:(?!→|->)\S)+"
+)
+"""A token: what a rule answers, with an arrow before it; what it is for; any other. White space within is an error."""
+_SPACE = re.compile(r"\s+")
+_TRIPLE = re.compile(r"→?\(([^,]+),([^,]+),([^,]+)\)")
+_MOVES = {"1": "+1", "R": "+1", "L": "-1", "S": "0", "N": "0", "\u22121": "-1", "\u20131": "-1", "+0": "0", "-0": "0"}
+"""How a move may be written by mistake -> the move."""
 
 
 def prompt(program: Universal, word: str, names: MachineNames | None = None) -> tuple[str, ...]:
@@ -46,13 +55,28 @@ def text(program: Universal, word: str) -> str:
 def read(given: str | bytes, universal: Universal, *, file: str = "<prompt>") -> Universal:
     """Return the machine that a prompt describes, with its input, in the prompt of a decoder of the class `universal`.
 
-    The tokens are the canonical ones, with white space between them. ``->`` is read as ``→``, around which white space does
-    not matter; input symbols need none between them, and BOS may be left out.
+    The tokens are the canonical ones, with white space between them and none within. ``->`` is read as ``→``, before which
+    there need be none; nor need there be any between input symbols, and BOS may be left out. A JSON object with the tokens
+    under ``tokens``, as ``tm2tfr prompt --format json`` writes it, is read as well.
 
     Raises:
         SpecError: with every error of the text and its place.
     """
-    return _Reader(decoded(given, file=file, noun="prompt"), universal.empty).read()
+    source = decoded(given, file=file, noun="prompt")
+    tokens = _tokens_of(source.text)
+    return _Reader(source if tokens is None else replace(source, text=" ".join(tokens)), universal.empty).read()
+
+
+def _tokens_of(text: str) -> list[str] | None:
+    """Return the tokens of a JSON object that has them; None if the text is something else."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    tokens = said.get("tokens") if isinstance(said, dict) else None
+    return tokens if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens) else None
 
 
 class _Token(NamedTuple):
@@ -75,6 +99,11 @@ class _Reader:
         self._inputs = frozenset(names.symbols)
         self._left = [_token(n, match) for n, match in enumerate(_TOKEN.finditer(source.text), start=1)][::-1]
         self._end = _Token("", len(self._left) + 1, len(source.text.rstrip()), len(source.text.rstrip()))
+        self._refuse_ids()
+        for token in self._left[::-1]:
+            if _SPACE.search(source.text, token.start, token.end):
+                what = f"there is white space inside {token.text}"
+                self._complain(token, what, f"write {token.text} without it, since white space separates tokens")
 
     def read(self) -> Universal:
         """Return the program."""
@@ -84,6 +113,14 @@ class _Reader:
         self._log.conclude()
         machine = meant(rules, word, self._universal.names, tape)
         return replace(self._universal, machine=machine, described=rules)
+
+    def _refuse_ids(self) -> None:
+        """Raise SpecError if the text is the numbers of tokens, of which a tape cannot be one."""
+        numbers = bool(self._left) and all(token.text.isdecimal() for token in self._left)
+        if numbers and not all(self._inputs.issuperset(token.text) for token in self._left):
+            what = "this looks like the ids of tokens, and a prompt is read from its tokens"
+            self._complain(self._left[-1], what, "write them with tm2tfr prompt --format text or json")
+            raise self._log.failure()
 
     @property
     def _next(self) -> _Token:
@@ -144,10 +181,20 @@ class _Reader:
         return what, f"use the states {_range(names.ruled)} and the symbols {_range(names.symbols)}, such as q0,0"
 
     def _no_value(self, key: str, text: str) -> tuple[str, str]:
-        found = f"{text}{did_you_mean(text, self._values)}" if text else "the end"
-        remedy = f"write for example {self._universal.names.value(RuleAnswer(0, 0, 1))}, →ACC or →REJ"
+        names = self._universal.names
+        found, remedy = text or "the end", f"write for example {names.value(RuleAnswer(0, 0, 1))}, →ACC or →REJ"
         if text == f"{ARROW}{HALT}":
-            found, remedy = text, "remove this rule, since a missing one halts"
+            remedy = "remove this rule, since a missing one halts"
+        elif parts := _TRIPLE.fullmatch(text):
+            state, symbol, move = parts.groups()
+            meant = f"{ARROW}({state},{symbol},{_MOVES.get(move, move)})"
+            found += f" (did you mean {meant!r}?)" if meant in self._values else ""
+            if state not in names.states or symbol not in names.symbols:
+                remedy = f"use the states {_range(names.ruled)} or halt, and the symbols {_range(names.symbols)}"
+            elif move not in _MOVES.values():
+                remedy = "the moves are -1, 0 and +1"
+        elif "," not in text:
+            found += did_you_mean(text, (f"{ARROW}{ACC}", f"{ARROW}{REJ}"))
         return f"{key} must be followed by what its rule answers, not by {found}", remedy
 
     def _no_input(self, text: str) -> tuple[str, str]:
@@ -190,7 +237,7 @@ class _Reader:
 
 
 def _token(number: int, match: re.Match[str]) -> _Token:
-    text = match[0] if match["arrow"] is None else ARROW + (match["answer"] or "")
+    text = _SPACE.sub("", match[0] if match["arrow"] is None else ARROW + (match["answer"] or ""))
     return _Token(text, number, *match.span())
 
 

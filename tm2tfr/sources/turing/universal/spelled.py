@@ -34,6 +34,9 @@ class Prompt:
     def __post_init__(self) -> None:
         _ = self.tokens
 
+    def __str__(self) -> str:
+        return self.text
+
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """The tokens, BOS included."""

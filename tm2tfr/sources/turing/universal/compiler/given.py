@@ -133,7 +133,7 @@ def _refuse_boundary(name: str, options: Mapping[str, Any]) -> None:
 
 def _refuse(name: str, options: Mapping[str, Any]) -> Machine:
     what = f"{visible(name)}: the {needs_universal(options)} option is for the prompt of a universal decoder"
-    raise CompileError(f"{what}: omit it, or say which decoder, for example universal 8,4")
+    raise CompileError(f"{what}: omit it, or say which decoder with the universal option, for example 8,4")
 
 
 def _sizes(given: object) -> tuple[Any, Any] | None:
