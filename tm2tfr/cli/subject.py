@@ -102,8 +102,8 @@ def _written(asked: Asked, *, seeded: bool) -> Any:
     if seeded and "seed" not in registry.parameters_of(asked.argument):
         parameters.pop("seed", None)
     text = asked.expression or asked.truth_table or asked.formula
-    machine = not text and names_machine(asked.argument) and not registry.is_circuit(asked.argument)
-    if machine and "seed" in parameters and "universal" not in asked.options:
+    circuit = bool(text or registry.parameters_of(asked.argument)) or registry.is_circuit(asked.argument)
+    if not circuit and names_machine(asked.argument) and "seed" in parameters and "universal" not in asked.options:
         what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
         raise UsageError(f"{what}: omit it, or add --universal")
     if parameters and text:
