@@ -18,7 +18,9 @@ const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering:
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
 /** The numbers of characters of a token to try where there is no room for all. */
-const LIMITS = [26, 20, 16, 14, 12];
+const LIMITS = [26, 20, 16, 14, 12, 10, 8, 6];
+/** How far from the left edge an arc ends at least: half of its tip, and some air. */
+const EDGE = 6;
 const NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
 
 interface Chip {
@@ -254,7 +256,7 @@ export class Strip {
           if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
       }
       for (const j of targets) {
-        const to = middle.get(j)! + (n - (looks.length - 1) / 2) * 5;
+        const to = Math.max(EDGE, middle.get(j)! + (n - (looks.length - 1) / 2) * 5);
         const peak = height - lift / 0.75;
         if (j === i) {
           labels[0] = from;

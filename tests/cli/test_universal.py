@@ -177,6 +177,10 @@ def test_a_prompt_is_read_from_an_option_a_pipe_or_a_file(tmp_path: Path, weight
     checked = tm2tfr("check", "--universal", "2,2", "--prompt", "@p.txt", "--input", "1", cwd=tmp_path)
     assert checked.stdout.splitlines()[-1] == "prompt: 1 run, 112 cells compared, all agree"
 
+    for options, before in (["--universal", "2,2"], ""), ([], "for example --universal 8,4 "):
+        said = failed(2, tm2tfr("check", "p.txt", *options, cwd=tmp_path))
+        assert f"tm2tfr: p.txt: this is a prompt, not a machine: use {before}--prompt @p.txt\n" in said
+
 
 MALFORMED = "one-way q0,1 →(q0,2,+1) q9,2 →(q0,1,+1) 1 7 BOS"
 

@@ -16,6 +16,7 @@ from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.dataset.prompting import rule_fingerprint
 from tm2tfr.dataset.reader import read
+from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.errors import CompileError, DatasetError, SpecError
 from tm2tfr.sources.turing.library import load
@@ -23,6 +24,7 @@ from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.transformer.weights import digest, matrices, replaced
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 
@@ -168,8 +170,9 @@ def test_an_option_says_the_same_as_a_key(examples: list[tuple[str, dict[str, An
     assert (again.universal, again.order, again.split_by) == (CLASS, 5, "machine")
     with pytest.raises(DatasetError, match="rules: this spec says itself in which prompts its machines stand: omit"):
         made(SPEC, tmp_path / "twice", universal=(5, 4))
-    with pytest.raises(DatasetError, match="with 'split by: input', a machine would be in several splits: remove it"):
-        made(f"{plain}split by: input\n", tmp_path / "input", universal=(5, 4))
+    for by in ("run", "input"):
+        with pytest.raises(DatasetError, match=f"with 'split by: {by}', a machine would be in several splits: remove it"):
+            made(f"{plain}split by: {by}\n", tmp_path / "several", universal=(5, 4))
     with pytest.raises(CompileError, match="use the size 5,3 or a larger one"):
         made(plain, tmp_path / "small", universal=(1, 2))
     assert not (tmp_path / "small").exists()
@@ -205,8 +208,17 @@ def test_load_dataset_reads_the_numbers(examples: list[tuple[str, dict[str, Any]
         ("universal: {states: 4}", "'universal' has no symbols: add for example 'symbols: 4'"),
         ("universal: {states: 4, symbols: 63}", "symbols is '63', not a number from 1 to 62"),
         ("universal: {states: 5, symbols: 4, seed: 3}", "no order is drawn: add 'order: shuffled', or remove the seed"),
-        ("universal: 4", "'universal' has text, not a mapping: write for example {states: 8, symbols: 4}"),
-        ("universal: {states: 5, symbols: 4}\nsplit by: run", "unknown split by 'run'"),
+        ("universal: 4", "universal is '4', not the size of a decoder: write for example 8,4 or {states: 8, symbols: 4}"),
+        ("universal: true", "universal is 'true', not the size of a decoder: write for example 8,4 or {states: 8"),
+        ("universal: [5]", "universal is '5', not the size of a decoder: write for example 8,4 or {states: 8, symbols"),
+        ("universal: 5,63", "not the size of a decoder: write for example 8,4 or {states: 8, symbols: 4}, at most 1,000"),
+        ("universal:", "'universal' has nothing, not a mapping: write for example {states: 8, symbols: 4}"),
+        ("universal: 1,3", "chapter needs 5 states and 3 symbols in the prompt: write {states: 5, symbols: 3}"),
+        (
+            "universal: {states: 5, symbols: 4}\nsplit by: run",
+            "with 'split by: run', a machine would be in several splits: remove it: machines in prompts are split by mach",
+        ),
+        ("universal: {states: 5, symbols: 4}\nsplit by: all", "unknown split by 'all'"),
         ("universal: {states: 5, symbols: 4}\nsplit by: [machine]", "split by is a list: write machine"),
     ],
 )
@@ -214,6 +226,41 @@ def test_complaints(line: str, complaint: str) -> None:
     with pytest.raises(SpecError) as error:
         read(f"machines: [chapter]\ninputs: ['']\n{line}\n", file="spec.yaml")
     assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize("size", ["5,4", "5, 4", "[5, 4]", "{states: 5, symbols: 4}"])
+def test_a_size_is_written_as_for_a_command_or_as_a_mapping(size: str) -> None:
+    spec = read(f"machines: [chapter]\ninputs: ['']\nuniversal: {size}\nsplit by: machine\n", file="spec.yaml")
+    assert isinstance(spec, Spec)
+    assert (spec.universal, spec.order, spec.split_by) == (CLASS, None, "machine")
+
+
+def test_a_machine_is_no_spec() -> None:
+    text = "blank: _\nstart state: a\ntable:\n  a: {_: {R: b}}\n  b:\n"
+    with pytest.raises(SpecError) as error:
+        read(text, file="mine.yaml")
+    assert str(error.value) == (
+        "mine.yaml: this is a machine, not a spec: write a spec that lists it, such as 'machines: [mine.yaml]' with "
+        "'inputs: {up to: 3}'"
+    )
+
+
+def test_weights_that_are_given_are_in_the_manifest(tmp_path: Path) -> None:
+    weights = tm2tfr.compile(CLASS)
+    tm2tfr.save_weights(tm2tfr.compile(CLASS.holding(load("chapter"))), tmp_path / "chapter.safetensors")
+    text, data = "machines: [chapter]\ninputs: ['', '1']\nformats: jsonl\n", tmp_path / "data"
+    found = tm2tfr.make_dataset(read(text, file="spec.yaml"), data, workers=1, universal=tmp_path / "chapter.safetensors")
+    assert dataset_report(found).startswith("spec in the prompt of universal-5-4: 2 runs")
+    manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["weights_sha256"] == digest(weights), "of the same matrices, whatever machine they were saved with"
+    path, other = "layers.6.heads.0.query", tmp_path / "other"
+    matrix = matrices(weights)[path]
+    row, column, value = next(matrix.entries())
+    changed = replaced(weights, {path: matrix.with_entry(row, column, 2 * value)})
+    with pytest.raises(DatasetError, match="the data set here was made with different weights: make this one in another"):
+        made(text, data, universal=changed, resume=True)
+    made(text, other, universal=(5, 4))
+    assert "weights_sha256" not in json.loads((other / "manifest.json").read_text(encoding="utf-8"))
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ def test_the_data_say_what_describes_the_machine_and_what_finds_its_rules(page: 
         "agrees": True,
     }
     assert run["layers"][5]["heads"][0]["name"] == "rule for q, a"
+    assert [layer["equation"] for layer in run["layers"][1:3]] == [
+        "h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1};  k/(i+1) = 1/(i+1) · Σ_{j≤i} [j < k]",
+        "h = argmax_j (2h·j − j^2)/(i+1);  h + k = argmax_j (2(h + k)·j − j^2)/(i+1)",
+    ]
     assert data["machine"]["name"] == "chapter"
     assert [state["name"] for state in data["machine"]["states"][:3]] == ["q0", "q1", "q2"]
     about = "Run by the decoder of all machines with at most 8 states and 4 symbols, which reads its rules in the prompt. "
@@ -76,6 +80,15 @@ class TestInABrowser:
         assert shown.locator(".cell.here .symbol").inner_text() == "_"
         assert shown.locator(".layer.chosen .layer-name").inner_text().split() == ["6", "find", "rule"]
 
+    @pytest.mark.parametrize("prompted", [False, True])
+    def test_a_state_that_accepts_has_a_double_line(self, opened: Open, prompted: bool) -> None:
+        machine = tm2tfr.load("parity")
+        shown = opened(tm2tfr.explore(EVERY.holding(machine) if prompted else machine, "101"))
+        ellipses = shown.locator(".graph .node", has_text="accept").locator("ellipse")
+        fills = ellipses.evaluate_all("all => all.map(e => getComputedStyle(e).fill)")
+        assert len(fills) == 2
+        assert fills[1] == "none", "the outer one is drawn over the inner one"
+
     def test_the_slider_begins_at_bos_and_the_description_is_before(self, opened: Open, page: Explorer) -> None:
         shown = opened(page)
         slider = shown.locator("input[type=range]")
@@ -101,6 +114,17 @@ class TestInABrowser:
         assert said(shown) == "6.1 looks for Z,1: no rule: HALT (2 positions share the weight)"
         assert shown.locator(".story").inner_text().endswith("The prompt has no rule for Z,1, and the answer is HALT.")
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
+
+    def test_a_narrow_window_cuts_no_arc_off(self, opened: Open) -> None:
+        page = tm2tfr.explore(EVERY.holding(tm2tfr.load("parity")), "101")
+        shown = opened(page, "#i=20", viewport={"width": 420, "height": 900})
+        strip = ".strip-panel .scroll"
+        assert shown.locator(strip).evaluate("e => e.scrollWidth <= e.clientWidth")
+        left = shown.locator(strip).evaluate("e => e.getBoundingClientRect().left")
+        ends = shown.locator(f"{strip} .arc .tip").evaluate_all("all => all.map(e => e.getBoundingClientRect().left)")
+        assert len(ends) == 9
+        assert min(ends) >= left
+        assert shown.locator(f"{strip} .chip.now").inner_text() == "(e…1,+1)"
 
     def test_a_head_that_looks_elsewhere(self, opened: Open) -> None:
         decoder = tm2tfr.compile(EVERY.holding(tm2tfr.load("chapter")))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tm2tfr.choices import UNIVERSAL_OPTIONS
+from tm2tfr.choices import UNIVERSAL_OPTIONS, UNIVERSAL_TAPES
 from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.universal.options import class_alone, prompted
-from tm2tfr.errors import CompileError, OutputError, UsageError, visible
+from tm2tfr.errors import CompileError, OutputError, SpecError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -51,7 +51,10 @@ def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) ->
     given, options = _given(asked, seeded=seeded)
     if format is not None and given is not asked.argument:
         raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
-    found = Subject.read(given, options=options, format=format)
+    try:
+        found = Subject.read(given, options=options, format=format)
+    except SpecError as error:
+        raise (error if asked.prompt is not None else _of_prompt(asked) or error) from None
     if found.lacks_machine and not asked.takes_alone:
         raise _lacking(found, asked)
     for warning in found.warnings:
@@ -72,6 +75,17 @@ def _refuse_steps(found: Subject, asked: Asked) -> None:
     if labels or (found.weights is not None and found.weights.labeller):
         what = f"{asked} answers all positions at once, and takes no steps on a tape"
         raise UsageError(f"tm2tfr {context.info_name}: {what}: omit --max-steps")
+
+
+def _of_prompt(asked: Asked) -> UsageError | None:
+    """Return the error for the file of a prompt in place of a machine, with what to type instead; None for another file."""
+    path = Path(asked.argument)
+    words = path.read_text(encoding="utf-8", errors="replace").split() if path.is_file() else []
+    if not words or (words[0] not in UNIVERSAL_TAPES and words[-1] != "BOS"):
+        return None
+    given = "" if "universal" in asked.options else "--universal 8,4 "
+    what = f"tm2tfr: {asked.argument}: this is a prompt, not a machine"
+    return UsageError(f"{what}: use {'for example ' if given else ''}{given}--prompt @{shlex.quote(asked.argument)}")
 
 
 def _lacking(found: Subject, asked: Asked) -> CompileError:

@@ -42,6 +42,7 @@ class Dataset:
         noun: what a program is called.
         labels_by: what the labels are by, where they are all that there is.
         one_vocabulary: whether the tokens of all examples are in one file.
+        universal: the universal decoder in whose prompt the machines stand, if there is one.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class Dataset:
     noun: str = "machine"
     labels_by: str = ""
     one_vocabulary: bool = False
+    universal: str = ""
 
 
 def make(
@@ -89,7 +91,9 @@ def make(
         Splitting(spec.seed, spec.split_by, spec.splits, spec.lengths),
         spec.formats,
     )
-    head = manifest.header(spec, versions(), making.how.engine, programs, len(every))
+    within = how.prompting
+    weights = None if within is None else within.weights_digest
+    head = manifest.header(spec, versions(), making.how.engine, programs, len(every), weights)
     records = manifest.found(folder, head) if resume else []
     _refuse_used(folder, resume=resume)
     reused, there = len(records), {record.number for record in records}
@@ -121,6 +125,7 @@ def make(
         noun=spec.noun,
         labels_by=labels_by,
         one_vocabulary=tokens is not None,
+        universal="" if within is None else within.universal.name,
     )
 
 

@@ -21,12 +21,23 @@ from tm2tfr.files import write_text
 FORMAT = 1
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
-HEADER = ("format", "versions", "engine", "spec_sha256", "machines_sha256", "circuits_sha256", "programs_sha256", "shards")
+HEADER = (
+    "format",
+    "versions",
+    "engine",
+    "spec_sha256",
+    "weights_sha256",
+    "machines_sha256",
+    "circuits_sha256",
+    "programs_sha256",
+    "shards",
+)
 """The values that must be the same for a folder to be resumed."""
 
 _WHAT = {
     "versions": "different versions",
     "spec_sha256": "a different spec",
+    "weights_sha256": "different weights",
     "machines_sha256": "different machines, or a machine file that has changed",
     "circuits_sha256": "different circuits, or a circuit's file that has changed",
     "programs_sha256": "a different program, or a program's file that has changed",
@@ -68,13 +79,21 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def header(spec: CommonSpec, versions: dict[str, str], engine: str, programs: str, shards: int) -> dict[str, Any]:
-    """Return the header of every manifest of this spec; `programs` is the text of machines.jsonl or its like."""
+def header(
+    spec: CommonSpec, versions: dict[str, str], engine: str, programs: str, shards: int, weights: str | None = None
+) -> dict[str, Any]:
+    """Return the header of every manifest of this spec.
+
+    Args:
+        programs: the text of machines.jsonl or its like.
+        weights: the digest of the weights that are given for all machines, if any are.
+    """
     return {
         "format": FORMAT,
         "versions": versions,
         "engine": engine,
         "spec_sha256": sha256(spec.text.encode()),
+        **({} if weights is None else {"weights_sha256": weights}),
         f"{spec.noun}s_sha256": sha256(programs.encode()),
         "shards": shards,
     }

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.dataset.spec import IN_PROMPT_BY, CommonSpec, Spec, fingerprint
+from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, CommonSpec, Spec, fingerprint, several_splits
 from tm2tfr.errors import CompileError, DatasetError, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
 from tm2tfr.sources.turing.universal.compiler.given import class_asked, in_prompt, weights_given
+from tm2tfr.sources.turing.universal.compiler.layout import layout
 from tm2tfr.sources.turing.universal.names import Entry
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, digest
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,14 @@ class Prompting:
     def decoder(self) -> Decoder:
         """The decoder, with its canonical names."""
         return compile_universal(self.universal) if self.weights is None else self.weights
+
+    @property
+    def weights_digest(self) -> str | None:
+        """The digest of the weights that are given, with their canonical names; None if they are compiled."""
+        if self.weights is None:
+            return None
+        stream = layout(self.universal, self.universal.names)
+        return digest(replace(self.weights, layout=stream, vocabulary=self.universal.vocabulary))
 
     def named(self, program: Universal) -> Decoder:
         """Return the decoder with the names of the machine in `program`: the same matrices."""
@@ -101,9 +110,8 @@ def in_prompts(spec: CommonSpec, within: Prompting | None) -> Any:
     if spec.universal is not None:
         what = f"{visible(spec.name)}: this spec says itself in which prompts its machines stand"
         raise DatasetError(f"{what}: omit the universal option, or remove 'universal' from the spec")
-    if spec.split_by == "input":
-        what = f"{visible(spec.name)}: with 'split by: input', a machine would be in several splits"
-        raise DatasetError(f"{what}: remove it: machines in prompts are split by machine")
+    if spec.split_by not in IN_PROMPT_BY and (spec.split_chosen or spec.split_by != SPLIT_BY[0]):
+        raise DatasetError(": ".join([visible(spec.name), *several_splits(spec.split_by)]))
     made = within.universal
     order = "" if within.seed is None else f", order: shuffled, seed: {within.seed}"
     line = f"universal: {{states: {made.states}, symbols: {made.symbols}, tape: {made.tape}{order}}}"

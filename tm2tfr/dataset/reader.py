@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tm2tfr.dataset.common import WordsReader
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
 from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec
+from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec, several_splits
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
 from tm2tfr.errors import Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
@@ -24,7 +25,7 @@ from tm2tfr.sources.turing.spec import MOVES, TAPES, Machine
 from tm2tfr.sources.turing.universal.names import CHARACTERS
 from tm2tfr.sources.turing.universal.placing import size_of
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.section import Section
 from tm2tfr.text.source import Log, decoded
@@ -45,6 +46,7 @@ KEYS = (
     "formats",
 )
 FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
+_SIZES = re.compile(r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*")
 MOST_MACHINES = 10**9
 MOST_UNIVERSAL = 1_000
 """The most states of a universal decoder."""
@@ -72,6 +74,11 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Spec | 
         return read_circuits(reading, root, folder, source.text, stem(file))
     if names_labeller(root):
         return read_labeller(reading, root, folder, source.text, stem(file))
+    keys = {key.text for key, _ in root.pairs if isinstance(key, Scalar)}
+    if {"start state", "table"} <= keys and not {"machines", "inputs"} & keys:
+        remedy = f"write a spec that lists it, such as 'machines: [{file}]' with 'inputs: {{up to: 3}}'"
+        reading.error(None, "this is a machine, not a spec", remedy)
+        raise reading.log.failure()
     return _Reader(reading, Section.of(reading, "a spec", root, KEYS), folder).spec(source.text, stem(file))
 
 
@@ -90,7 +97,8 @@ class _Reader(WordsReader):
             "inputs": self.inputs() if "inputs" in top else Inputs(),
             "max_steps": top.number("max steps", 1_000, least=1),
             "keep_unfinished": top.choice("unfinished", UNFINISHED) == "keep",
-            **self.common(text, name, IN_PROMPT_BY if "universal" in top else SPLIT_BY),
+            **self.common(text, name, self.split_by()),
+            "split_chosen": "split by" in top,
         }
         spec = Spec(**{**values, **self.universal()})
         self.check_words(spec)
@@ -180,10 +188,38 @@ class _Reader(WordsReader):
         return drawn(family, count, f"machines {place}, seed {seed}")
 
     # ── one decoder for all ─────────────────────────────────────────────────────────────────────────────────
+    def split_by(self) -> tuple[str, ...]:
+        """Return what machines may be split by; report what they are not, in prompts."""
+        if "universal" not in self.top:
+            return SPLIT_BY
+        value = self.top.found["split by"][1] if "split by" in self.top else None
+        if isinstance(value, Scalar) and value.text in SPLIT_BY and value.text not in IN_PROMPT_BY:
+            self.reading.error(value, *several_splits(value.text))
+            return SPLIT_BY
+        return IN_PROMPT_BY
+
+    def sizes(self) -> dict[str, Any] | None:
+        """Return the class whose sizes are written as ``8,4`` or ``[8, 4]``; None if a mapping is to say what it is."""
+        place, value = self.top.place("universal"), self.top.found["universal"][1]
+        items = value.items if isinstance(value, List) else (value,)
+        texts = [item.text for item in items if isinstance(item, Scalar) and not item.empty]
+        if not texts or len(texts) < len(items):
+            return None
+        found = _SIZES.fullmatch(",".join(texts))
+        states, symbols = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not (1 <= states <= MOST_UNIVERSAL and 1 <= symbols <= len(CHARACTERS)):
+            what = f"universal is {', '.join(texts)!r}, not the size of a decoder"
+            most = f"at most {MOST_UNIVERSAL:,} states and {len(CHARACTERS)} symbols"
+            self.reading.error(place, what, f"write for example 8,4 or {{states: 8, symbols: 4}}, {most}")
+            return {}
+        return {"universal": Universal(states=states, symbols=symbols), "order": None}
+
     def universal(self) -> dict[str, Any]:
         """Return the class of the decoder in whose prompt the machines stand, and the seed of the order of their rules."""
         if "universal" not in self.top:
             return {}
+        if (sizes := self.sizes()) is not None:
+            return sizes
         within = self.top.section("universal", ("states", "symbols", "tape", "order", "seed"), "{states: 8, symbols: 4}")
         if within is None:
             return {}

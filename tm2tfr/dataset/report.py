@@ -28,7 +28,8 @@ def dataset_report(found: Dataset) -> str:
             f"{head}\n{_failure(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
         )
     labels = found.labels_by
-    lines = [f"{found.name}: {summed(found.tally, found.noun, labels)}{'' if labels else ', all agree'}"]
+    within = f" in the prompt of {found.universal}" if found.universal else ""
+    lines = [f"{found.name}{within}: {summed(found.tally, found.noun, labels)}{'' if labels else ', all agree'}"]
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" if len(forms) > 1 else form for form, number in forms.items())
         lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")

@@ -67,6 +67,7 @@ class Spec(CommonSpec):
         keep_unfinished: whether a run that the limit cuts off is an example; it has no answer.
         universal: the class of the universal decoder in whose prompt each machine stands; None: each has its own decoder.
         order: the seed of the order of the rules in the prompt, a new one for each run; None: the machine's own order.
+        split_chosen: whether `split_by` is in the text, rather than the default.
     """
 
     noun: ClassVar[str] = "machine"
@@ -78,6 +79,7 @@ class Spec(CommonSpec):
     keep_unfinished: bool = False
     universal: Universal | None = None
     order: int | None = None
+    split_chosen: bool = False
 
     @property
     def fitting(self) -> Iterator[Machine]:
@@ -90,6 +92,12 @@ class Spec(CommonSpec):
         """All machines, the named ones first."""
         named: tuple[Sequence[Machine], ...] = (tuple(machine for _, machine in self.named),)
         return (*named, *self.families) if self.named else self.families
+
+
+def several_splits(by: str) -> tuple[str, str]:
+    """Return why machines in prompts are not split in this way, and what to do."""
+    what = f"with 'split by: {by}', a machine would be in several splits"
+    return what, "remove it: machines in prompts are split by machine"
 
 
 @dataclass(frozen=True)

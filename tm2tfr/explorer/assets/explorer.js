@@ -1055,7 +1055,8 @@
   var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
-  var LIMITS = [26, 20, 16, 14, 12];
+  var LIMITS = [26, 20, 16, 14, 12, 10, 8, 6];
+  var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
     constructor(run, store, circuit, description = null) {
@@ -1273,7 +1274,7 @@
             if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
-          const to = middle.get(j) + (n - (looks2.length - 1) / 2) * 5;
+          const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
           if (j === i) {
             labels[0] = from;

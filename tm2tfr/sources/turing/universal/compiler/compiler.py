@@ -112,7 +112,7 @@ def _head_position(stream: Residual, universal: Universal, names: MachineNames) 
         source="step 2, Eqs. 8.6-8.7; universal, layer 2" + ("; repair 5" if universal.two_way else ""),
         heads=(sum_of_moves(stream), *description_heads(stream, names, universal.tapes)),
         feed_forward=feed_forward(stream, units),
-        equation="h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1}",
+        equation="h/(i+1) = 1/(i+1) · Σ_{j≤i} m_{j-1};  k/(i+1) = 1/(i+1) · Σ_{j≤i} [j < k]",
     )
 
 
@@ -138,7 +138,7 @@ def _read_input(stream: Residual, universal: Universal, tape: Machine) -> Layer:
         source="step 3, Eqs. 8.8-8.14; repair 2; universal, layer 3",
         heads=(*lookups(stream, universal.two_way), given),
         feed_forward=feed_forward(stream, units) if units else None,
-        equation="h = argmax_j (2h·j − j^2)/(i+1)",
+        equation="h = argmax_j (2h·j − j^2)/(i+1);  h + k = argmax_j (2(h + k)·j − j^2)/(i+1)",
     )
 
 
