@@ -182,6 +182,20 @@ def test_a_prompt_is_read_from_an_option_a_pipe_or_a_file(tmp_path: Path, weight
         assert f"tm2tfr: p.txt: this is a prompt, not a machine: use {before}--prompt @p.txt\n" in said
 
 
+def test_every_format_of_a_prompt_is_read_again(tmp_path: Path, weights: Path) -> None:
+    for form in ("text", "json", "ids"):
+        tm2tfr("prompt", "chapter", "--universal", "8,4", "-i", "11", "--format", form, "-o", f"p.{form}", cwd=tmp_path)
+        for universal in ("8,4", str(weights)):
+            done = tm2tfr("check", "--universal", universal, "--prompt", f"@p.{form}", cwd=tmp_path)
+            assert done.stdout.splitlines()[-1] == "prompt: 1 run, 280 cells compared, all agree"
+        line = ["prompt", "--universal", "8,4", "--prompt", f"@p.{form}", "--format"]
+        again = tm2tfr(*line, "ids", cwd=tmp_path)
+        assert again.stdout == f"{' '.join(map(str, library.prompt_of('chapter', '11', universal=(8, 4)).ids))}\n"
+        assert again.stderr == "for the decoder --universal 8,4\n"
+        other = tm2tfr(*line, "text", "-i", "1", cwd=tmp_path)
+        assert other.stdout == f"{library.prompt_of('chapter', '1', universal=(8, 4)).text}\n"
+
+
 MALFORMED = "one-way q0,1 →(q0,2,+1) q9,2 →(q0,1,+1) 1 7 BOS"
 
 
@@ -268,9 +282,13 @@ REFUSED = {
         "--universal"
     ),
     "trace chapter -universal 8,4": (
-        "tm2tfr trace: unknown option '-u' (did you mean '--universal'?): see 'tm2tfr trace --help'"
+        "tm2tfr trace: unknown option '-universal' (did you mean '--universal'?): see 'tm2tfr trace --help'"
     ),
-    "trace chapter --universal=-1,4": ("tm2tfr trace: --universal cannot be '-1,4': see 'tm2tfr trace --help'"),
+    "trace chapter --universal=-1,4": ("tm2tfr trace: --universal cannot be '-1,4': use sizes from 1 on, such as 8,4"),
+    "prompt chapter --universal 8,4 --prompt BOS": (
+        "tm2tfr: a name and --prompt cannot be combined: give one thing to work on"
+    ),
+    "convert chapter --to prompt": ("tm2tfr convert: --to: 'prompt' is written by a command of its own: use tm2tfr prompt"),
     "explore chapter --universal 8,4 --compare chapter": (
         "tm2tfr explore: --compare shows the other left boundary, and a universal decoder has the repaired one alone: omit "
         "--compare"

@@ -61,7 +61,7 @@ def prompt_of(
 
 
 def read_prompt(
-    text: str | Prompt | Sequence[str],
+    text: str | Prompt | Sequence[str] | Sequence[int],
     universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
     *,
     tape: str | None = None,
@@ -75,7 +75,7 @@ def read_prompt(
 
     Args:
         text: tokens with their canonical names, see `tm2tfr.sources.turing.universal.prompt.read`; or what `prompt_of`
-            returns, or its tokens.
+            returns, its tokens, or their ids.
         universal: the decoder that the prompt is for, and its tape, see `tm2tfr.compile`. Default: that of what `prompt_of`
             returned; everything else needs one. Weights are not kept: give them
             again, ``tm2tfr.compile(read_prompt(text, weights), universal=weights)``.
@@ -92,10 +92,10 @@ def read_prompt(
     if isinstance(text, Prompt):
         universal = text.universal.empty if universal is None else universal
         text = text.text
-    elif isinstance(text, Sequence) and not isinstance(text, str | bytes) and all(isinstance(t, str) for t in text):
-        text = " ".join(text)
+    elif isinstance(text, Sequence) and not isinstance(text, str | bytes) and all(type(t) in (str, int) for t in text):
+        text = " ".join(map(str, text))
     if not isinstance(text, str):
-        raise InputError(f"a prompt must be text, not {text!r}: write for example 'one-way q0,1 →(q0,1,+1) 1 BOS'")
+        raise InputError(f"a prompt must be text, not {repr(text)[:80]}: write for example 'one-way q0,1 →(q0,1,+1) 1 BOS'")
     if universal is None:
         raise CompileError("the tokens of a prompt depend on its decoder: give its size too, for example (8, 4)")
     return read(text, class_asked({"universal": universal, "tape": tape}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +115,18 @@ def _specs() -> Iterable[str]:
 
 
 class OneOf(click.Choice[str]):
-    """One of a few words."""
+    """One of a few words; of others it may be known which command is meant."""
+
+    def __init__(self, words: Sequence[str], commands: Mapping[str, str] | None = None) -> None:
+        super().__init__(words)
+        self.commands = commands or {}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word if it is one of them."""
         from tm2tfr.errors import did_you_mean
 
+        if value in self.commands:
+            self.fail(f"{value!r} is written by a command of its own: use {self.commands[value]}", param, ctx)
         if value not in self.choices:
             known = ", ".join(self.choices)
             self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: use one of {known}", param, ctx)

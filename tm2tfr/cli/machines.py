@@ -145,6 +145,7 @@ def _draw_run(
 @choice(
     "--to",
     of=(*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS),
+    commands={"prompt": "tm2tfr prompt"},
     help="Default: from the extension of the output file, otherwise yaml, or ascii for a formula.",
 )
 @choice(

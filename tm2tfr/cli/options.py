@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +89,9 @@ def file(*names: str, **kwargs: Any) -> Declared:
     return option(*names, **{"type": FILE, "metavar": "FILE", **kwargs})
 
 
-def choice(*names: str, of: Sequence[str], **kwargs: Any) -> Declared:
-    """Declare an option that takes one of several words."""
-    return option(*names, type=OneOf(of), **kwargs)
+def choice(*names: str, of: Sequence[str], commands: Mapping[str, str] | None = None, **kwargs: Any) -> Declared:
+    """Declare an option that takes one of several words; of others it may be known which command is meant, see `OneOf`."""
+    return option(*names, type=OneOf(of, commands), **kwargs)
 
 
 def count(*names: str, least: int = 0, **kwargs: Any) -> Declared:

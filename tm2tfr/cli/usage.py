@@ -21,11 +21,12 @@ def told(error: click.UsageError, given: Sequence[str] = ()) -> UsageError:
         case NoSuchOption():
             if set_to := next((w for w in given if w.partition("=-")[2].startswith(error.option_name[1:])), None):
                 name, _, value = set_to.partition("=")
-                return UsageError(f"{where}: {name} cannot be {value!r}: {see}")
-            single = (f"-{w.partition('=')[0]}" for w in given if w.startswith(error.option_name))
-            meant = next((name for name in single if name in _options(error.ctx)), None)
-            close = f" (did you mean {meant!r}?)" if meant else did_you_mean(error.option_name, _options(error.ctx))
-            return UsageError(f"{where}: unknown option {error.option_name!r}{close}: {see}")
+                remedy = "use sizes from 1 on, such as 8,4" if name == "--universal" else see
+                return UsageError(f"{where}: {name} cannot be {value!r}: {remedy}")
+            single = (w.partition("=")[0] for w in given if w.startswith(error.option_name))
+            typed = next((w for w in single if f"-{w}" in _options(error.ctx)), None)
+            close = f" (did you mean '-{typed}'?)" if typed else did_you_mean(error.option_name, _options(error.ctx))
+            return UsageError(f"{where}: unknown option {(typed or error.option_name)!r}{close}: {see}")
         case click.MissingParameter(param=click.Parameter() as param):
             hint = param.get_error_hint(error.ctx)
             given = f"{hint} {param.metavar}" if isinstance(param, click.Option) else hint

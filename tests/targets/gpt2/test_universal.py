@@ -17,6 +17,7 @@ from safetensors import numpy as safetensors
 from tests.cli.test_commands import tm2tfr
 from tests.sources.turing.universal.cases import due, random_prompt
 from tests.sources.turing.universal.reference import answers
+from tm2tfr.api.prompts import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.errors import ExportError, InputError, SpecError
 from tm2tfr.sources.turing.library import load
@@ -181,6 +182,48 @@ def test_no_token_is_taken_for_another(size: tuple[int, int], monkeypatch: pytes
         text = " ".join(given)
         for form in (text, text.replace("→", "->")):
             assert made.encode(form, add_special_tokens=False).ids == [number[token] for token in given]
+
+
+@pytest.mark.skipif(find_spec("tokenizers") is None, reason="tokenizers is not installed: pip install 'tm2tfr[hf]'")
+@pytest.mark.parametrize("symbols", [3, 62])
+def test_what_is_read_as_a_prompt_is_what_the_tokenizer_reads(symbols: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of mutilated prompts too: the same ids, or an error, also wherever the tokenizer says [UNK]."""
+    from tokenizers import Tokenizer
+
+    monkeypatch.setattr(tensors, "LARGEST", 2**40)  # it is never made
+    every = Universal(states=2, symbols=symbols)
+    gpt2 = Gpt2(compile_universal(every), PromptedGpt2Recipe(positions=8, max_head=7, states=2, symbols=symbols))
+    made, chance, read = Tokenizer.from_str(json.dumps(tokenizer(gpt2))), random.Random(symbols), 0
+    for n in range(200):
+        given = random_prompt(chance, 1 + n % 2, 1 + n % 3, chance.choice(("one-way", "two-way")))
+        given = mutilated(chance, given.replace("→", "->", chance.randrange(4)))
+        found = made.encode(given)
+        try:
+            program = read_prompt(given, every)
+        except SpecError:
+            continue
+        assert found.ids == list(prompt_of(program).ids), given
+        assert "[UNK]" not in found.tokens
+        read += 1
+    assert 20 < read < 180
+    assert made.encode(" BOS").tokens == ["BOS"]  # a text of which nothing is left
+
+
+MARKS = ("\ufeff", "\u200b", "\u2212", "q0,1", "→ACC", "->", "→", "two-way", "BOS", *"103é(,", "12", "HALT", "REJ", "[UNK]")
+"""What is inserted into prompts, beside white space."""
+
+
+def mutilated(chance: random.Random, text: str) -> str:
+    for _ in range(chance.choice((1, 1, 2))):
+        at, piece = chance.randrange(len(text) + 1), chance.choice((*MARKS, *" \t\n\r\x0b\x85\xa0\u2003\u2028\u3000"))
+        changed = (
+            text[:at] + piece + text[at:],
+            text[:at] + text[at + chance.randrange(1, 6) :],
+            piece + text,
+            text + piece,
+        )
+        text = chance.choice(changed)
+    return text
 
 
 @runs

@@ -49,15 +49,13 @@ OF_THE_CLASS: Mapping[str, Declared] = {
 SEED = option(
     "--seed", metavar="N", panel=UNIVERSAL, help="Shuffle the rules. Default: they are in the machine's own order."
 )
-DECLARED: tuple[Declared, ...] = (
-    *OF_THE_CLASS.values(),
-    option(
-        "--prompt",
-        metavar="TEXT",
-        panel=UNIVERSAL,
-        help="In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard input.",
-    ),
+PROMPT = option(
+    "--prompt",
+    metavar="TEXT",
+    panel=UNIVERSAL,
+    help="In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard input.",
 )
+DECLARED: tuple[Declared, ...] = (*OF_THE_CLASS.values(), PROMPT)
 
 
 def of_the_class(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -113,8 +113,11 @@ def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
 
 
 def _written(bos: str) -> dict[str, Any]:
-    """Return what prompts with a machine in them may have beside their tokens: ASCII arrows, and BOS at the end."""
-    changes = (({"String": "->"}, ARROW), ({"Regex": rf"\s+{bos}\s*$"}, ""))
+    """Return what prompts may have beside their tokens: a byte order mark, ASCII arrows, and BOS at the end.
+
+    These are replaced by a space, and not by nothing, since a tokenizer fails on a text of which nothing is left.
+    """
+    changes = (({"Regex": "^\ufeff"}, " "), ({"String": "->"}, ARROW), ({"Regex": rf"\s+{bos}\s*$"}, " "))
     return {
         "type": "Sequence",
         "normalizers": [{"type": "Replace", "pattern": pattern, "content": to} for pattern, to in changes],

@@ -238,6 +238,7 @@ def test_a_prompt_is_read_again_and_runs_the_same() -> None:
         again = tm2tfr.read_prompt(found.text, EVERY)
         assert str(found) == found.text
         assert again == tm2tfr.read_prompt(found) == tm2tfr.read_prompt(found.tokens, (8, 4))
+        assert again == tm2tfr.read_prompt(found.ids, (8, 4)) == tm2tfr.read_prompt(" ".join(map(str, found.ids)), (8, 4))
         assert again == tm2tfr.read_prompt(json.dumps(found.as_dict(), indent=2), EVERY)
         assert tm2tfr.prompt_of(again).tokens == found.tokens
         trace = tm2tfr.check(tm2tfr.compile(again, universal=EVERY))
@@ -278,6 +279,8 @@ def test_prompts_are_refused_with_what_is_wrong() -> None:
         tm2tfr.read_prompt("one-way q9,1 →(q0,1,+1)", (2, 2))
     with pytest.raises(InputError, match="a prompt must be text, not 3: write for example 'one-way q0,1"):
         tm2tfr.read_prompt(3, (2, 2))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"a prompt must be text, not \{'machine': .{60,70}: write for example"):
+        tm2tfr.read_prompt(tm2tfr.prompt_of("chapter").as_dict(), (8, 4))  # type: ignore[arg-type]
     with pytest.raises(CompileError, match="the tokens of a prompt depend on its decoder: give its size too, for example"):
         tm2tfr.read_prompt("one-way BOS")
     with pytest.raises(CompileError, match="full-adder: prompt_of takes a Turing machine, and this is a circuit"):

@@ -112,18 +112,76 @@ def test_there_is_no_white_space_inside_a_token(token: str) -> None:
     assert found == [f"<prompt>:1:14: token 3: {what}: {remedy}"]
 
 
-def test_ids_are_no_prompt() -> None:
-    found = said("48 23 38 24 36 25 30 26 44 1").splitlines()
-    assert found[0] == (
-        "<prompt>:1:1: token 1: this looks like the ids of tokens, and a prompt is read from its tokens: write them with "
-        "tm2tfr prompt --format text or json"
-    )
-    assert len(found) == 3
+RIGHT = "one-way q0,1 →(q1,1,+1) 1 2 BOS"
 
 
-def test_a_json_object_without_tokens_is_no_prompt() -> None:
-    for text in ("{", "{}", '{"tokens": [1, 2]}', '{"tokens": "x"}'):
-        assert "a prompt of this decoder must begin with its tape, not with {" in said(text)
+@pytest.mark.parametrize(
+    ("text", "name", "tokens"),
+    [
+        ("89 43 65 0 1 2", "both", RIGHT),
+        ("89\n43 65\t0 1\n", "both", RIGHT),
+        ('{"ids": [89, 43, 65, 0, 1, 2]}', "both", RIGHT),
+        ('["one-way", "q0,1", "→(q1,1,+1)", "1", "2", "BOS"]', "both", RIGHT),
+        ("24 38 0 1", "one-way", "q0,1 →(q1,1,+1) 1 BOS"),
+        ("0 1", "one-way", None),
+        ("1 1 1", "one-way", "1 1 1 BOS"),
+    ],
+)
+def test_ids_and_json_are_read_as_the_tokens_that_they_stand_for(text: str, name: str, tokens: str | None) -> None:
+    """Digits that are a prompt as they stand, input symbols, are no ids."""
+    found = said(text, CLASSES[name])
+    assert found == f"read: {tokens}" if tokens else "0 is the blank, which is not an input symbol" in found
+
+
+def test_digits_are_ids_if_they_are_a_whole_prompt_with_rules() -> None:
+    """Of many symbols all digits may be input symbols; a BOS at the end then says that they are."""
+    every = Universal(states=3, symbols=12, tape="one-way")
+    assert said("189 214 1 11", every) == "read: q2,6 →(q0,6,0) 2 BOS"
+    assert said("189 214 1 11 BOS", every) == "read: 1 8 9 2 1 4 1 1 1 BOS"
+    assert said("189 214 1 1", every) == "read: 1 8 9 2 1 4 1 1 BOS"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "89 700",
+            "<prompt>:1:4: token 2: 700 is not the id of a token of this decoder, which has 91: write the ids for its own "
+            "size and tape",
+        ),
+        ("89 " + "9" * 5_000, "<prompt>:1:4: token 2: 999999999 is not the id of a token of this decoder, which has 91: "),
+        (
+            "48 23 38 24 36 25 30 26 44 1",
+            "<prompt>:1:1: token 1: 48 is the id of q2,0 in this decoder, with which no prompt begins: write the ids for "
+            "its own size and tape",
+        ),
+        ("1 2 1", "<prompt>:1:1: token 1: a prompt of this decoder must begin with its tape, not with 1: begin with"),
+    ],
+)
+def test_ids_of_another_decoder(text: str, words: str) -> None:
+    found = [line for line in said(text).splitlines() if line.startswith("<prompt>")]
+    assert len(found) == 1
+    assert found[0].startswith(words)
+
+
+NO_TOKENS = ("{", " {}", '{"tokens": [1.5, 2]}', '{"tokens": "x"}', "[" * 9_000, "[true]", '["1", 2]')
+
+
+@pytest.mark.parametrize("text", NO_TOKENS)
+def test_json_without_tokens_is_refused_in_one_sentence(text: str) -> None:
+    found, column = said(text), 1 + text.startswith(" ")
+    what = "token 1: this begins like JSON, and is not a JSON object with the tokens of a prompt"
+    assert found.splitlines()[0] == f"<prompt>:1:{column}: {what}: write one with tm2tfr prompt --format json"
+    assert found.count("<prompt>") == 1
+
+
+def test_input_symbols_are_not_taken_for_another_token() -> None:
+    """Of 62 symbols B, O and S are some; a tokenizer takes the longest token."""
+    every = Universal(states=1, symbols=62)
+    assert said("two-way B O S1 BOS", every) == "read: two-way B O S 1 BOS"
+    for given, token in (("ACC", "ACC"), ("1BOS1", "BOS"), ("HALTREJ", "REJ")):
+        what = f"{token} is a token of its own, and these may be input symbols: write {' '.join(token)} if they are"
+        assert f": token 2: {what}, since white space separates tokens\n" in said(f"two-way {given}", every)
 
 
 def test_a_text_that_is_no_prompt_at_all_is_refused_at_once() -> None:

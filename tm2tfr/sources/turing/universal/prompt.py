@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ _TOKEN = re.compile(
 )
 """A token: what a rule answers, with an arrow before it; what it is for; any other. White space within is an error."""
 _SPACE = re.compile(r"\s+")
+_DIGITS = 9
+"""The most digits of an id."""
+_WORDS = (BOS, ACC, REJ, HALT)
 _TRIPLE = re.compile(r"→?\(([^,]+),([^,]+),([^,]+)\)")
 _MOVES = {"1": "+1", "R": "+1", "L": "-1", "S": "0", "N": "0", "\u22121": "-1", "\u20131": "-1", "+0": "0", "-0": "0"}
 """How a move may be written by mistake -> the move."""
@@ -56,27 +60,67 @@ def read(given: str | bytes, universal: Universal, *, file: str = "<prompt>") ->
     """Return the machine that a prompt describes, with its input, in the prompt of a decoder of the class `universal`.
 
     The tokens are the canonical ones, with white space between them and none within. ``->`` is read as ``→``, before which
-    there need be none; nor need there be any between input symbols, and BOS may be left out. A JSON object with the tokens
-    under ``tokens``, as ``tm2tfr prompt --format json`` writes it, is read as well.
+    there need be none; nor need there be any between input symbols, and BOS may be left out. What else ``tm2tfr prompt``
+    writes is read as well: a JSON object with the tokens under ``tokens``, and the ids of the tokens, which are those of
+    one size and tape.
 
     Raises:
         SpecError: with every error of the text and its place.
     """
-    source = decoded(given, file=file, noun="prompt")
-    tokens = _tokens_of(source.text)
-    return _Reader(source if tokens is None else replace(source, text=" ".join(tokens)), universal.empty).read()
+    source = _of_ids(_of_json(decoded(given, file=file, noun="prompt")), universal.empty)
+    return _Reader(source, universal.empty).read()
 
 
-def _tokens_of(text: str) -> list[str] | None:
-    """Return the tokens of a JSON object that has them; None if the text is something else."""
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    tokens = said.get("tokens") if isinstance(said, dict) else None
-    return tokens if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens) else None
+def _of_json(source: Source) -> Source:
+    """Return the text of the tokens, or of their ids, that are in a JSON object or a JSON list; another text as it is.
+
+    Raises:
+        SpecError: if it is JSON without them. No token begins like JSON.
+    """
+    if not source.text.lstrip().startswith(("{", "[")):
+        return source
+    with suppress(ValueError, RecursionError):
+        said = json.loads(source.text)
+        found = said.get("tokens", said.get("ids")) if isinstance(said, dict) else said
+        if isinstance(found, list) and (all(type(n) is int for n in found) or all(isinstance(t, str) for t in found)):
+            return replace(source, text=" ".join(map(str, found)))
+    log, start = Log(source), len(source.text) - len(source.text.lstrip())
+    what = "token 1: this begins like JSON, and is not a JSON object with the tokens of a prompt"
+    log.add(source.stretch(start, start + 1), what, "write one with tm2tfr prompt --format json")
+    raise log.failure()
+
+
+def _of_ids(source: Source, universal: Universal) -> Source:
+    """Return the text of the tokens whose ids these are; another text as it is.
+
+    Input symbols may be digits too: such a text is one of ids if it is a whole prompt with rules.
+
+    Raises:
+        SpecError: if they are not ids of this decoder.
+    """
+    words = list(re.finditer(r"\S+", source.text))
+    if not words or not all(word[0].isascii() and word[0].isdecimal() for word in words):
+        return source
+    names, vocabulary = universal.names, universal.vocabulary
+    numbers = [int(word[0]) if len(word[0]) <= _DIGITS else len(vocabulary) for word in words]
+    tokens = [vocabulary[n] if n < len(vocabulary) else None for n in numbers]
+    first = universal.tapes or names.keys
+    whole = len(tokens) > 1 and tokens[0] in first and tokens[-1] == BOS
+    if not whole and all(set(names.symbols).issuperset(word[0]) for word in words):
+        return source
+    log, own = Log(source), "write the ids for its own size and tape"
+    for number, (word, token) in enumerate(zip(words, tokens, strict=True), start=1):
+        if token is None:
+            what = (
+                f"token {number}: {word[0][:_DIGITS]} is not the id of a token of this decoder, which has {len(vocabulary)}"
+            )
+        elif number == 1 and token not in (*first, *names.symbols[1:], BOS):
+            what = f"token 1: {word[0]} is the id of {token} in this decoder, with which no prompt begins"
+        else:
+            continue
+        log.add(source.stretch(*word.span()), what, own)
+        raise log.failure()
+    return replace(source, text=" ".join(token for token in tokens if token is not None))
 
 
 class _Token(NamedTuple):
@@ -99,7 +143,6 @@ class _Reader:
         self._inputs = frozenset(names.symbols)
         self._left = [_token(n, match) for n, match in enumerate(_TOKEN.finditer(source.text), start=1)][::-1]
         self._end = _Token("", len(self._left) + 1, len(source.text.rstrip()), len(source.text.rstrip()))
-        self._refuse_ids()
         for token in self._left[::-1]:
             if _SPACE.search(source.text, token.start, token.end):
                 what = f"there is white space inside {token.text}"
@@ -113,14 +156,6 @@ class _Reader:
         self._log.conclude()
         machine = meant(rules, word, self._universal.names, tape)
         return replace(self._universal, machine=machine, described=rules)
-
-    def _refuse_ids(self) -> None:
-        """Raise SpecError if the text is the numbers of tokens, of which a tape cannot be one."""
-        numbers = bool(self._left) and all(token.text.isdecimal() for token in self._left)
-        if numbers and not all(self._inputs.issuperset(token.text) for token in self._left):
-            what = "this looks like the ids of tokens, and a prompt is read from its tokens"
-            self._complain(self._left[-1], what, "write them with tm2tfr prompt --format text or json")
-            raise self._log.failure()
 
     @property
     def _next(self) -> _Token:
@@ -216,6 +251,7 @@ class _Reader:
                 break
             if given.issuperset(token.text):
                 word.append(token.text)
+                self._refuse_word(token)
             elif not _of_rule(token):
                 self._complain(token, *self._no_input(token.text))
             else:
@@ -223,6 +259,13 @@ class _Reader:
                 if self._next.text.startswith(ARROW):
                     self._left.pop()
         return "".join(word)
+
+    def _refuse_word(self, token: _Token) -> None:
+        """Complain about input symbols among which there is another token, for which other readers take them."""
+        if found := next((word for word in _WORDS if word in token.text), None):
+            spaced = " ".join(found)
+            what = f"{found} is a token of its own, and these may be input symbols"
+            self._complain(token, what, f"write {spaced} if they are, since white space separates tokens")
 
     def _complain(self, token: _Token, what: str, remedy: str) -> None:
         """Record a complaint.
