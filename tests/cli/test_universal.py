@@ -177,9 +177,15 @@ def test_a_prompt_is_read_from_an_option_a_pipe_or_a_file(tmp_path: Path, weight
     checked = tm2tfr("check", "--universal", "2,2", "--prompt", "@p.txt", "--input", "1", cwd=tmp_path)
     assert checked.stdout.splitlines()[-1] == "prompt: 1 run, 112 cells compared, all agree"
 
-    for options, before in (["--universal", "2,2"], ""), ([], "for example --universal 8,4 "):
-        said = failed(2, tm2tfr("check", "p.txt", *options, cwd=tmp_path))
-        assert f"tm2tfr: p.txt: this is a prompt, not a machine: use {before}--prompt @p.txt\n" in said
+
+def test_a_prompt_in_place_of_a_machine_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(library.prompt_of("busy-beaver-2").as_dict()), encoding="utf-8")
+    (tmp_path / "p.ids").write_text("48 23 38 24 36 25 30 26 44 1\n", encoding="utf-8")
+    (tmp_path / "p.txt").write_text(f"\ufeff{PROMPT}\n", encoding="utf-8")
+    for name in ("p.txt", "p.json", "p.ids"):
+        for options, before in (["--universal", "2,2"], ""), ([], "for example --universal 8,4 "):
+            said = failed(2, tm2tfr("check", name, *options, cwd=tmp_path))
+            assert said == f"tm2tfr: {name}: this is a prompt, not a machine: use {before}--prompt @{name}\n"
 
 
 def test_every_format_of_a_prompt_is_read_again(tmp_path: Path, weights: Path) -> None:
@@ -271,6 +277,11 @@ REFUSED = {
     "trace --universal 2,2 --prompt @none.txt": (
         "none.txt: there is no such file with a prompt: check the name after --prompt @"
     ),
+    "trace --universal 2,2 --prompt @": ("'': there is no such file with a prompt: check the name after --prompt @"),
+    "trace --universal 8,-4": ("a universal decoder cannot have -4 symbols: use a whole number from 1 to 62"),
+    "check u.safetensors m.yaml": (
+        "tm2tfr check: unexpected argument 'm.yaml': did you mean: tm2tfr check m.yaml --universal u.safetensors"
+    ),
     "trace --universal 8,4 --prompt u.safetensors": (
         "tm2tfr: --prompt: 'u.safetensors' is the name of a file, not a prompt: use --prompt @u.safetensors"
     ),
@@ -322,6 +333,8 @@ REFUSED = {
 @pytest.mark.parametrize("line", REFUSED)
 def test_what_makes_no_sense_is_refused_with_what_to_do(line: str, tmp_path: Path, weights: Path) -> None:
     (tmp_path / "u.safetensors").write_bytes(weights.read_bytes())
+    if "m.yaml" in line:
+        (tmp_path / "m.yaml").write_text(library.load("chapter").yaml, encoding="utf-8")
     if "c.safetensors" in line:
         library.save_weights("chapter", tmp_path / "c.safetensors")
     done = tm2tfr(*line.split(), cwd=tmp_path)

@@ -80,8 +80,9 @@ def _refuse_steps(found: Subject, asked: Asked) -> None:
 def _of_prompt(asked: Asked) -> UsageError | None:
     """Return the error for the file of a prompt in place of a machine, with what to type instead; None for another file."""
     path = Path(asked.argument)
-    words = path.read_text(encoding="utf-8", errors="replace").split() if path.is_file() else []
-    if not words or (words[0] not in UNIVERSAL_TAPES and words[-1] != "BOS"):
+    words = path.read_text(encoding="utf-8-sig", errors="replace").split() if path.is_file() else []
+    written = bool(words) and (words[0] in UNIVERSAL_TAPES or words[-1] == "BOS" or all(map(str.isdecimal, words)))
+    if not written and not (words[:1] and words[0].startswith("{") and '"tokens":' in words):
         return None
     given = "" if "universal" in asked.options else "--universal 8,4 "
     what = f"tm2tfr: {asked.argument}: this is a prompt, not a machine"

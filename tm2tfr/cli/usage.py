@@ -75,6 +75,10 @@ def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Seq
     weights = len(stray) == 1 and Path(stray[0]).suffix.lower() == ".safetensors" and Path(stray[0]).is_file()
     if weights and "universal" in options and not any(word.startswith("--universal") for word in kept):
         return UsageError(f"{what}: did you mean: {_line(where, *kept, '--universal', *stray)}")
+    given = [word for word in kept if Path(word).suffix.lower() == ".safetensors"]
+    if given and len(stray) == 1 and "universal" in options and Path(stray[0]).is_file():
+        others = [word for word in kept if word not in given]
+        return UsageError(f"{what}: did you mean: {_line(where, *others, *stray, '--universal', *given[:1])}")
     if output is not None and len(stray) == 1 and Path(stray[0]).suffix:
         return UsageError(f"{what}: did you mean: {_line(where, *kept, '-o', *stray)}")
     if word is not None and (len(stray) == 1 or word.multiple):

@@ -148,7 +148,7 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
         text, file = standard_input(), "<stdin>"
     elif prompt.startswith("@"):
         file = display(prompt[1:])
-        if not Path(prompt[1:]).exists():
+        if not Path(prompt[1:]).exists() or Path(prompt[1:]).is_dir():
             raise NotFoundError(f"{file}: there is no such file with a prompt: check the name after --prompt @")
         text = contents(MACHINES, prompt[1:])
     elif len(prompt) < _LONGEST_NAME and Path(prompt).is_file():

@@ -222,7 +222,7 @@ class _Reader:
             remedy = "remove this rule, since a missing one halts"
         elif parts := _TRIPLE.fullmatch(text):
             state, symbol, move = parts.groups()
-            meant = f"{ARROW}({state},{symbol},{_MOVES.get(move, move)})"
+            meant = f"{ARROW}({state},{symbol},{_MOVES.get(move.upper(), move)})"
             found += f" (did you mean {meant!r}?)" if meant in self._values else ""
             if state not in names.states or symbol not in names.symbols:
                 remedy = f"use the states {_range(names.ruled)} or halt, and the symbols {_range(names.symbols)}"

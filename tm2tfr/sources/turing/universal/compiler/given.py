@@ -20,7 +20,7 @@ from tm2tfr.sources.turing.universal.stored import restored
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
-_SIZES = re.compile(r"\s*(\d{1,9})\s*,\s*(\d{1,9})\s*", re.ASCII)
+_SIZES = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", re.ASCII)
 
 
 def in_prompt(machine: Machine, options: Mapping[str, Any]) -> Machine | Universal:
