@@ -30,12 +30,18 @@ def shown(block: str) -> Iterator[tuple[str, str]]:
         yield (first + "".join(more)).rstrip("\n"), "".join(rest[len(more) :])
 
 
-def run(command: str, folder: Path) -> str:
-    """Run a shell command in `folder` with this interpreter's programs first, and return all that it prints."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def run(command: str, folder: Path, programs: Path | None = None) -> str:
+    """Run a shell command in `folder` with this interpreter's programs first, and return all that it prints.
+
+    `programs` is a folder with programs that come before them.
+    """
+    first = [str(programs)] if programs else []
+    path = os.pathsep.join([*first, str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     command = re.sub("^> ", "", command, flags=re.MULTILINE)
-    if not (Path(sys.executable).parent / "tm2tfr").exists():  # not installed: run from the source tree
+    if (
+        programs is None and not (Path(sys.executable).parent / "tm2tfr").exists()
+    ):  # not installed: run from the source tree
         command = f'tm2tfr() {{ "{sys.executable}" -m tm2tfr "$@"; }}\n{command}'
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False
@@ -43,15 +49,15 @@ def run(command: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def executed(document: str) -> str:
-    """Return the text of a document with the outputs that its commands have now."""
+def executed(document: str, programs: Path | None = None) -> str:
+    """Return the text of a document with the outputs that its commands have now; `programs` as in `run`."""
     text = (ROOT / document).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "traces").symlink_to(ROOT / "traces")
 
         def replaced(match: re.Match[str]) -> str:
-            return "".join(f"$ {command}\n{run(command, folder)}" for command, _ in shown(match[0]))
+            return "".join(f"$ {command}\n{run(command, folder, programs)}" for command, _ in shown(match[0]))
 
         return BLOCK.sub(replaced, text)
 

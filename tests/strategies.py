@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
 from tm2tfr.sources.turing.spec import Machine
 
+Case = TypeVar("Case")
 STATES = "ABCDEF"
 SYMBOLS = "_01x"
 DEPTH = float(os.environ.get("TM2TFR_DEPTH", "0.2"))
@@ -18,6 +21,12 @@ DEPTH = float(os.environ.get("TM2TFR_DEPTH", "0.2"))
 def tries(number: int) -> int:
     """Return how many random cases to try, of the `number` that are tried in a thorough run."""
     return max(1, math.ceil(DEPTH * number))
+
+
+def some(cases: Sequence[Case]) -> list[Case]:
+    """Return the share of these cases that is tried, from all over them; in a thorough run that is all of them."""
+    number = min(tries(len(cases)), len(cases))
+    return [cases[n * len(cases) // number] for n in range(number)]
 
 
 @st.composite

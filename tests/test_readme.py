@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import doctest
 import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import tm2tfr
+from tests import warm
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
 from tm2tfr.api import machines, pages, runs, softness, subject
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder, warm.commands(Path(folder)) as found:  # a short path, as sockets need
+        yield found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_output_is_what_the_command_prints(document: str) -> None:
-    assert executed(document) == (ROOT / document).read_text(encoding="utf-8")
+def test_every_output_is_what_the_command_prints(document: str, programs: Path) -> None:
+    assert executed(document, programs) == (ROOT / document).read_text(encoding="utf-8")
 
 
 def test_there_are_commands_to_run() -> None:

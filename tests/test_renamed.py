@@ -19,7 +19,7 @@ import tm2tfr
 from tests import pins
 from tests.explorer.reading import buffer, column, embedded
 from tests.renaming import STYLES, Renamed, nameless, renamed
-from tests.strategies import machines_with_inputs
+from tests.strategies import machines_with_inputs, some
 from tests.trace.test_sabotage import sabotages
 from tm2tfr.errors import ExportError
 from tm2tfr.softness.report import report as softness_report
@@ -100,8 +100,8 @@ def broken(case: str) -> Iterator[tuple[Decoder, tm2tfr.Machine, str]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_divergences_have_the_same_causes(case: str) -> None:
-    differ = 0
-    for n, (wrong, machine, word) in enumerate(broken(case)):
+    differ, cases = 0, some(list(enumerate(broken(case))))
+    for n, (wrong, machine, word) in cases:
         found = renamed(wrong, STYLES[n % len(STYLES)], n)
         right, trace = (
             tm2tfr.check(d, word, machine=machine, engine="dense", max_steps=20) for d in (wrong, found.decoder)
@@ -112,7 +112,7 @@ def test_divergences_have_the_same_causes(case: str) -> None:
             cause = right.divergence.as_dict()["cause"]
             assert as_before["divergence"]["cause"]["subspace"] == cause["subspace"]
         assert plain(trace, found) == as_before
-    assert differ > 5
+    assert differ > len(cases) / 10
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -195,16 +195,12 @@ def test_the_chapters_vectors(case: str, style: str) -> None:
 def test_softness(case: str, style: str) -> None:
     decoder, machine, word = compiled(case)
     found = renamed(decoder, style)
-    right, measured = (
-        tm2tfr.measure_softness(d, word, machine=machine, max_steps=12).as_dict() for d in (decoder, found.decoder)
-    )
+    both = [tm2tfr.measure_softness(d, word, machine=machine, max_steps=12) for d in (decoder, found.decoder)]
+    right, measured = (each.as_dict() for each in both)
     assert right["uniform_tieless"]
     heads = {(n, head.name) for n, layer in enumerate(found.decoder.layers, start=1) for head in layer.heads}
     assert {(row["layer"], row["head"]) for row in measured["errors"] if row["head"]} == heads
-    told = [
-        softness_report(tm2tfr.measure_softness(d, word, machine=machine, max_steps=12)).splitlines()
-        for d in (decoder, found.decoder)
-    ]
+    told = [softness_report(each).splitlines() for each in both]
     assert len(told[0]) == len(told[1])
     claims = [[line.split("  ")[-1].strip() for line in lines[2 : 2 + decoder.heads]] for lines in told]
     assert claims[0] == claims[1]
@@ -296,20 +292,19 @@ def test_certificates(case: str, style: str) -> None:
 def test_refusals(case: str) -> None:
     refused = 0
     mine = re.compile("[\uac00-\ud7a3]")
-    for wrong, machine, _ in broken(case):
-        right = [str(refusal) for refusal in prove(wrong, machine).refusals]
+    for n, (wrong, machine, _) in enumerate(broken(case)):
+        refusals = prove(wrong, machine).refusals
         found = renamed(wrong, "foreign")
         shown = [str(refusal) for refusal in prove(found.decoder, machine).refusals]
-        assert [found.restored(text) for text in shown] == right
+        assert [found.restored(text) for text in shown] == [str(refusal) for refusal in refusals]
         # layer, head or unit, and direction: by the names that the weights have
         assert all(mine.search(text) for text in shown)
         assert not any(f"{name} is not what it should be" in text for name in wrong.layout.directions for text in shown)
-        refused += bool(right)
-    assert refused > 10
-    for n, (wrong, machine, _) in enumerate(broken(case)):
-        right_places = [(r.layer, r.part) for r in prove(wrong, machine).refusals]
+        refused += bool(refusals)
         found = renamed(wrong, STYLES[1:][n % 3], n)
-        assert [(r.layer, r.part) for r in prove(found.decoder, machine).refusals] == right_places
+        again = prove(found.decoder, machine).refusals
+        assert [(r.layer, r.part) for r in again] == [(r.layer, r.part) for r in refusals]
+    assert refused > 10
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -24,11 +24,11 @@ class Numpy:
         return x @ w + bias
 
     def scores(self, q: Array, k: Array) -> Array:
-        """Return q·k, (heads, n, n): q, k (heads, n, size)."""
+        """Return q·k, (heads, n, n): q, k (heads, n, size); what a causal mask hides, later keys, may be left 0."""
         return q @ k.transpose(0, 2, 1)
 
     def mixed(self, weights: Array, v: Array) -> Array:
-        """Return weights·v, (heads, n, size): weights (heads, n, n)."""
+        """Return weights·v, (heads, n, size): weights (heads, n, n), 0 at later positions."""
         return weights @ v
 
     def mean(self, x: Array) -> Array:
@@ -57,7 +57,8 @@ class Ordered(Numpy):
         found = np.zeros((len(q), q.shape[1], k.shape[1]), dtype=q.dtype)
         for head, used in enumerate(np.logical_and(q.any(axis=1), k.any(axis=1))):
             for rows in _chunks(q.shape[1]):
-                found[head, rows] = self._sum(q[head, rows][:, None, used], k[head][None, :, used])
+                seen = slice(rows.stop)
+                found[head, rows, seen] = self._sum(q[head, rows][:, None, used], k[head, seen][None, :, used])
         return found
 
     def mixed(self, weights: Array, v: Array) -> Array:
@@ -73,7 +74,8 @@ class Ordered(Numpy):
             for column in used:
                 for rows in _chunks(len(many)):
                     at = many[rows]
-                    found[head, at, column] = self._sum(weights[head, at], v[head][None, :, column])
+                    seen = slice(at[-1] + 1)
+                    found[head, at, column] = self._sum(weights[head, at, seen], v[head, seen][None, :, column])
         return found
 
     def mean(self, x: Array) -> Array:

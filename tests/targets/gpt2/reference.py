@@ -37,14 +37,18 @@ def logits(tensors: Mapping[str, Array], gpt2: Gpt2, tokens: Sequence[int], kern
             return np.maximum(x, 0)
         return 0.5 * x * (1 + np.tanh(float(np.sqrt(2 / np.pi)) * (x + 0.044715 * x**3)))
 
+    def attended(q: Array, k: Array, v: Array) -> Array:
+        scores = np.where(hidden, kernel.scores(q, k) / np.sqrt(size).astype(q.dtype), -np.inf)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return kernel.mixed(weights / weights.sum(axis=-1, keepdims=True), v)
+
     x = t["wte.weight"][list(tokens)] + t["wpe.weight"][:n]
     for layer in range(len(gpt2.decoder.layers)):
         p = f"h.{layer}."
         joined = kernel.product(norm(x, p + "ln_1"), t[p + "attn.c_attn.weight"], t[p + "attn.c_attn.bias"])
         q, k, v = (part.reshape(n, gpt2.heads, size).transpose(1, 0, 2) for part in np.split(joined, 3, axis=1))
-        scores = np.where(hidden, kernel.scores(q, k) / np.sqrt(size).astype(x.dtype), -np.inf)
-        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        mixed = kernel.mixed(weights / weights.sum(axis=-1, keepdims=True), v).transpose(1, 0, 2).reshape(n, -1)
+        heads = (slice(h, h + 1) for h in range(gpt2.heads))  # one after the other: all of them take much memory
+        mixed = np.concatenate([attended(q[h], k[h], v[h]) for h in heads]).transpose(1, 0, 2).reshape(n, -1)
         x = x + kernel.product(mixed, t[p + "attn.c_proj.weight"], t[p + "attn.c_proj.bias"])
         inner = active(kernel.product(norm(x, p + "ln_2"), t[p + "mlp.c_fc.weight"], t[p + "mlp.c_fc.bias"]))
         x = x + kernel.product(inner, t[p + "mlp.c_proj.weight"], t[p + "mlp.c_proj.bias"])

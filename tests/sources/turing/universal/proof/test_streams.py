@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tests.sources.turing.proof.test_pinned import Recorder, wrong_changes
 from tests.sources.turing.universal.cases import compiled, random_prompt
+from tests.strategies import some
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.universal import prompt
@@ -58,7 +59,7 @@ def test_a_weight_that_shows_in_a_run_is_refused(tape: str, layer: int) -> None:
     assert all(proof.refusals == () for proof in of_layer(decoder, domain, layer))
     tried = wrong_changes(decoder, layer, streams(tape)[layer])
     assert len(tried) > 15
-    for name, row, column, value in tried:
+    for name, row, column, value in tried if tape == "both" else some(tried):
         path = f"layers.{layer}.feed_forward.{name}"
         broken = replaced(decoder, {path: matrices(decoder)[path].with_entry(row, column, value)})
         assert any(proof.refusals for proof in of_layer(broken, domain, layer)), (path, row, column, value)
