@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests import warm
+from tests.cli import warm
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
 from tm2tfr.api import machines, pages, runs, softness, subject
 

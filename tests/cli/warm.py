@@ -26,7 +26,7 @@ with socket.socket(socket.AF_UNIX) as served:
     served.sendall(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode() + b"\\n")
     os._exit(int(served.makefile().readline() or 70))
 """
-SERVER = "import sys; from tests.warm import serve; sys.argv[0] = 'tm2tfr'; serve(sys.argv[1])"
+SERVER = "import sys; from tests.cli.warm import serve; sys.argv[0] = 'tm2tfr'; serve(sys.argv[1])"
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def commands(folder: Path) -> Iterator[Path]:
     program.parent.mkdir()
     program.write_text(CLIENT.format(python=sys.executable, address=str(address)), encoding="utf-8")
     program.chmod(0o755)
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     env = {**os.environ, "PYTHONPATH": str(root)}
     started = [sys.executable, "-c", SERVER, str(address)]
     with subprocess.Popen(started, cwd=root, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
