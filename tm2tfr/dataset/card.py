@@ -75,7 +75,7 @@ def card(spec: CommonSpec, tally: Tally, examples: Mapping[str, Mapping[str, int
 
 _FORMS_DIFFER = (
     "The forms differ in the supervision: the answer alone; the intermediate steps and the answer, "
-    "of which only the answer is scored; both, all scored. "
+    "of which only the answer is scored; both, where all tokens are scored. "
 )
 
 

@@ -33,10 +33,14 @@ OF_THE_CLASS: Mapping[str, Declared] = {
         "8,4, or of the weights in this .safetensors file.",
     ),
     "states": count(
-        "--states", least=1, metavar="S", panel=UNIVERSAL, help="With --universal alone: S, the states with rules."
+        "--states", least=1, metavar="S", panel=UNIVERSAL, help="In place of S in --universal S,K: the states with rules."
     ),
     "symbols": count(
-        "--symbols", least=1, metavar="K", panel=UNIVERSAL, help="With --universal alone: K, the blank among them."
+        "--symbols",
+        least=1,
+        metavar="K",
+        panel=UNIVERSAL,
+        help="In place of K in --universal S,K: the symbols, the blank among them.",
     ),
     "tape": choice(
         "--tape",

@@ -281,7 +281,8 @@ class Machine:
 
     # ── shown to people ─────────────────────────────────────────────────────────────────────────────────
     def __repr__(self) -> str:
-        sets = " ".join(f"{n}={{{', '.join(s)}}}" for n, s in (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet)) if s)
+        alphabets = (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet))
+        sets = " ".join(f"{n}={{{', '.join('␣' if a == ' ' else a for a in s)}}}" for n, s in alphabets if s)
         ends = [f"{n}={', '.join(q)}" for n, q in (("accept", self.accept_states), ("reject", self.reject_states)) if q]
         parts = [f"{len(self.states)} states", f"{len(self.transitions)} rules", sets, f"blank {self.blank!r}"]
         return visible(f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>")

@@ -12,7 +12,7 @@ SHOWN_NAMES = 12
 
 
 TOKENIZER = """The tokenizer takes `->` for `→` and input symbols without spaces, and puts
-`BOS` at the end. A token that it does not know becomes `[UNK]`, and the run is worth nothing."""
+`BOS` at the end. A token that it does not know becomes `[UNK]`, and nothing is promised for the run."""
 """What to know of a tokenizer that reads prompts."""
 
 
@@ -40,7 +40,7 @@ read in the prompt, and the run is generated: one token `(state,symbol written,m
 
 The states are {_range(names.ruled)}, of which {code(names.states[0])} is the start, and {last}, which has no rules. The
 symbols are {_range(names.symbols)}, of which {code(names.blank)} is the blank. Where there is no rule, the answer is HALT.
-Two rules for the same state and symbol are an error that nobody reports.{more}
+Two rules for the same state and symbol are an error that is not reported.{more}
 
 {_example(truth)}"""
 
@@ -52,7 +52,7 @@ def _example(truth: Prompted) -> str:
     known, signs = set(machine.states), set(machine.tape_alphabet)
     states, symbols = zip(every.states, own.states, strict=True), zip(every.symbols, own.symbols, strict=True)
     pairs = [(q, mine) for q, mine in states if mine in known and q != mine]
-    pairs += [(a, mine) for a, mine in symbols if mine in signs and a != mine]
+    pairs += [(a, mine.replace(" ", "␣")) for a, mine in symbols if mine in signs and a != mine]
     shown = [f"{code(q)} is {code(mine)}" for q, mine in pairs[:SHOWN_NAMES]]
     more = ", …" if len(pairs) > SHOWN_NAMES else ""
     called = f"\nIn its prompt {', '.join(shown)}{more}." if shown else ""

@@ -47,6 +47,7 @@ from tm2tfr.targets.common.fitting import fitting
 from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
 from tm2tfr.targets.gpt2.limits import MORE, Errors, chapter_conditions
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, centre, span
+from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
@@ -181,6 +182,8 @@ def fitted_class(
         ExportError: if the request does not fit (it says what would), or the weights are not proved right for the class.
     """
     refuse_export(decoder, "GPT-2")
+    # a proof of a large class takes minutes, so what is too large with a single position is refused before
+    Gpt2(decoder, PromptedGpt2Recipe(positions=1, max_head=0, dtype=dtype, stock=stock, **truth.sizes))
     _refuse_other_gaps(decoder, truth)
     found = prompted_conditions(prove(decoder, truth.universal.empty), dtype, stock=stock)
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])

@@ -79,10 +79,9 @@ class Gpt2:
             raise ExportError(f"the weights have a direction {twice!r}, which the export adds: rename the subspace")
         if self.bytes > LARGEST:
             what = f"this GPT-2 would have {self.width:,} dimensions and {self.bytes / 2**30:,.1f} GiB of weights"
-            smaller = "a smaller class of machines" if of_class(self.decoder) else "a smaller machine"
-            raise ExportError(
-                f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export fewer positions, or {smaller}"
-            )
+            smaller = "a class with fewer states or symbols" if of_class(self.decoder) else "a smaller machine"
+            remedy = f"export fewer positions, or {smaller}" if self.bytes_of(1) <= LARGEST else f"export {smaller}"
+            raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: {remedy}")
 
     # ── sizes and names ─────────────────────────────────────────────────────────────────────────────────────
     @cached_property
@@ -188,9 +187,13 @@ class Gpt2:
     @property
     def bytes(self) -> int:
         """The size of all tensors."""
+        return self.bytes_of(self.recipe.positions)
+
+    def bytes_of(self, positions: int) -> int:
+        """Return what that size would be with another number of positions."""
         d, n = self.width, len(self.decoder.layers)
         layer = 4 * d * d + 2 * d * self.inner + 9 * d + self.inner
-        numbers = n * layer + d * (2 * len(self.vocabulary) + self.recipe.positions + 2)
+        numbers = n * layer + d * (2 * len(self.vocabulary) + positions + 2)
         return numbers * np.dtype(self.recipe.dtype).itemsize
 
     # ── scales ──────────────────────────────────────────────────────────────────────────────────────────────

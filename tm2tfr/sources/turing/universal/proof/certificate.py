@@ -8,8 +8,9 @@ what a rule can be is a case of each layer (`domain`), and where its rules are i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tm2tfr.errors import ShapeError, counted
 from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected
@@ -22,7 +23,8 @@ from tm2tfr.sources.turing.universal.proof.domain import ClassDomain
 from tm2tfr.sources.turing.universal.proof.feed_forward import class_feed_forwards
 from tm2tfr.sources.turing.universal.proof.rounding import class_conditions
 from tm2tfr.sources.turing.universal.proof.witness import failing_run
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder, digest
 
 SHOWN = 3
 """How many refusals of one part are shown: a class has many tokens."""
@@ -54,6 +56,11 @@ class ClassProof(Proof):
         found = self.universal
         return domain_of(found).longest if found.machine is None else len(found.description)
 
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the weights with the names of the class: the same whichever machine is in the prompt."""
+        return digest(with_names_of_the_class(self.decoder, self.universal))
+
     def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
         """Return the conditions on N and H for an engine, by layer; empty for rationals and for refused weights."""
         found = super().conditions(engine, dtype)
@@ -67,6 +74,26 @@ class ClassProof(Proof):
 def domain_of(universal: Universal) -> ClassDomain:
     """Return the domain of the class of `universal`, with its names."""
     return ClassDomain(universal.names, universal.tapes, two_way=universal.two_way, walled=universal.walled)
+
+
+def with_names_of_the_class(decoder: Decoder, universal: Universal) -> Decoder:
+    """Return `decoder` with the canonical names of states and symbols instead of those of the machine in `universal`.
+
+    Weights with labels that are neither, or both, are returned as they are.
+    """
+    tokens = dict(zip(universal.vocabulary, universal.empty.vocabulary, strict=True))
+    own, every = domain_of(universal).subspaces, domain_of(universal.empty).subspaces
+
+    def renamed(subspace: Subspace) -> Subspace:
+        labels = dict(zip(own.get(subspace.holds) or (), every.get(subspace.holds) or (), strict=True))
+        if subspace.labels is None:
+            return subspace
+        return replace(subspace, labels=tuple(labels.get(label, label) for label in subspace.labels))
+
+    with suppress(ShapeError):
+        layout = Residual(tuple(map(renamed, decoder.layout.subspaces)))
+        return replace(decoder, layout=layout, vocabulary=tuple(tokens.get(t, t) for t in decoder.vocabulary))
+    return decoder
 
 
 def prove(decoder: Decoder, universal: Universal) -> ClassProof:
