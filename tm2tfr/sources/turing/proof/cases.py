@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from math import ceil, floor
 
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -125,10 +126,10 @@ class Woken:
         self._lines = {unit: line[0] for unit, line in neurons.lines(shared, {}).items()}
         self._awake = {unit: a for unit, a in self._lines.items() if a > 0}
 
-    def lines(self, rest: Sparse) -> dict[int, list[Rational]]:
-        """Return what `Neurons.lines` would return for the whole input, without inactive units."""
+    def lines(self, *rest: Sparse) -> dict[int, list[Rational]]:
+        """Return what `Neurons.lines` would return for the whole input, the sum of all parts, without inactive units."""
         neurons, touched = self._neurons, dict[int, Rational]()
-        for column, x in rest.items():
+        for column, x in chain.from_iterable(part.items() for part in rest):
             for unit, weight in neurons.readers.get(column, ()):
                 before = touched.get(unit)
                 if before is None:

@@ -31,6 +31,10 @@ SHARES = frozenset((V, MV, HV, "k/(i+1)", "h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1
 """The directions with multiples of 1/(i+1)."""
 
 
+OFTEN = 8
+"""What more units than this read is added up once for all questions that have it, and anything else anew for each."""
+
+
 _Kind = tuple[str | None, str | None]
 """A token or a state, as in `inputs.Question`."""
 
@@ -105,14 +109,17 @@ class FeedForwardProof:
     def _questions(self) -> Refusal | None:
         """The last layer, step 4: every token (by what the layer can see of it) in every context."""
         woken: dict[tuple[tuple[int, Rational], ...], Woken] = {}
-        seen = self._seen()
+        seen, readers = self._seen(), self._neurons.readers
+        often = {column for column, units in readers.items() if len(units) > OFTEN}
         for question in self._domain.questions():
-            shared = self._sparse(self._domain.context(question))
+            context = self._sparse(self._domain.context(question))
+            shared = {column: x for column, x in context.items() if column in often}
+            own = {column: x for column, x in context.items() if column not in often}
             key = tuple(shared.items())
             if key not in woken:
                 woken[key] = Woken(self._neurons, shared)
             for token, stream in seen[question.token, question.state]:
-                lines = woken[key].lines(stream)
+                lines = woken[key].lines(own, stream)
                 wanted = {self._index[at("e_y", question.answer)]: 1}
                 missed = self._neurons.miss(Case(self._domain.asked(question, token), {}, wanted), lines)
                 if missed is not None:
