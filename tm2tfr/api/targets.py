@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tm2tfr.api.subject import Subject, judged, outside
 from tm2tfr.choices import TURING, UNIVERSAL
-from tm2tfr.errors import CompileError, ExportError, InputError
+from tm2tfr.errors import CompileError, ExportError, InputError, visible
 from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
@@ -151,18 +151,33 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
 def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) -> Subject:
     """Return the class of machines that is stored with an export, with the machine that is given in the prompt.
 
-    Anything but a machine is what the export is compared with.
+    Weights, and the class itself, are what the export is compared with.
+
+    Raises:
+        ExportError: for a program that is no machine, or a class of another size.
     """
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer import provenance
 
     text, machine = provenance.source(said), given.program
-    if text is None or not isinstance(machine, Machine):
+    if text is None or machine is None:
         return given
     stored: Any = _stored(said, text, folder).right
-    held: Any = stored.holding(machine) if isinstance(stored, Universal) else given
-    return Subject.of(held)
+    if not isinstance(stored, Universal):
+        return given
+    if isinstance(machine, Machine):
+        held: Any = stored.holding(machine)
+        return Subject.of(held)
+    remedy = "name a machine, which is put into its prompt, or omit --machine"
+    if not isinstance(machine, Universal):
+        noun = given.construction.noun if given.construction else "program"
+        raise ExportError(f"{visible(given.name)}: it is a {noun}, and this export runs Turing machines: {remedy}")
+    if (machine.states, machine.symbols, machine.tape) != (stored.states, stored.symbols, stored.tape):
+        sizes = [f"{u.states} states, {u.symbols} symbols and the tape {u.tape!r}" for u in (machine, stored)]
+        what = f"{visible(given.name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
+        raise ExportError(f"{what}: {remedy}")
+    return given
 
 
 def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tm2tfr.trace.check import Trace
 
 
+LARGE = 2**29
+"""An export with at least so many bytes is announced."""
+
+
 def certified(trace: Trace, subject: Subject) -> int | None:
     """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
     from tm2tfr.sources.turing import proof
@@ -58,6 +62,25 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     if most == 0:
         what = "these weights cannot be certified"
     warn_once(f"{agreed}: {what}: see {_to_certify(subject)}")
+
+
+def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
+    """Say on standard error how large the GPT-2 of a class of machines becomes, if that is large.
+
+    Raises:
+        ExportError: if it is too large.
+    """
+    from tm2tfr.sources.turing.universal.program import Universal
+
+    if to not in ("gpt2", "lens") or not isinstance(subject.right, Universal):
+        return
+    from tm2tfr.targets.common.prompted import Prompted
+    from tm2tfr.targets.gpt2.prompted import least
+
+    truth = Prompted(subject.right)
+    size = least(subject.decoder, truth, dtype).bytes
+    if size >= LARGE:
+        click.echo(f"{truth.name} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
 
 
 def warn_of_formulas(subject: Subject, format: str | None) -> None:

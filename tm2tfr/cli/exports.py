@@ -52,7 +52,9 @@ def export(
     check_folder(output, reading=[asked.argument], ours=[NAMES])
     found = subject(asked)
     from tm2tfr.api.targets import export_to
+    from tm2tfr.cli.cautions import tell_of_size
 
+    tell_of_size(to, found, dtype)
     report = export_to(
         to,
         found,

@@ -18,15 +18,17 @@ from tests.cli.test_commands import tm2tfr
 from tests.sources.turing.universal.cases import due, random_prompt
 from tests.sources.turing.universal.reference import answers
 from tm2tfr.api.prompts import prompt_of, read_prompt
-from tm2tfr.api.targets import export_gpt2, verify_export
+from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.errors import ExportError, InputError, SpecError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
 from tm2tfr.sources.turing.universal.proof import prove
 from tm2tfr.targets.common.prompted import Prompted, canonical, prompted
+from tm2tfr.targets.common.prompted_card import introduction
 from tm2tfr.targets.gpt2 import tensors
 from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.documents import tokenizer
@@ -119,6 +121,13 @@ def test_a_prompt_is_the_machines_input_or_the_whole_text() -> None:
         prompted(SMALL, "two-way q7,0 →ACC")
     with pytest.raises(InputError, match="'2'"):
         prompted(CHAPTER, "2")
+
+
+def test_a_card_shows_a_blank_that_is_a_space() -> None:
+    machine = Machine(transitions={("a", "0"): ("a", " ", "R")}, start="a", blank=" ")
+    card = introduction(Prompted(SMALL.holding(machine)), "x")
+    assert card.endswith("In its prompt `q0` is `a`, `0` is `␣`, `1` is `0`.")
+    assert "Two rules for the same state and symbol are an error that is not reported." in card
 
 
 def test_an_export_has_the_names_of_the_class() -> None:
@@ -286,7 +295,28 @@ def test_verify_export_runs_prompts_and_machines(folder: Path) -> None:
     assert held.run is not None
     assert held.run.cut
     assert verify_export(folder, machine=SMALL, word="one-way q0,0 →REJ").same
-    assert not verify_export(folder, machine=Universal(states=2, symbols=2, tape="two-way")).same
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        ("binary-adder", "binary-adder: it is a circuit, and this export runs Turing machines"),
+        (
+            Universal(states=3, symbols=2),
+            "universal-3-2: it is the universal decoder of 3 states, 2 symbols and the tape 'both', "
+            "and this export that of 2 states, 2 symbols and the tape 'both'",
+        ),
+        (
+            compile_universal(Universal(states=2, symbols=2, tape="two-way")),
+            "universal-2-2: it is the universal decoder of 2 states, 2 symbols and the tape 'two-way', "
+            "and this export that of 2 states, 2 symbols and the tape 'both'",
+        ),
+    ],
+)
+def test_an_export_is_not_compared_with_other_programs_or_sizes(machine: Any, words: str, folder: Path) -> None:
+    with pytest.raises(ExportError) as refused:
+        verify_export(folder, machine=machine)
+    assert str(refused.value) == f"{words}: name a machine, which is put into its prompt, or omit --machine"
 
 
 @runs
@@ -346,6 +376,35 @@ def model_vocabulary(model: Gpt2Running) -> list[str]:
 def test_the_largest_classes_are_refused_with_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder = compile_universal(SMALL)
     found = chosen(decoder, Prompted(SMALL), positions=64)
+    many = Gpt2(decoder, found).bytes
     monkeypatch.setattr(tensors, "LARGEST", 2**20)
-    with pytest.raises(ExportError, match="this GPT-2 would have 384 dimensions .* or a smaller class of machines"):
+    with pytest.raises(
+        ExportError, match="this GPT-2 would have 384 dimensions .* export a class with fewer states or symbols"
+    ):
         translated(decoder, found)
+    monkeypatch.setattr(tensors, "LARGEST", many - 1)
+    with pytest.raises(ExportError, match="export fewer positions, or a class with fewer states or symbols"):
+        translated(decoder, found)
+
+
+@pytest.mark.parametrize("to", ["gpt2", "torch"])
+def test_a_class_that_is_too_large_is_refused_before_it_is_proved(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def proving(*_: Any) -> None:
+        raise AssertionError("proved")
+
+    monkeypatch.setattr("tm2tfr.targets.gpt2.prompted.prove", proving)
+    monkeypatch.setattr("tm2tfr.targets.matrices.recipe.prove_class", proving)
+    with pytest.raises(
+        ExportError, match="GiB.* but at most 2 GiB are allowed: export a class with fewer states or symbols"
+    ):
+        export_to(to, Universal(states=40, symbols=20), tmp_path / "x", verify=False)
+
+
+def test_the_size_of_a_large_export_is_told_before_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ("export", "--universal", "2,2", "--no-verify", "--positions", "64", "-o")
+    assert tm2tfr(*line, "small", cwd=tmp_path).stderr == ""
+    monkeypatch.setattr("tm2tfr.cli.cautions.LARGE", 2**20)
+    told = "universal-2-2 becomes a GPT-2 of 0.03 GiB: this takes a while\n"
+    assert tm2tfr(*line, "large", cwd=tmp_path).stderr == told

@@ -167,6 +167,16 @@ def _refuse_other_gaps(decoder: Decoder, truth: Prompted) -> None:
             raise ExportError(f"{what}, and bounds on rounding are about these: compile them again")
 
 
+def least(decoder: Decoder, truth: Prompted, dtype: str, *, stock: bool = False) -> Gpt2:
+    """Return the GPT-2 with a single position, which is nearly as large as with all; nothing is proved.
+
+    Raises:
+        ExportError: if it is too large, or for other weights than average-hard ones.
+    """
+    refuse_export(decoder, "GPT-2")
+    return Gpt2(decoder, PromptedGpt2Recipe(positions=1, max_head=0, dtype=dtype, stock=stock, **truth.sizes))
+
+
 def fitted_class(
     decoder: Decoder,
     truth: Prompted,
@@ -181,9 +191,7 @@ def fitted_class(
     Raises:
         ExportError: if the request does not fit (it says what would), or the weights are not proved right for the class.
     """
-    refuse_export(decoder, "GPT-2")
-    # a proof of a large class takes minutes, so what is too large with a single position is refused before
-    Gpt2(decoder, PromptedGpt2Recipe(positions=1, max_head=0, dtype=dtype, stock=stock, **truth.sizes))
+    least(decoder, truth, dtype, stock=stock)  # before a proof, which takes a while for a large class
     _refuse_other_gaps(decoder, truth)
     found = prompted_conditions(prove(decoder, truth.universal.empty), dtype, stock=stock)
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])

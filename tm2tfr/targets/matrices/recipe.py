@@ -41,7 +41,8 @@ def fitted(
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
         what = f"{visible(name_of(truth or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
-        raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export a smaller machine")
+        smaller = "a class with fewer states or symbols" if isinstance(truth, Prompted) else "a smaller machine"
+        raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller}")
     check_dtype(dtype)
     if decoder.labeller and not isinstance(truth, Machine):
         name = name_of(truth or decoder)

@@ -86,6 +86,8 @@ def test_sharing_a_part_of_the_input_changes_no_answer(layer: FeedForward, x: li
     neurons = Neurons(layer)
     whole, shared, rest = dict(enumerate(x)), dict(enumerate(x[:cut])), dict(enumerate(x[cut:], start=cut))
     found = neurons.added(Woken(neurons, shared).lines(rest), 0)
+    one, others = dict([*rest.items()][:1]), dict([*rest.items()][1:])
+    assert neurons.added(Woken(neurons, shared).lines(one, others), 0) == found
     assert [found.get(row, 0) for row in range(WIDTH)] == plain(layer, [Fraction(v) for v in x])
     again = neurons.added(neurons.lines(whole, {}), 0)
     assert [again.get(row, 0) for row in range(WIDTH)] == [found.get(row, 0) for row in range(WIDTH)]

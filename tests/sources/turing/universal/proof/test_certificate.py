@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof import limit, prove
 from tm2tfr.sources.turing.universal.proof.attention import Description
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, digest, replaced
 
 PROOF = prove(compiled(), EVERY)
 EXTENT = {("dense", "float32"): 161, ("dense", "float64"): 131_072, ("fast", "float64"): 21_221_686}
@@ -90,6 +91,21 @@ def test_weights_with_a_machine_in_the_prompt_have_the_certificate_of_the_class_
     assert proof.certificate("dense").statement == PROOF.certificate("dense").statement
     assert prove(compiled(), held).refusals == (), "weights with canonical names, and a machine"
     assert (proof.lead, PROOF.lead) == (len(held.description), 2 * 8 * 4 + 1)
+
+
+def test_the_same_weights_have_the_same_digest_whichever_machine_is_in_the_prompt(tmp_path: Path) -> None:
+    """In certificates, those of saved weights too, and as data sets name them: that of the names of the class."""
+    due = digest(compiled())
+    for name in ("palindromes", "chapter"):
+        held = EVERY.holding(load(name))
+        tm2tfr.save_weights(tm2tfr.compile(held), tmp_path / f"{name}.safetensors")
+        assert tm2tfr.certify(held).certificate("dense").weights == due
+        assert tm2tfr.certify(tmp_path / f"{name}.safetensors").certificate("dense").weights == due
+    assert PROOF.certificate("dense").weights == due
+    path, matrix = "layers.6.heads.0.query", compiled().layers[5].heads[0].query
+    row, column, value = next(matrix.entries())
+    changed = replaced(tm2tfr.compile(held), {path: matrix.with_entry(row, column, 2 * value)})
+    assert prove(changed, held).certificate("dense").weights != due
 
 
 def test_names_decide_nothing_but_claims() -> None:
