@@ -165,7 +165,7 @@ def test_the_constants_of_a_recipe() -> None:
 
 def test_a_machine_that_is_too_large_is_refused() -> None:
     with pytest.raises(
-        ExportError, match=r"dimensions and [\d,.]+ GiB of weights, but at most 2 GiB are allowed: export fewer"
+        ExportError, match=r"dimensions and [\d,.]+ GiB of weights, but at most 2 GiB are allowed: export a smaller machine"
     ):
         translated(compile_machine(large(200)), Gpt2Recipe(positions=9, max_head=8))
     with pytest.raises(ExportError, match="export fewer positions, or a smaller machine"):
