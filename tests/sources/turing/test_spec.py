@@ -149,6 +149,7 @@ def test_replace_checks_again() -> None:
 # ── shown to people ─────────────────────────────────────────────────────────────────────────────────────
 def test_repr() -> None:
     assert "Σ={0} Γ={0, ␣}, blank ' '," in repr(Machine(transitions={("a", "0"): ("a", " ", "R")}, start="a", blank=" "))
+    assert "<Machine m: 1 state, 1 rule, " in repr(machine(transitions={("a", "1"): ("a", "1", 1)}))
     assert repr(machine()) == ("<Machine m: 2 states, 2 rules, Σ={0, 1} Γ={0, _, 1}, blank '_', two-way tape, start a>")
     assert repr(machine(transitions={}, accept="yes", reject=("a", "no"), tape="one-way")) == (
         "<Machine m: 3 states, 0 rules, Γ={_}, blank '_', one-way tape, start a, accept=yes, reject=a, no>"

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shutil
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.errors import ExportError, InputError, SpecError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.spec import Example, Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
@@ -112,6 +113,13 @@ def test_prompts_that_an_export_is_tried_on() -> None:
     assert len(found) == len(set(found)) == 8
     assert found == truth.prompts(200)
     assert Prompted(Universal(states=1, symbols=1, tape="one-way")).prompts(20)[0] == ""
+
+
+def test_the_machine_that_is_shown_has_an_input_that_is_not_empty() -> None:
+    for words, shown in (([""], ""), (["", "1"], "1"), (["", "11", "1"], "1 1")):
+        examples = [Example(input=word, outcome="halt") for word in words]
+        machine = replace(load("busy-beaver-2"), input=None, input_alphabet="1", examples=examples)
+        assert Prompted(SMALL.holding(machine)).parted[1] == shown
 
 
 def test_a_prompt_is_the_machines_input_or_the_whole_text() -> None:

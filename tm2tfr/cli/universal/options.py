@@ -33,7 +33,11 @@ OF_THE_CLASS: Mapping[str, Declared] = {
         "8,4, or of the weights in this .safetensors file.",
     ),
     "states": count(
-        "--states", least=1, metavar="S", panel=UNIVERSAL, help="In place of S in --universal S,K: the states with rules."
+        "--states",
+        least=1,
+        metavar="S",
+        panel=UNIVERSAL,
+        help="In place of S in --universal S,K: the states with rules, and halting states beyond the first.",
     ),
     "symbols": count(
         "--symbols",

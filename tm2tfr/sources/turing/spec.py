@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 from unicodedata import east_asian_width
 
-from tm2tfr.errors import Diagnostic, InputError, SpecError, did_you_mean, listing, visible
+from tm2tfr.errors import Diagnostic, InputError, SpecError, counted, did_you_mean, listing, visible
 
 Outcome = Literal["accept", "reject", "halt", "limit"]
 TapeKind = Literal["one-way", "two-way"]
@@ -284,7 +284,8 @@ class Machine:
         alphabets = (("Σ", self.input_alphabet), ("Γ", self.tape_alphabet))
         sets = " ".join(f"{n}={{{', '.join('␣' if a == ' ' else a for a in s)}}}" for n, s in alphabets if s)
         ends = [f"{n}={', '.join(q)}" for n, q in (("accept", self.accept_states), ("reject", self.reject_states)) if q]
-        parts = [f"{len(self.states)} states", f"{len(self.transitions)} rules", sets, f"blank {self.blank!r}"]
+        sizes = counted(len(self.states), "state"), counted(len(self.transitions), "rule")
+        parts = [*sizes, sets, f"blank {self.blank!r}"]
         return visible(f"<Machine {self.name}: {', '.join([*parts, f'{self.tape} tape', f'start {self.start}', *ends])}>")
 
     def _repr_html_(self) -> str:

@@ -102,7 +102,7 @@ class Prompted:
 
     @cached_property
     def shown(self) -> str:
-        """The prompt of that machine with its own input or its first example's, without BOS."""
+        """The prompt of that machine with its own input or that of its first example that has one, without BOS."""
         return self._prompts(self.example)[0]
 
     @property
@@ -135,7 +135,8 @@ class Prompted:
     def _prompts(self, found: Universal) -> list[str]:
         machine = found.right
         own = [] if machine.input is None else [machine.input]
-        words = dict.fromkeys([*own, *(example.input for example in machine.examples)]) or {"": None}
+        examples = sorted((example.input for example in machine.examples), key=lambda word: not word)
+        words = dict.fromkeys([*own, *examples]) or {"": None}
         return [without_bos(text(found, word)) for word in words]
 
     @property

@@ -38,8 +38,9 @@ read in the prompt, and the run is generated: one token `(state,symbol written,m
   {code(value)}: the new state, the symbol written, and the move, -1, 0 or +1; or `→ACC` or `→REJ`;
 - {word} {code(BOS)}.
 
-The states are {_range(names.ruled)}, of which {code(names.states[0])} is the start, and {last}, which has no rules. The
-symbols are {_range(names.symbols)}, of which {code(names.blank)} is the blank. Where there is no rule, the answer is HALT.
+The states are {_range(names.ruled)}, of which {code(names.states[0])} is the start, and {last}, which has no rules;
+further states in which a machine halts count among the others. The symbols are {_range(names.symbols)},
+of which {code(names.blank)} is the blank. Where there is no rule, the answer is HALT.
 Two rules for the same state and symbol are an error that is not reported.{more}
 
 {_example(truth)}"""

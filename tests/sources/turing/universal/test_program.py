@@ -51,7 +51,8 @@ def test_the_first_state_without_rules_is_halt_and_further_ones_take_spare_place
     assert UniversalTruth(program, "1").result() == result(machine(rules), "1")
     with pytest.raises(
         CompileError,
-        match="2 states with rules, counting its halting states but one, and 2 symbols, .* use the size 2,2 or",
+        match="it has 1 state with rules, 2 halting states, all but the first of which count as well, and 2 symbols, "
+        "and this decoder runs machines with at most 1 and 2: use the size 2,2 or a larger one",
     ):
         Universal(states=1, symbols=2).holding(machine(rules))
 

@@ -57,7 +57,11 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
 
 
 def size_of(machine: Machine) -> tuple[int, int]:
-    """Return the sizes of the smallest decoder that `machine` fits into: S and K."""
+    """Return the sizes of the smallest decoder that `machine` fits into: S and K.
+
+    S counts the states that have rules (the start state in any case) and, in a machine that halts without verdicts, the
+    halting states beyond the first. K counts the tape symbols, the blank among them.
+    """
     ruled, _, symbols = _own(machine)
     return len(ruled), len(symbols)
 
@@ -80,8 +84,10 @@ def _fitted(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]
     room, most = len(names.ruled), len(names.symbols)
     if len(ruled) > room or len(symbols) > most:
         further = len(ruled) - len([q for q in ruled if q not in machine.halting_states or q == machine.start])
-        every = ", counting its halting states but one," if further else ""
-        has = f"{counted(len(ruled), 'state')} with rules{every} and {counted(len(symbols), 'symbol')}"
+        sizes = [f"{counted(len(ruled) - further, 'state')} with rules", counted(len(symbols), "symbol")]
+        if further:
+            sizes.insert(1, f"{further + 1} halting states, all but the first of which count as well")
+        has = f"{', '.join(sizes[:-1])}{',' if further else ''} and {sizes[-1]}"
         what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
         if len(symbols) > len(CHARACTERS):
             raise CompileError(f"{what}, and none has more than {len(CHARACTERS)} symbols: compile the machine alone")

@@ -30,7 +30,8 @@ class Universal:
     ('two-way', 'A,0', '→(B,1,+1)')
 
     Args:
-        states: S, the most states that have rules; a state without any, in which a machine halts, comes on top.
+        states: S, the most states that have rules; in a machine that halts without verdicts, its halting states beyond the
+            first count as well. States with verdicts, and that first one, come on top.
         symbols: K, the most tape symbols, the blank among them.
         tape: ``one-way`` or ``two-way``; ``both``: the first token of the prompt says which.
         machine: the machine in the prompt.
