@@ -27,6 +27,11 @@ _DIGITS = 9
 """The most digits of an id."""
 _WORDS = (BOS, ACC, REJ, HALT)
 _TRIPLE = re.compile(r"→?\(([^,]+),([^,]+),([^,]+)\)")
+_PAIR = re.compile(r"→?\(([^,]+),([^,]+)\)")
+_WITHOUT_COMMA = re.compile(r"(\w+)[^\w\s]+(\w+)")
+_COMMENT = "#"
+_SIGNED = frozenset(("-1", "+1", "R", "L"))
+"""Moves that are no symbols by their looks."""
 _MOVES = {"1": "+1", "R": "+1", "L": "-1", "S": "0", "N": "0", "\u22121": "-1", "\u20131": "-1", "+0": "0", "-0": "0"}
 """How a move may be written by mistake -> the move."""
 
@@ -141,8 +146,9 @@ class _Reader:
         self._values: dict[str, Any] = {names.value(answer): answer for answer in names.answers()}
         self._values |= {f"{ARROW}{verdict}": verdict for verdict in (ACC, REJ)}
         self._inputs = frozenset(names.symbols)
-        self._left = [_token(n, match) for n, match in enumerate(_TOKEN.finditer(source.text), start=1)][::-1]
-        self._end = _Token("", len(self._left) + 1, len(source.text.rstrip()), len(source.text.rstrip()))
+        every = [_token(n, match) for n, match in enumerate(_TOKEN.finditer(source.text), start=1)]
+        self._left = self._without_comments(every)[::-1]
+        self._end = _Token("", len(every) + 1, len(source.text.rstrip()), len(source.text.rstrip()))
         for token in self._left[::-1]:
             if _SPACE.search(source.text, token.start, token.end):
                 what = f"there is white space inside {token.text}"
@@ -156,6 +162,19 @@ class _Reader:
         self._log.conclude()
         machine = meant(rules, word, self._universal.names, tape)
         return replace(self._universal, machine=machine, described=rules)
+
+    def _without_comments(self, tokens: Sequence[_Token]) -> list[_Token]:
+        """Return the tokens before each ``#`` of a line; complain about it, since other readers know no comments."""
+        text, kept, end = self._log.source.text, list[_Token](), 0
+        for token in tokens:
+            if token.start < end:
+                continue
+            if token.text.startswith(_COMMENT):
+                end = next((n for n in range(token.start, len(text)) if text[n] == "\n"), len(text))
+                self._complain(token, f"{_COMMENT} begins a comment, and a prompt has none", "remove it")
+            else:
+                kept.append(token)
+        return kept
 
     @property
     def _next(self) -> _Token:
@@ -186,15 +205,20 @@ class _Reader:
         rules, seen = list[Entry](), dict[tuple[int, int], int]()
         while self._left and not (self._next.text == BOS or self._inputs.issuperset(self._next.text)):
             key = self._left.pop()
-            if key.text.startswith(ARROW):
+            if key.text.startswith((ARROW, "(")):
                 what = f"{key.text} is not preceded by what it answers"
                 self._complain(key, what, "write the state and the symbol of its rule before it, such as q0,1")
                 continue
             if not _of_rule(key):
-                self._complain(key, *self._no_input(key.text))
+                if (meant := self._with_comma(key.text)) and self._next.text.startswith(ARROW):
+                    what = f"{key.text} is not a state and a symbol (did you mean {meant!r}?)"
+                    self._complain(key, what, "write a comma between them")
+                    self._left.pop()
+                else:
+                    self._complain(key, *self._no_input(key.text))
                 continue
             place, value = self._keys.get(key.text), self._next
-            if value.text.startswith((ARROW, "(")):
+            if value.text.startswith((ARROW, "(")) or f"{ARROW}({value.text})" in self._values:
                 self._left.pop()
             answer = self._values.get(value.text)
             if place is None:
@@ -212,6 +236,8 @@ class _Reader:
 
     def _no_key(self, text: str) -> tuple[str, str]:
         names = self._universal.names
+        if (state := text.partition(",")[0]) == names.states[-1]:
+            return f"{text} is for the state {state}, which has no rules", "remove this rule, or use another state"
         what = f"{text} is not a state and a symbol of this decoder{did_you_mean(text, self._keys)}"
         return what, f"use the states {_range(names.ruled)} and the symbols {_range(names.symbols)}, such as q0,0"
 
@@ -228,8 +254,21 @@ class _Reader:
                 remedy = f"use the states {_range(names.ruled)} or halt, and the symbols {_range(names.symbols)}"
             elif move not in _MOVES.values():
                 remedy = "the moves are -1, 0 and +1"
+        elif text in self._keys:
+            found, remedy = f"{text}, of another rule", "write the answer in between, " + remedy.removeprefix("write ")
+        elif text.startswith(("(", f"{ARROW}(")) and not text.endswith(")"):
+            whole = f"{ARROW}{text.removeprefix(ARROW)})"
+            found += f" (did you mean {whole!r}?)" if whole in self._values else ""
+            remedy = "add the ) that is missing"
+        elif parts := _PAIR.fullmatch(text):
+            lacking = "symbol" if parts[2].upper() in _SIGNED else "move"
+            remedy = f"add the {lacking} that is missing, as in {names.value(RuleAnswer(0, 0, 1))}"
         elif "," not in text:
-            found += did_you_mean(text, (f"{ARROW}{ACC}", f"{ARROW}{REJ}"))
+            verdicts = (f"{ARROW}{ACC}", f"{ARROW}{REJ}")
+            close = f" (did you mean {text.upper()!r}?)" if text.upper() in verdicts else did_you_mean(text, verdicts)
+            found += close
+        elif (whole := f"{ARROW}({text.removeprefix(ARROW)})") in self._values:
+            found += f" (did you mean {whole!r}?)"
         return f"{key} must be followed by what its rule answers, not by {found}", remedy
 
     def _no_input(self, text: str) -> tuple[str, str]:
@@ -237,7 +276,17 @@ class _Reader:
         remedy = f"use the input symbols {_range(symbols[1:])}" if symbols[1:] else "leave the input empty"
         if text == symbols[0]:
             return f"{text} is the blank, which is not an input symbol", remedy
+        if text.upper() == BOS:
+            return f"{text} is not a token (did you mean {BOS!r}?)", "write it in capitals, or leave it out"
+        if text.endswith(BOS) and set(symbols[1:]).issuperset(word := text.removesuffix(BOS)):
+            return f"there is no white space before the {BOS} of {text}", f"write {word} {BOS}"
         return f"{text} is neither part of a rule nor an input symbol", remedy
+
+    def _with_comma(self, text: str) -> str:
+        """Return what a rule is for, if another sign stands where its comma should be; otherwise the empty string."""
+        parts = _WITHOUT_COMMA.fullmatch(text)
+        found = "" if parts is None else ",".join(parts.groups())
+        return found if found in self._keys else ""
 
     def _word(self) -> str:
         """Take the input, and BOS if it is there."""
