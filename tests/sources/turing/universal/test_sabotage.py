@@ -123,7 +123,8 @@ def test_all_engines_give_the_same_wrong_tokens(states: int, symbols: int) -> No
     decoder = dataclasses.replace(decoder, stop=())
     text, different = battery(states, symbols)[-1][0], 0
     right = answered(decoder, text, Dense(), positions(text, 12))
-    for _ in range(tries(NUMBER)):
+    number = tries(NUMBER if states < 8 else NUMBER // 3)  # a large decoder takes the exact engine long
+    for _ in range(number):
         _, what, broken = changed(decoder, chance)
         most = positions(text, 12)
         found = answered(broken, text, Dense(), most)
@@ -131,4 +132,4 @@ def test_all_engines_give_the_same_wrong_tokens(states: int, symbols: int) -> No
         assert answered(broken, text, Exact(), most) == found, what
         if available():
             assert answered(broken, text, Fast(), most) == found, what
-    assert different > tries(NUMBER) / 10
+    assert different > number / 10
