@@ -215,6 +215,8 @@ def test_load_dataset_reads_the_numbers(examples: list[tuple[str, dict[str, Any]
         ("universal: [5]", "universal is '5', not the size of a decoder: write for example 8,4 or {states: 8, symbols"),
         ("universal: 5,63", "not the size of a decoder: write for example 8,4 or {states: 8, symbols: 4}, at most 1,000"),
         ("universal:", "'universal' has nothing, not a mapping: write for example {states: 8, symbols: 4}"),
+        ("universal: 1000,62", "universal decoder of 1,000 states and 62 symbols has more than 434,000 tokens: use fewer"),
+        ("universal: {states: 1000, symbols: 62}", "a universal decoder of 1,000 states and 62 symbols has more than"),
         ("universal: 1,3", "chapter needs 5 states and 3 symbols in the prompt: write {states: 5, symbols: 3}"),
         (
             "universal: {states: 5, symbols: 4}\nsplit by: run",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import UNIVERSAL_TAPES
+from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
 from tm2tfr.dataset.circuits.reader import names_circuits, read_circuits
 from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.common import WordsReader
@@ -16,7 +16,7 @@ from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec, several_splits
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
-from tm2tfr.errors import Tm2tfrError, counted, visible
+from tm2tfr.errors import CompileError, Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.formats.loaded import stem
@@ -212,7 +212,16 @@ class _Reader(WordsReader):
             most = f"at most {MOST_UNIVERSAL:,} states and {len(CHARACTERS)} symbols"
             self.reading.error(place, what, f"write for example 8,4 or {{states: 8, symbols: 4}}, {most}")
             return {}
-        return {"universal": Universal(states=states, symbols=symbols), "order": None}
+        return {"universal": self.of_size(states, symbols), "order": None}
+
+    def of_size(self, states: int, symbols: int, tape: UniversalTape = "both") -> Universal | None:
+        """Return the class of that size; report one that is too large."""
+        try:
+            return Universal(states=states, symbols=symbols, tape=tape)
+        except CompileError as error:
+            what, _, remedy = str(error).partition(": ")
+            self.reading.error(self.top.place("universal"), what, remedy)
+            return None
 
     def universal(self) -> dict[str, Any]:
         """Return the class of the decoder in whose prompt the machines stand, and the seed of the order of their rules."""
@@ -228,7 +237,7 @@ class _Reader(WordsReader):
         shuffled = within.choice("order", ("own", "shuffled")) == "shuffled"
         if "seed" in within and not shuffled:
             self.reading.error(within.place("seed"), "no order is drawn", "add 'order: shuffled', or remove the seed")
-        universal = Universal(
+        universal = self.of_size(
             states=within.number("states", 1, least=1, most=MOST_UNIVERSAL),
             symbols=within.number("symbols", 1, least=1, most=len(CHARACTERS)),
             tape=within.choice("tape", UNIVERSAL_TAPES),  # type: ignore[arg-type]  # one of them

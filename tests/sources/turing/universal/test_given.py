@@ -177,6 +177,9 @@ def test_weights_must_be_those_of_their_class(tmp_path: Path) -> None:
     swapped = (*EVERY.vocabulary[1:], EVERY.vocabulary[0])
     with pytest.raises(CompileError, match="they are for 8 states and 4 symbols, and their tokens say otherwise: compile"):
         tm2tfr.compile("chapter", universal=replace(EVERY, vocabulary=swapped))
+    for ends in ({"stop": ("(q0,1,+1)",)}, {"stop": ()}, {"bos": "ACC"}, {"bos": None}):
+        with pytest.raises(CompileError, match="they are for 8 states and 4 symbols, and their tokens say otherwise"):
+            tm2tfr.compile("busy-beaver-2", universal=replace(EVERY, **ends))
     other = {**EVERY.provenance, "source": EVERY.provenance["source"].replace("8", "7")}
     with pytest.raises(CompileError, match="they are for 7 states and 4 symbols, and their tokens say otherwise"):
         tm2tfr.compile("chapter", universal=replace(EVERY, provenance=other))

@@ -17,6 +17,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.names import Entry, RuleAnswer
 from tm2tfr.sources.turing.universal.placing import size_of
 from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.prompt import read
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
 Rules = dict[tuple[str, str], tuple[str, str, str]]
@@ -267,6 +268,9 @@ def test_rules_in_a_prompt_are_of_the_class_and_one_for_each_question(entries: t
 
 
 def test_rules_in_a_prompt_stand_for_their_machine_and_no_other() -> None:
+    one_way = read("one-way q0,0 →(q0,1,-1) BOS", Universal(states=1, symbols=2))
+    with pytest.raises(CompileError, match="its tape is one-way, and this decoder is for machines with a two-way tape"):
+        Universal(states=1, symbols=2, tape="two-way", machine=one_way.machine, described=one_way.described)
     with pytest.raises(CompileError, match="chapter: the rules in the prompt stand for another machine: give the one that"):
         Universal(states=5, symbols=3, machine=load("chapter"), described=(ENTRY,))
     with pytest.raises(CompileError, match="prompt: the rules in the prompt stand for another machine"):

@@ -93,7 +93,7 @@ def test_each_sabotage_is_caught_where_it_is_or_harmless(states: int, symbols: i
     ("layer", "unit", "reads", "where"),
     [
         (1, "[value]", "e_x[→(q1,2,+1)]", "layer 1 (unpack), feed-forward at position 2: [rule] should be 1, is 0"),
-        (2, "r_q[q1]", "e_q(k)[q1]", "layer 2 (head position), feed-forward at position 4: r_q should be q1, is ⊥ (0)"),
+        (2, "r_q[q1]", "e_q(key)[q1]", "layer 2 (head position), feed-forward at position 4: r_q should be q1, is ⊥ (0)"),
         (2, "r_a[2]", "[value]", "layer 2 (head position), feed-forward at position 6: r_a should be 2, is ⊥ (0)"),
     ],
 )

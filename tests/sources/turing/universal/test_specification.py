@@ -99,7 +99,7 @@ def test_where_heads_must_look(where: str, token: str, attended: Sequence[str]) 
 def test_a_value_ends_the_rule_of_the_key_before_it() -> None:
     found = specification()
     key, value = found.values(place("q0,1")), found.values(place("q0,1") + 1)
-    names = ("[rule]", "[key]", "[value]", "e_q(k)", "e_a(k)", "r_q", "r_a")
+    names = ("[rule]", "[key]", "[value]", "e_q(key)", "e_a(key)", "r_q", "r_a")
     assert [key[name] for name in names] == [1, 1, 0, "q0", "1", None, None]
     assert [value[name] for name in names] == [1, 0, 1, "q0", "1", "q0", "1"]
     bos = found.values(place("BOS"))

@@ -44,9 +44,7 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
         CompileError: if the machine has too many states or symbols, with the numbers that would do, or another tape, or a
             state with the name of a verdict.
     """
-    if tape not in ("both", machine.tape):
-        what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
-        raise CompileError(f"{what}: use one for both tapes, which is the default")
+    refuse_other_tape(machine, tape)
     every = filled(*_fitted(machine, names), names)
     if taken := next((q for q in every.states if q in NOT_STATES), None):
         what = f"{visible(machine.name)}: its state {taken!r} has the name of a verdict in the prompt"
@@ -54,6 +52,13 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
     states = {q: n for n, q in enumerate(every.states)}
     symbols = {a: n for n, a in enumerate(every.symbols)}
     return Placed(every, tuple(_entries(machine, states, symbols)))
+
+
+def refuse_other_tape(machine: Machine, tape: str) -> None:
+    """Raise CompileError if `machine` has another tape than `tape`, ``one-way``, ``two-way`` or ``both``."""
+    if tape not in ("both", machine.tape):
+        what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
+        raise CompileError(f"{what}: use one for both tapes, which is the default")
 
 
 def size_of(machine: Machine) -> tuple[int, int]:

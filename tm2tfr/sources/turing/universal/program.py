@@ -12,7 +12,7 @@ from tm2tfr.errors import CompileError, counted, did_you_mean, visible
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ
 from tm2tfr.sources.turing.universal.names import CHARACTERS, MOVES, Entry, MachineNames, canonical
-from tm2tfr.sources.turing.universal.placing import Placed, placed
+from tm2tfr.sources.turing.universal.placing import Placed, placed, refuse_other_tape
 
 MOST_TOKENS = 250_000
 """The most tokens of a class; that many take about half a minute to compile."""
@@ -75,6 +75,7 @@ class Universal:
 
     def _check_described(self, machine: Machine, described: tuple[Entry, ...]) -> None:
         """Raise CompileError if `described` does not stand for `machine`."""
+        refuse_other_tape(machine, self.tape)
         names = self.names
         keys = [(entry.state, entry.symbol) for entry in described]
         inside = all(0 <= q < self.states and 0 <= a < self.symbols for q, a in keys)

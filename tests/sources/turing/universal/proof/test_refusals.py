@@ -62,7 +62,7 @@ ENTRIES: list[tuple[Universal, str, Place, Place, float, str]] = [
     ),
     (BOTH, "layers.2.heads.1.output", "k/(i+1)", 0, 0, "no head writes k/(i+1): it stays 0"),
     (BOTH, "layers.2.heads.0.value", 0, "m", 0, "no head writes h/(i+1): it stays 0"),
-    (BOTH, "layers.2.heads.2.value", 0, "e_x[q0,1]", 0, "it adds 0 times e_x[q0,1] to e_q(k)[q0] but should add 1 times"),
+    (BOTH, "layers.2.heads.2.value", 0, "e_x[q0,1]", 0, "it adds 0 times e_x[q0,1] to e_q(key)[q0] but should add 1 times"),
     (BOTH, "layers.2.heads.2.value", 0, "e_x[q0,1]", 3, "head 'last key': a row of its value matrix is not a single power"),
     (BOTH, "layers.2.heads.2.value", 0, "[key]", 1, "head 'last key': a row of its value matrix is not a single power"),
     (
@@ -99,7 +99,7 @@ ENTRIES: list[tuple[Universal, str, Place, Place, float, str]] = [
         BOTH,
         "layers.2.feed_forward.input",
         "r_q[q0]",
-        "e_a(k)[0]",
+        "e_a(key)[0]",
         -1,
         "r_q[q0] is not what it should be: for [value] = 1, last key q0,0 the layer adds 0 but should add 1",
     ),
@@ -280,7 +280,7 @@ def structures() -> list[tuple[Decoder, str]]:
     return [
         (layer(2, moves, count, last), "no head writes [one-way]: it stays 0"),
         (layer(2, moves, last, tape), "no head writes k/(i+1): it stays 0"),
-        (layer(2, moves, count, tape), "no head writes e_q(k)[q0]: it stays 0"),
+        (layer(2, moves, count, tape), "no head writes e_q(key)[q0]: it stays 0"),
         (layer(2, moves, count, last, tape, tape), "[one-way] is written twice: by the heads 'tape' and 'tape'"),
         (layer(2, moves, count, replace(last, query=moves.query, key=moves.key), tape), "is not the last key, B·[key] +"),
         (
@@ -325,7 +325,7 @@ def test_a_layer_without_units_is_refused() -> None:
 @pytest.mark.usefixtures("unseen")
 def test_a_subspace_that_is_claimed_to_hold_something_else() -> None:
     decoder = compiled(BOTH)
-    names = {"r_q": "e_q(k)", "e_q(k)": "r_q"}
+    names = {"r_q": "e_q(key)", "e_q(key)": "r_q"}
     swapped = Residual(tuple(replace(s, holds=names.get(s.holds, s.holds)) for s in decoder.layout.subspaces))
     assert {refusal.layer for refusal in prove(replace(decoder, layout=swapped), BOTH).refusals} == {2, 6}
     silent = Residual(tuple(replace(s, holds="") for s in decoder.layout.subspaces))

@@ -74,7 +74,7 @@ def test_what_is_neither_0_nor_1_is_what_the_proof_says_it_is(tape: str) -> None
         return np.concatenate([x[layer][:, layout[name]] for name in names], axis=1)
 
     at_value = part(2, "[value]")[:, 0] == 1
-    for name in ("e_q(k)", "e_a(k)"):
+    for name in ("e_q(key)", "e_a(key)"):
         keys = part(2, name)
         assert (keys[at_value].sum(axis=1) == 1).all()
         assert (keys.sum(axis=1) <= 1).all()

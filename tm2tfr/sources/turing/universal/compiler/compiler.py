@@ -24,6 +24,8 @@ from tm2tfr.transformer.provenance import NAME, SOURCE, stated
 from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder, Layer
 
+STOP = (ACC, REJ, HALT)
+
 
 def compile_universal(universal: Universal) -> Decoder:
     """Return the decoder that runs every machine of a class, whose rules are in its prompt.
@@ -55,7 +57,7 @@ def compile_class(universal: Universal) -> Decoder:
         layout=stream,
         vocabulary=tokens,
         bos=BOS,
-        stop=(ACC, REJ, HALT),
+        stop=STOP,
         features=FEATURES,
         token_embedding=_embedding(stream, [at("e_x", token) for token in tokens]),
         position_embedding=_embedding(stream, FEATURES),

@@ -13,7 +13,8 @@ from tm2tfr.choices import UNIVERSAL, UniversalTape
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.turing.compiler.version_1 import load
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
+from tm2tfr.sources.turing.tokens import BOS
+from tm2tfr.sources.turing.universal.compiler.compiler import STOP, compile_universal, renamed
 from tm2tfr.sources.turing.universal.compiler.layout import layout
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.stored import restored
@@ -114,7 +115,8 @@ def class_of(decoder: Decoder) -> Universal:
         what = f"{visible(name)}: these weights are not those of a universal decoder"
         raise CompileError(f"{what}: make some with tm2tfr compile --universal 8,4 -o universal.safetensors")
     found = restored(text, name)
-    if decoder.vocabulary != found.vocabulary or decoder.layout != layout(found, found.names):
+    ends = (decoder.bos, decoder.stop) == (BOS, STOP)
+    if not ends or decoder.vocabulary != found.vocabulary or decoder.layout != layout(found, found.names):
         what = f"{visible(name)}: these weights say that they are for {_sizes_of(found)}, and their tokens say otherwise"
         raise CompileError(f"{what}: compile them again")
     return found.empty

@@ -15,9 +15,9 @@ def layout(universal: Universal, names: MachineNames) -> Residual:
     """Return the residual stream of the decoder of a class, with labels by `names`.
 
     Beside the chapter's vectors (see `tm2tfr.sources.turing.compiler.layout`): ``[rule]``, ``[key]`` and ``[value]`` say
-    what part of the machine's description a token is, ``k/(i+1)`` counts them, ``e_q(k)`` and ``e_a(k)`` are of the last
-    key, ``r_q`` and ``r_a`` those of the rule that ends here, ``r*_q``, ``r*_a`` and ``out`` of the rule that is found, and
-    ``[r*_q=q]`` and ``[r*_a=a]`` whether it is the right one.
+    what part of the machine's description a token is, and ``k/(i+1)`` counts them. ``e_q(key)`` and ``e_a(key)`` are of
+    the last key, ``r_q`` and ``r_a`` those of the rule that ends here; ``r*_q``, ``r*_a`` and ``out`` are of the rule that
+    is found, and ``[r*_q=q]`` and ``[r*_a=a]`` say whether it is the right one.
     """
     tokens, gamma, sigma = names.vocabulary(universal.tapes), names.symbols, names.symbols[1:]
     halves = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
@@ -32,8 +32,8 @@ def layout(universal: Universal, names: MachineNames) -> Residual:
         *map(Subspace, ("[rule]", "[key]", "[value]")),
         Subspace("h/(i+1)"),
         Subspace("k/(i+1)"),
-        Subspace("e_q(k)", names.ruled),
-        Subspace("e_a(k)", gamma),
+        Subspace("e_q(key)", names.ruled),
+        Subspace("e_a(key)", gamma),
         *((Subspace("[one-way]"),) if universal.tapes else ()),
         *map(Subspace, halves if universal.two_way else ()),
         Subspace("r_q", names.ruled),

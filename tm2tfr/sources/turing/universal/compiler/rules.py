@@ -31,9 +31,9 @@ def description_heads(layout: Residual, names: MachineNames, tapes: tuple[str, .
     counted = mean(layout, "description", "universal, layer 2", [({"[rule]": 1}, {"k/(i+1)": 1})], attends="all")
     carried: list[tuple[Linear, Linear]] = []
     for q, state in enumerate(names.ruled):
-        carried.append((total(at("e_x", names.key(q, a)) for a in range(len(names.symbols))), {at("e_q(k)", state): 1.0}))
+        carried.append((total(at("e_x", names.key(q, a)) for a in range(len(names.symbols))), {at("e_q(key)", state): 1.0}))
     for a, symbol in enumerate(names.symbols):
-        carried.append((total(at("e_x", names.key(q, a)) for q in range(len(names.ruled))), {at("e_a(k)", symbol): 1.0}))
+        carried.append((total(at("e_x", names.key(q, a)) for q in range(len(names.ruled))), {at("e_a(key)", symbol): 1.0}))
     last = latest(
         layout,
         "last key",
@@ -59,7 +59,7 @@ def description_heads(layout: Residual, names: MachineNames, tapes: tuple[str, .
 def rule_units(names: MachineNames) -> list[Unit]:
     """Return the units of layer 2 that write ``r_q`` and ``r_a``: the last key at a value, which is its rule's, else 0."""
     units: list[Unit] = []
-    for target, source, labels in (("r_q", "e_q(k)", names.ruled), ("r_a", "e_a(k)", names.symbols)):
+    for target, source, labels in (("r_q", "e_q(key)", names.ruled), ("r_a", "e_a(key)", names.symbols)):
         for label in labels:
             bits = [{at(source, label): 1.0}, {"[value]": 1.0}]
             units += conjunction(at(target, label), bits, {at(target, label): 1.0})

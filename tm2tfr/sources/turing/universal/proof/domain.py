@@ -89,8 +89,8 @@ class ClassDomain:
         numbers += [*halves, "h-"] if self.two_way else []
         numbers += ["[one-way]"] if self.tapes else []
         numbers += ["[left end]"] if self.walled else []
-        of_states = dict.fromkeys(("e_q(k)", "r_q", "r*_q"), names.ruled)
-        of_symbols = dict.fromkeys(("e_b", "e_b(j*-1)", "e_a", "e_a(k)", "r_a", "r*_a"), self.gamma)
+        of_states = dict.fromkeys(("e_q(key)", "r_q", "r*_q"), names.ruled)
+        of_symbols = dict.fromkeys(("e_b", "e_b(j*-1)", "e_a", "e_a(key)", "r_a", "r*_a"), self.gamma)
         inputs = dict.fromkeys(("e_x(h)", *(["e_x(h+)"] if self.two_way else [])), self.sigma)
         tokens = {"e_x": self.tokens, "e_y": self.answers, "out": names.values, "e_q": names.states}
         return {**dict.fromkeys(numbers), **of_states, **of_symbols, **inputs, **tokens}
@@ -165,7 +165,7 @@ class ClassDomain:
         third = {"h", "1"} | ({"e_x(h+)", "h-"} if self.two_way else set()) | ({"[one-way]"} if self.tapes else set())
         return (
             frozenset({"e_x", "1", V}),
-            frozenset({V, MV, HV}) if self.moving else frozenset({"e_q(k)", "e_a(k)", "[value]", "1"}),
+            frozenset({V, MV, HV}) if self.moving else frozenset({"e_q(key)", "e_a(key)", "[value]", "1"}),
             frozenset(third),
             frozenset({"h_{j*-1}", "h", "1"}),
             frozenset({"[h_{j*-1}=h]", "e_b(j*-1)", "e_x(h)", "1"}),
@@ -190,7 +190,7 @@ class ClassDomain:
                 yield Ray("no key yet", {"1": 1}, {}, {}, {})
             for q in self.names.ruled:
                 for a in self.gamma:
-                    stream = {at("e_q(k)", q): 1, at("e_a(k)", a): 1, "1": 1, "[value]": ends}
+                    stream = {at("e_q(key)", q): 1, at("e_a(key)", a): 1, "1": 1, "[value]": ends}
                     rule = {at("r_q", q): 1, at("r_a", a): 1} if ends else {}
                     yield Ray(f"[value] = {ends}, last key {key_token(q, a)}", stream, rule, {}, {})
 

@@ -6,7 +6,7 @@ about the others, in its notation. L is the length of the longest description, 2
 **Counts.** The mean of ``[rule]`` is k̂ = fl(k/(i+1)) = kv(1 + δ): one division of integers.
 
 **Last key** (layer 2). The latest write with keys 0 and 1: A = 2B[key] - B[key] is exact, and H = 1 in the conditions for
-different and for equal keys. So e_q(k) and e_a(k) are one-hot, or 0, at every position.
+different and for equal keys. So e_q(key) and e_a(key) are one-hot, or 0, at every position.
 
 **Tape** (layer 2). The score of j = 0 is 0, that of any other the sum of two negative numbers: no condition.
 
