@@ -135,7 +135,7 @@ def test_a_card_shows_a_blank_that_is_a_space() -> None:
     machine = Machine(transitions={("a", "0"): ("a", " ", "R")}, start="a", blank=" ")
     card = introduction(Prompted(SMALL.holding(machine)), "x")
     assert card.endswith("In its prompt `q0` is `a`, `0` is `␣`, `1` is `0`.")
-    assert "Two rules for the same state and symbol are an error that is not reported." in card
+    assert "Two rules for the same state and symbol are an error that the model does not report." in card
 
 
 def test_an_export_has_the_names_of_the_class() -> None:

@@ -41,7 +41,7 @@ read in the prompt, and the run is generated: one token `(state,symbol written,m
 The states are {_range(names.ruled)}, of which {code(names.states[0])} is the start, and {last}, which has no rules;
 further states in which a machine halts count among the others. The symbols are {_range(names.symbols)},
 of which {code(names.blank)} is the blank. Where there is no rule, the answer is HALT.
-Two rules for the same state and symbol are an error that is not reported.{more}
+Two rules for the same state and symbol are an error that the model does not report.{more}
 
 {_example(truth)}"""
 
