@@ -110,7 +110,7 @@ def test_the_lines_of_transformers_print_what_the_page_says(
 ) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed: pip install 'tm2tfr[hf]'")
     page = (ROOT / "docs/how-to/universal.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    lines, _ = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (said,) = re.findall(r"^# (.*)$", lines, re.MULTILINE)
     folder = tmp_path / "universal-gpt2"
     tm2tfr.export_to("gpt2", tm2tfr.Universal(states=2, symbols=3), folder, verify=False)
@@ -118,3 +118,13 @@ def test_the_lines_of_transformers_print_what_the_page_says(
     capsys.readouterr()
     exec(lines, {})
     assert capsys.readouterr().out.splitlines()[-1] == said
+
+
+def test_the_lines_of_python_print_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/how-to/universal.md").read_text(encoding="utf-8")
+    _, lines = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    exec(lines, {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"^# (.*)$", lines, re.MULTILINE)
+    called = [name for name in ("tokens", "ids", "states") if f"found.{name}" in lines]
+    prompt = tm2tfr.prompt_of("busy-beaver-2", universal=(2, 3))
+    assert [hasattr(prompt, name) for name in called] == [True] * 3

@@ -85,7 +85,10 @@ def test_ties_are_measured_as_what_they_are() -> None:
     assert {(head.lemma_6, head.lemma_33) for head in tied} == {(None, None)}
     assert all(head.lemma_33 is not None and head.weights <= head.lemma_33 for head in own if not head.tied)
     line = "tied at 27 positions, where that decides nothing; otherwise tieless, gap at least 1; smallest found 1"
-    assert f"rule for q, a  {line}\n" in report(found)
+    shown = report(found)
+    assert f"rule for q, a  {line}\n" in shown
+    checked = "uniform-tieless, checked with average-hard attention at every position: holds, but for ties that decide nothing"
+    assert shown.splitlines()[1] == checked
 
 
 def test_where_there_is_no_rule_every_mean_gives_the_same_answer() -> None:

@@ -138,6 +138,7 @@ def test_a_model_card_of_a_class_of_machines_is_true(to: str, held: str | None, 
     pairs = truth.pairs(truth.shown, 64)
     run = [*(token for token, _ in pairs), pairs[-1][1]]
     assert f"# {every.empty.name} " in card
+    assert (" Theorem 26 of Yang et al., with an argument for ties, guarantees: " in card) == (to == "torch")
     for language, text in BLOCK.findall(card):
         if language == "sh":
             assert reader.shell(text, tmp_path / "x") == [" ".join(run) + "\n"] * len(text.splitlines())

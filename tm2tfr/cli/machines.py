@@ -44,7 +44,7 @@ _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part o
     "--head",
     metavar="[LAYER.]HEAD",
     help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By name, or by "
-    "number from 1, as in the explorer.",
+    "number from 1, as in the explorer. A row is called by the token answered, one after the position that looks.",
 )
 @option(
     "--input",

@@ -35,7 +35,8 @@ def report(run: SoftRun, format: str = "text", *, everything: bool = False) -> s
 def _head(run: SoftRun) -> Iterable[str]:
     measured = run.softness
     yield f"{visible(run.machine)} on {run.input!r}: dense, {run.dtype}, {measured.positions:,} positions"
-    holds = "holds" if measured.uniform_tieless else "does NOT hold"
+    but = ", but for ties that decide nothing" if any(head.tied for head in measured.heads) else ""
+    holds = f"holds{but}" if measured.uniform_tieless else "does NOT hold"
     yield f"uniform-tieless, checked with average-hard attention at every position: {holds}"
     heads: dict[tuple[int, int], list[HeadError]] = {}
     for head in measured.heads:

@@ -107,7 +107,8 @@ def _card(decoder: Decoder, truth: Right, recipe: Recipe, temperature: float | N
     if temperature is None:
         soft = f"python {file} --attention softmax --temperature 0.001{shown}  # or another: none is known to be low enough"
     else:
-        soft += f"  # at a temperature that Theorem 26 of Yang et al. guarantees: {temperature:g}"
+        with_ties = ", with an argument for ties," if isinstance(truth, Prompted) else ""
+        soft += f"  # at a temperature that Theorem 26 of Yang et al.{with_ties} guarantees: {temperature:g}"
     whole = f"`{CODE}` is the whole model, in one file to be\nread; it needs torch and safetensors:"
     if isinstance(truth, Prompted):
         whole = f"""`{CODE}` is the whole model, and `{UNIVERSAL}` reads prompts; they need torch and safetensors.
