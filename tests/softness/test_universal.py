@@ -87,7 +87,9 @@ def test_ties_are_measured_as_what_they_are() -> None:
     line = "tied at 27 positions, where that decides nothing; otherwise tieless, gap at least 1; smallest found 1"
     shown = report(found)
     assert f"rule for q, a  {line}\n" in shown
-    checked = "uniform-tieless, checked with average-hard attention at every position: holds, but for ties that decide nothing"
+    checked = (
+        "uniform-tieless, checked with average-hard attention at every position: holds, but for ties that decide nothing"
+    )
     assert shown.splitlines()[1] == checked
 
 

@@ -86,7 +86,7 @@ def _in_prompts(spec: Spec) -> Sequence[str]:
     tape = "its first token names the tape" if made.tape == "both" else f"all tapes are {made.tape}"
     order = "in the machine's own order" if spec.order is None else "in a random order, a new one for each run"
     text = (
-        f"Each machine is given in the prompt of one decoder, for machines with at most {counted(made.states, 'state')} and "
+        f"Each machine is given in the prompt of one decoder for machines with at most {counted(made.states, 'state')} and "
         f"{counted(made.symbols, 'symbol')}: {tape}, then come the rules, two tokens each, {order}; then the "
         "input and BOS. All examples have one vocabulary, `vocabulary.json`. What is to be learned is to follow rules that "
         "are given, not those of one machine: no machine is in two splits, in whatever order its rules are and whatever "
