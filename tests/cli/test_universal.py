@@ -274,6 +274,10 @@ REFUSED = {
     "trace chapter --universal 8,4 --prompt BOS": (
         "tm2tfr: a name and --prompt cannot be combined: give one thing to work on"
     ),
+    "check u.safetensors --prompt BOS": (
+        "tm2tfr: the weights that are to read a prompt are named after --universal: use "
+        "--universal u.safetensors --prompt ..."
+    ),
     "trace --universal 2,2 --prompt @none.txt": (
         "none.txt: there is no such file with a prompt: check the name after --prompt @"
     ),

@@ -262,6 +262,8 @@ def test_a_table_is_of_a_trace() -> None:
     words = r"a table is of a trace, not of 'chapter' \(str\): use tm2tfr.table\(tm2tfr.check"
     with pytest.raises(OutputError, match=words):
         table("chapter", "text")  # type: ignore[arg-type]
+    with pytest.raises(OutputError, match=r"use tm2tfr.table\(tm2tfr.check\(..., '11'\)\)$"):
+        table("chapter", "11")  # type: ignore[arg-type]
 
 
 def test_every_format_ends_with_one_line_break() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
@@ -33,7 +34,7 @@ from tm2tfr.cli.options import (
 )
 from tm2tfr.cli.universal.options import DECLARED as UNIVERSAL
 from tm2tfr.cli.universal.options import asked_options, keep_weights
-from tm2tfr.errors import UsageError
+from tm2tfr.errors import UsageError, visible
 
 PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
 """The parameters of shipped circuits, each an option of its name."""
@@ -188,7 +189,7 @@ def subject(
         ) -> Any:
             found = {name: value for name in PARAMETERS if (value := others.pop(name)) is not None}
             texts = {"--expression": expression, "--truth-table": truth_table, "--formula": formula, "--prompt": prompt}
-            _check_one(machine, texts)
+            check_one(machine, texts)
             nothing = machine is None and not any(text is not None for text in texts.values())
             if nothing and default is None:
                 context = click.get_current_context()
@@ -229,8 +230,11 @@ def _parameter(name: str) -> Declared:
     return option(f"--{name}", metavar=metavar, panel=CIRCUITS, help=help, hidden=name not in SHOWN)
 
 
-def _check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:
+def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:
     """Raise UsageError if more than one thing is given."""
     named = [name for name, value in {"a name": machine, **texts}.items() if value is not None]
+    if machine is not None and named == ["a name", "--prompt"] and Path(machine).suffix.lower() == ".safetensors":
+        what = "the weights that are to read a prompt are named after --universal"
+        raise UsageError(f"tm2tfr: {what}: use --universal {visible(machine)} --prompt ...")
     if len(named) > 1:
         raise UsageError(f"tm2tfr: {named[0]} and {named[1]} cannot be combined: give one thing to work on")

@@ -62,7 +62,8 @@ def table(
     """
     if not isinstance(trace, Trace):
         what = f"a table is of a trace, not of {trace!r} ({type(trace).__name__})"
-        raise OutputError(f"{what}: use tm2tfr.table(tm2tfr.check(...), {format!r})")
+        given = f"...), {format!r}" if format in FORMATS else f"..., {format!r})"
+        raise OutputError(f"{what}: use tm2tfr.table(tm2tfr.check({given})")
     if format not in FORMATS:
         known = ", ".join(FORMATS)
         raise OutputError(f"unknown table format {format!r}{did_you_mean(str(format), FORMATS)}: use one of {known}")

@@ -27,7 +27,7 @@ OF_THE_CLASS: Mapping[str, Declared] = {
         is_flag=False,
         flag_value=SIZES,
         type=A_FILE,
-        metavar="S,K|FILE",
+        metavar="[S,K|FILE]",
         panel=UNIVERSAL,
         help="Put the machine in the prompt of one decoder for all machines with at most S states and K symbols, such as "
         "8,4, or of the weights in this .safetensors file.",

@@ -9,12 +9,11 @@ import click
 
 from tm2tfr.choices import PROMPT_FORMATS
 from tm2tfr.cli import options
-from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import Asked, check_one
 from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
 from tm2tfr.cli.universal.options import OF_THE_CLASS, PROMPT, SEED, asked_options, keep_weights, prompted
-from tm2tfr.errors import UsageError
 
 
 @command(summary="Write a machine as the prompt of a universal decoder", example="tm2tfr prompt palindromes --input abba")
@@ -60,8 +59,7 @@ def prompt(
     from tm2tfr.sources.turing.universal.placing import size_of
     from tm2tfr.sources.turing.universal.program import Universal
 
-    if machine is not None and prompt is not None:
-        raise UsageError("tm2tfr: a name and --prompt cannot be combined: give one thing to work on")
+    check_one(machine, {"--prompt": prompt})
     machine = machine or "chapter"
     check_file(output, reading=[machine])
     keep_weights(universal, output)

@@ -109,7 +109,8 @@ def test_a_machine_without_rules_halts_at_once() -> None:
 
 
 def test_one_state_one_symbol_and_no_input() -> None:
-    program = Universal(states=1, symbols=1).holding(machine({("a", "_"): ("a", "_", "R")}, input_alphabet=()))
+    assert Universal(1, 1) == Universal(states=1, symbols=1)
+    program = Universal(1, 1).holding(machine({("a", "_"): ("a", "_", "R")}, input_alphabet=()))
     assert (
         program.names.vocabulary(()) == Universal(states=1, symbols=1, tape="two-way", machine=program.machine).vocabulary
     )

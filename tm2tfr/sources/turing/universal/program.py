@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
@@ -43,8 +43,8 @@ class Universal:
             machine is none, or does not fit.
     """
 
-    states: int
-    symbols: int
+    states: int = field(kw_only=False)
+    symbols: int = field(kw_only=False)
     tape: UniversalTape = "both"
     machine: Machine | None = None
     seed: int | None = None
@@ -197,8 +197,9 @@ class Universal:
         if self.machine is None:
             what = f"{self.name}: a universal decoder runs the machine in its prompt, and there is none"
             tape = "" if self.tape == "both" else f", tape={self.tape!r}"
-            compiled = f"tm2tfr.compile(machine, universal=({self.states}, {self.symbols}){tape})"
-            raise CompileError(f"{what}: put one there with {compiled}")
+            size = f"({self.states}, {self.symbols}){tape}"
+            remedy = f"put one there with tm2tfr.compile(machine, universal={size})"
+            raise CompileError(f"{what}: {remedy}, or read a prompt with tm2tfr.read_prompt(text, {size})")
         return self.machine
 
     @cached_property
