@@ -46,8 +46,8 @@ export class Controls {
     this.jump.style.width = `${String(last).length + 4}ch`;
     this.speed = el(
       "select",
-      { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
-      ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} per second`)),
+      { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+      ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`)),
     );
     this.element = el(
       "nav",

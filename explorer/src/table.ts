@@ -16,7 +16,7 @@ const COMFORTABLE = 0.92;
 const FEWEST = 3;
 const MOST = 21;
 /** The numbers of characters of a cell to try; the first with which all columns fit is used. */
-const LIMITS = [48, 40, 32, 26, 22, 19, 16, 14, 12];
+const LIMITS = Array.from({ length: 37 }, (_, k) => 48 - k);
 const TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
 
 export class Table {

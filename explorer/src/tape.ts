@@ -82,7 +82,7 @@ export class Tape {
     set(this.cells, { class: `cells${open ? " open-left" : ""}` });
     const state = run.rows.text("q", i);
     this.head.hidden = !known;
-    const bubble = el("span", { class: "state mono" }, state ?? "start");
+    const bubble = el("span", { class: "state mono", title: state === null ? "no state yet" : null }, state ?? "⊥");
     this.head.replaceChildren(bubble);
     this.head.style.setProperty("--at", String(h - start));
     this.keepInside(bubble, (h - start + 0.5) * this.cell);

@@ -80,7 +80,7 @@ function token(text: string): HTMLElement {
 function described(run: Run, description: Description | null, i: number): (Node | string)[] {
   const rule = description?.ruleAt(i);
   const place = ["The prompt describes the machine: ", token(run.rows.fed(i))];
-  if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? ", its tape has a left end." : ", its tape goes on in both directions."];
+  if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
   if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
   return [...place, " is what the rule for ", token(rule.wanted), " answers."];
 }

@@ -387,7 +387,7 @@ def test_the_tape_is_what_the_tokens_say(opened: Open) -> None:
         here = page.locator(".cell.here").get_attribute("data-cell")
         row = explorer.traces[0].rows[i]
         assert here == str(row.h)
-        assert page.locator(".head .state").inner_text() == (row.q or "start")
+        assert page.locator(".head .state").inner_text() == (row.q or "⊥")
         if i > 1:
             assert cells[here] == row.a
     assert page.locator(".cell.fresh").count() == 1
@@ -415,6 +415,32 @@ def test_the_tape_as_it_looks(opened: Open) -> None:
     assert page.evaluate(CELLS) == ["blank -7 0", "blank -6 0", "here blank -5 0", "fresh -4 1", "-3 1", "-2 1", "-1 0"]
     said = "Tape from cell -7: 0 0 0 1 1 1 0. The head is at cell -5, in state B."
     assert page.locator(".tape").get_attribute("aria-label") == said
+
+
+@pytest.mark.parametrize(
+    ("machine", "width", "open_left"), [("palindromes", 1400, True), ("palindromes", 420, True), ("parity", 420, False)]
+)
+def test_a_tape_fades_where_it_goes_on(opened: Open, machine: str, width: int, open_left: bool) -> None:
+    """The masks fade what is drawn, so the last cell, wherever there is room beside it."""
+    page = opened(tm2tfr.explore(machine), "#i=0", viewport={"width": width, "height": 800})
+    found = page.evaluate("""() => {
+        const [cells, last] = [document.querySelector(".cells"), document.querySelector(".cell:last-child")];
+        const place = (element) => element.getBoundingClientRect();
+        return [getComputedStyle(cells).maskImage, cells.className, place(cells).right - place(last).right,
+            place(cells.parentElement).right - place(last).right];
+    }""")
+    assert found[0].endswith("rgba(0, 0, 0, 0))")  # transparent at the right end
+    assert ("open-left" in found[1]) == open_left
+    assert abs(found[2]) < 0.5
+    assert found[3] >= 0
+
+
+def test_no_state_is_called_by_what_is_no_name_and_the_speed_is_not_cut(opened: Open) -> None:
+    page = opened(tm2tfr.explore("palindromes"), "#i=0", viewport={"width": 360, "height": 800})
+    state, speed = page.locator(".head .state"), page.get_by_label("Speed")
+    assert (state.inner_text(), state.get_attribute("title")) == ("⊥", "no state yet")
+    assert speed.locator("option").all_inner_texts()[:3] == ["0.5/s", "1/s", "2/s"]
+    assert speed.get_attribute("title") == "positions per second"
 
 
 def test_the_story_says_so_where_the_next_token_is_not_that_of_the_rule(opened: Open) -> None:

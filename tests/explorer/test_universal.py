@@ -98,7 +98,10 @@ class TestInABrowser:
         assert said(shown) == "The machine has no state yet: no rule is looked up."
         shown.keyboard.press("Home")
         assert position(shown) == 0
-        assert shown.locator(".story").inner_text() == "The prompt describes the machine: one-way, its tape has a left end."
+        assert (
+            shown.locator(".story").inner_text()
+            == "The prompt describes the machine: one-way says that its tape has a left end."
+        )
         shown.locator("[data-token='12']").click()
         assert position(shown) == 12
         assert shown.locator(".story").inner_text().endswith("→ACC is what the rule for q1,x answers.")

@@ -90,7 +90,7 @@
   function described(run, description, i) {
     const rule = description?.ruleAt(i);
     const place = ["The prompt describes the machine: ", token(run.rows.fed(i))];
-    if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? ", its tape has a left end." : ", its tape goes on in both directions."];
+    if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
     if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
     return [...place, " is what the rule for ", token(rule.wanted), " answers."];
   }
@@ -395,8 +395,8 @@
       this.jump.style.width = `${String(last).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", change: () => store.set({ speed: Number(this.speed.value) }) },
-        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} per second`))
+        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
@@ -1678,7 +1678,7 @@
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
   var MOST5 = 21;
-  var LIMITS2 = [48, 40, 32, 26, 22, 19, 16, 14, 12];
+  var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
     constructor(run, store, history2) {
@@ -1933,7 +1933,7 @@
       set(this.cells, { class: `cells${open ? " open-left" : ""}` });
       const state = run.rows.text("q", i);
       this.head.hidden = !known;
-      const bubble = el("span", { class: "state mono" }, state ?? "start");
+      const bubble = el("span", { class: "state mono", title: state === null ? "no state yet" : null }, state ?? "⊥");
       this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start2));
       this.keepInside(bubble, (h - start2 + 0.5) * this.cell);
