@@ -170,6 +170,8 @@ def test_the_tokenizer_reads_prompts_as_they_are_written(model: Gpt2Running) -> 
         for form in (given, given.removesuffix(" BOS"), given.replace("→", "->"), f" {given}\n"):
             assert model.tokenizer(form)["input_ids"] == ids
     assert model.tokenizer("two-way q0,1 →ACC 111")["input_ids"][-4:] == [0, 0, 0, 1]
+    for end in ("1 BOS", "1BOS", "1BOS \n"):
+        assert model.tokenizer(f"two-way q0,1 →ACC 11{end}")["input_ids"][-4:] == [0, 0, 0, 1]
     assert model.tokenizer("q9,9")["input_ids"][0] == model.tokenizer.unk_token_id
 
 

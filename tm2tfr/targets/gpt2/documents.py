@@ -116,8 +116,9 @@ def _written(bos: str) -> dict[str, Any]:
     """Return what prompts may have beside their tokens: a byte order mark, ASCII arrows, and BOS at the end.
 
     These are replaced by a space, and not by nothing, since a tokenizer fails on a text of which nothing is left.
+    BOS alone stays, since these changes are made to the tokens themselves as well.
     """
-    changes = (({"Regex": "^\ufeff"}, " "), ({"String": "->"}, ARROW), ({"Regex": rf"\s+{bos}\s*$"}, " "))
+    changes = (({"Regex": "^\ufeff"}, " "), ({"String": "->"}, ARROW), ({"Regex": rf"(\s+|(?<=\S)){bos}\s*$"}, " "))
     return {
         "type": "Sequence",
         "normalizers": [{"type": "Replace", "pattern": pattern, "content": to} for pattern, to in changes],
