@@ -105,12 +105,6 @@ def test_the_chapters_notation() -> None:
     ]
 
 
-def test_states_that_are_words_are_set_as_in_triples() -> None:
-    row = table(run("parity", "1"), "latex").splitlines()[7].split(" & ")
-    assert row[2:4] == [r"$(\texttt{even}, 1, 0)$", r"$\texttt{even}$"]
-    assert row[-1].endswith(r"\\")
-
-
 def test_names_that_are_no_variables() -> None:
     cells = [line.split(" & ") for line in table(replace(traced(nasty(), "_ "), blank="."), "latex").splitlines()]
     assert [row[2:4] for row in cells[8:10]] == [

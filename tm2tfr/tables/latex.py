@@ -32,8 +32,8 @@ def _row(sheet: Sheet, line: Line | Gap) -> str:
     if isinstance(line, Gap):
         count = f"{line.rows:,}".replace(",", r"\,")
         return rf"\multicolumn{{{len(sheet.header)}}}{{l}}{{$\vdots$ ({count} {line.what})}} \\"
-    own = {"x": _rule, "q": _name, "b": _name, "a": _name, "y": _rule} if sheet.columns == TURING else {}
-    first, *rest = (_marked(line, c.name, own.get(c.name, _cell)) for c in sheet.columns)
+    tokens = {"x", "y"} if sheet.columns == TURING else set()
+    first, *rest = (_marked(line, c.name, _rule if c.name in tokens else _cell) for c in sheet.columns)
     first = rf"$\triangleright$ {first}" if line.differs else first
     return rf"{' & '.join(sheet.with_tape([first, *rest], _tape(line.tape)))} \\"
 
@@ -59,11 +59,6 @@ def _cell(shown: str) -> str:
         sign = "+" if triple.move > 0 else ""
         return f"$({maths(triple.state)}, {maths(triple.symbol)}, {sign}{triple.move})$"
     return text(shown) if shown.isalpha() and len(shown) > 1 else f"${maths(shown).rstrip()}$"
-
-
-def _name(shown: str) -> str:
-    r"""Return a state or a symbol as it is in triples, also one that is a word: ``$q_{0}$``, ``$\texttt{even}$``."""
-    return f"${maths(shown).rstrip()}$"
 
 
 def _tape(tape: Stretch | None) -> str:
