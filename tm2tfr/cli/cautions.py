@@ -72,12 +72,12 @@ def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
     """
     from tm2tfr.sources.turing.universal.program import Universal
 
-    if to not in ("gpt2", "lens") or not isinstance(subject.right, Universal):
+    if to not in ("gpt2", "lens") or not isinstance(subject.program, Universal):
         return
     from tm2tfr.targets.common.prompted import Prompted
     from tm2tfr.targets.gpt2.prompted import least
 
-    truth = Prompted(subject.right)
+    truth = Prompted(subject.program)
     size = least(subject.decoder, truth, dtype).bytes
     if size >= LARGE:
         click.echo(f"{truth.name} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
