@@ -173,7 +173,7 @@ def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) 
     if not isinstance(machine, Universal):
         noun = given.construction.noun if given.construction else "program"
         raise ExportError(f"{visible(given.name)}: it is a {noun}, and this export runs Turing machines: {remedy}")
-    if (machine.states, machine.symbols, machine.tape) != (stored.states, stored.symbols, stored.tape):
+    if machine.empty != stored.empty:
         sizes = [f"{u.states} states, {u.symbols} symbols and the tape {u.tape!r}" for u in (machine, stored)]
         what = f"{visible(given.name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
         raise ExportError(f"{what}: {remedy}")

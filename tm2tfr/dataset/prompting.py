@@ -15,7 +15,6 @@ from tm2tfr.errors import CompileError, DatasetError, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
 from tm2tfr.sources.turing.universal.compiler.given import class_asked, in_prompt, weights_given
-from tm2tfr.sources.turing.universal.compiler.layout import layout
 from tm2tfr.sources.turing.universal.names import Entry
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder, digest
@@ -60,10 +59,7 @@ class Prompting:
     @property
     def weights_digest(self) -> str | None:
         """The digest of the weights that are given, with their canonical names; None if they are compiled."""
-        if self.weights is None:
-            return None
-        stream = layout(self.universal, self.universal.names)
-        return digest(replace(self.weights, layout=stream, vocabulary=self.universal.vocabulary))
+        return None if self.weights is None else digest(renamed(self.weights, self.universal))
 
     def named(self, program: Universal) -> Decoder:
         """Return the decoder with the names of the machine in `program`: the same matrices."""

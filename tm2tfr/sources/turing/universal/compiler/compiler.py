@@ -32,13 +32,12 @@ def compile_universal(universal: Universal) -> Decoder:
 
     The matrices depend on the class alone. With a machine in it, labels and tokens have that machine's names.
     """
-    return renamed(compile_class(universal.empty), universal)
+    decoder = compile_class(universal.empty)
+    return decoder if universal.machine is None else renamed(decoder, universal)
 
 
 def renamed(decoder: Decoder, universal: Universal) -> Decoder:
-    """Return a decoder of the class of `universal` with the labels and tokens of the machine in it; the same matrices."""
-    if universal.machine is None:
-        return decoder
+    """Return a decoder of the class of `universal` with the labels and tokens of `universal`; the same matrices."""
     return replace(
         decoder,
         layout=layout(universal, universal.names),

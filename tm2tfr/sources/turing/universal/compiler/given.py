@@ -61,7 +61,9 @@ def compiled(universal: Universal, options: Mapping[str, Any]) -> Decoder:
         CompileError, WeightFileError: see `class_asked`.
     """
     weights = weights_given(options.get("universal"))
-    return compile_universal(universal) if weights is None else renamed(weights, universal)
+    if weights is None:
+        return compile_universal(universal)
+    return weights if universal.machine is None else renamed(weights, universal)
 
 
 def class_asked(options: Mapping[str, Any]) -> Universal:
