@@ -23,6 +23,9 @@ from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, render
 
 _SYMBOLS_A_ROW = 8
 _LONGEST_IN_A_CIRCLE = 5
+_NAME, _LABEL = 18, 17  # points: the large letters of states and of arrows
+_WIDE = 0.6  # the width of a letter of size 1; the font's are at most as wide, but for m and w
+_SMALLEST, _FARTHEST = 36, 1.5  # points: the width of a state with a short name; inches: beyond that, nobody sees the graph
 _MOST_STATES_IN_A_NOTEBOOK = 100  # dot would take minutes for more, and nobody could read it
 
 _DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
@@ -189,17 +192,31 @@ def _symbols(machine: Machine) -> dict[str, str]:
     return plain | {" ": "␣" if "␣" not in gamma else "' '"}
 
 
+def _beside_loops(machine: Machine) -> float:
+    """Return how far apart, in inches, the columns of large letters have to be for the labels of loops to have room.
+
+    ``dot`` centres the label of a loop above its state, and makes no room for what is wider than the state itself.
+    """
+    spare = [
+        max(map(len, lines)) * _WIDE * _LABEL - max(len(shown(q)) * _WIDE * _NAME, _SMALLEST)
+        for q, r, lines in _arrows(machine)
+        if q == r
+    ]
+    return round(min(max([0.0, *spare]) / 72, _FARTHEST), 2)
+
+
 # ── DOT ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _digraph(machine: Machine, *, large: bool = False) -> Any:
     """Return the `graphviz.Digraph`, which is untyped."""
     ids = _ids(machine)
     long = max(len(shown(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
     node = {"shape": "ellipse" if long else "circle", "style": "filled", "fillcolor": "white"}
+    apart = max(0.25, _beside_loops(machine)) if large else 0.5
     drawing = graphviz.Digraph(
         dot_label(shown(machine.name)),
-        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.25" if large else "0.5"},
-        node_attr={**FONT, **node, "margin": "0.05", **({"fontsize": "18"} if large else {})},
-        edge_attr={**FONT, "fontsize": "17" if large else "12", "arrowsize": "0.7"},
+        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": f"{apart:g}"},
+        node_attr={**FONT, **node, "margin": "0.05", **({"fontsize": str(_NAME)} if large else {})},
+        edge_attr={**FONT, "fontsize": str(_LABEL) if large else "12", "arrowsize": "0.7"},
     )
     drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
     for q in machine.states:
