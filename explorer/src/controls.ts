@@ -23,6 +23,16 @@ const keys = (graph: string): [string, string][] => [
   ["?", "show these keys"],
 ];
 
+export interface Settings {
+  divergence: number | null;
+  /** What the graph is called. */
+  graph: string;
+  /** Whether the address keeps the position. */
+  address?: boolean;
+  /** What the key t does. */
+  theme?: () => void;
+}
+
 export class Controls {
   readonly element: HTMLElement;
   readonly help: HTMLDialogElement;
@@ -34,8 +44,10 @@ export class Controls {
 
   constructor(
     private readonly store: Store,
-    private readonly divergence: number | null,
-    graph: string,
+    /** What the keys g and ↑ look for is in here. */
+    private readonly root: HTMLElement,
+    signal: AbortSignal,
+    private readonly settings: Settings,
   ) {
     const { last } = store;
     const button = (name: string, path: string, act: () => void, kind = "") =>
@@ -65,12 +77,13 @@ export class Controls {
       "dialog",
       { class: "help", "aria-label": "Keys" },
       el("h2", {}, "Keys"),
-      el("dl", {}, ...keys(graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+      el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
       el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
     );
     store.subscribe((now) => this.draw(now));
-    addEventListener("keydown", (event) => this.key(event));
-    addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }));
+    addEventListener("keydown", (event) => this.key(event), { signal });
+    if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+    signal.addEventListener("abort", () => clearTimeout(this.timer));
   }
 
   private draw(now: Showing): void {
@@ -83,17 +96,18 @@ export class Controls {
     set(this.play.querySelector("path")!, { d: now.playing ? PAUSE : PLAY });
     // browsers refuse an address that changes many times per second
     clearTimeout(this.timer);
+    if (!this.settings.address) return;
     this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
   }
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    const typing = target === this.jump || target instanceof HTMLSelectElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
-    if (typing) {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+    if (target === this.jump || target instanceof HTMLSelectElement) {
       if (event.key === "Enter" || event.key === "Escape") target.blur();
       return;
     }
+    if (target !== this.slider && (target.matches("input, textarea") || target.isContentEditable)) return; // somebody types there
     if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
     if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return; // moves the graph
     const act = this.action(event);
@@ -106,11 +120,12 @@ export class Controls {
   private turn(by: number): void {
     const stages = this.store.layers + 1;
     this.store.set({ layer: ((this.store.now.layer + 1 + by + stages) % stages) - 1 });
-    requestAnimationFrame(() => document.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
+    requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
   }
 
   private action(event: KeyboardEvent): (() => void) | undefined {
-    const { store, divergence } = this;
+    const { store, root } = this;
+    const { divergence, theme } = this.settings;
     const faster = (by: number) => () =>
       store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))]! });
     const actions: Record<string, () => void> = {
@@ -128,15 +143,23 @@ export class Controls {
       "=": faster(1),
       "-": faster(-1),
       j: () => this.jump.select(),
-      g: () => document.querySelector<HTMLElement>("[data-enlarges]")?.click(),
+      g: () => root.querySelector<HTMLElement>("[data-enlarges]")?.click(),
       r: () => store.set({ raw: !store.now.raw }),
-      t: () => document.querySelector<HTMLElement>("#theme")?.click(),
+      t: () => theme?.(),
       "?": () => this.help.showModal(),
     };
-    if (document.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"]!;
+    if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"]!;
     if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
     return actions[event.key];
   }
+}
+
+/** Let a button that is clicked leave the keys where they are, so that Space still plays. */
+export function leavesFocus(root: HTMLElement, signal?: AbortSignal): void {
+  const prevent = (event: MouseEvent) => {
+    if ((event.target as Element).closest("button")) event.preventDefault();
+  };
+  root.addEventListener("mousedown", prevent, signal ? { signal } : {});
 }
 
 /** What the address says: `#i=6&layer=4`. */

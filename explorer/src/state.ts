@@ -17,6 +17,7 @@ export class Store {
   private drawing = false;
   private clock = 0;
   private owed = 0;
+  private ended = false;
 
   constructor(
     readonly last: number,
@@ -33,7 +34,14 @@ export class Store {
     this.views.push(view);
   }
 
+  /** Draw nothing any more. */
+  end(): void {
+    this.ended = true;
+    this.now.playing = false;
+  }
+
   set(change: Partial<Showing>): void {
+    if (this.ended) return;
     const next = { ...this.now, ...change };
     next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
     next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
@@ -63,6 +71,7 @@ export class Store {
 
   draw(): void {
     this.drawing = false;
+    if (this.ended) return;
     for (const view of this.views) view(this.now);
   }
 

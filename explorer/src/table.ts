@@ -38,6 +38,7 @@ export class Table {
     private readonly run: Run,
     private readonly store: Store,
     private readonly history: History | null,
+    signal: AbortSignal,
   ) {
     const name = history ? "The chapter's table" : "The table";
     const header = el(
@@ -51,8 +52,8 @@ export class Table {
     this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
     this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name} `, el("span", { class: "check" }, this.summary())), this.scroll);
     this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
-    addEventListener("beforeprint", () => this.print(true));
-    addEventListener("afterprint", () => this.print(false));
+    addEventListener("beforeprint", () => this.print(true), { signal });
+    addEventListener("afterprint", () => this.print(false), { signal });
   }
 
   /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */

@@ -32,6 +32,348 @@
     return width;
   }
 
+  // src/controls.ts
+  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
+  var PLAY = "M8 5v14l11-7z";
+  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+  var keys = (graph) => [
+    ["Space", "play, pause"],
+    ["→ ←", "one step forward, one step back"],
+    ["Shift → ←", "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+    ["Home, End", "the first position, the last position"],
+    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["g", `enlarge the ${graph} to the whole window, and back`],
+    ["+ −", "faster, slower"],
+    ["j", "jump to a position"],
+    ["d", "jump to the first divergence, if there is one"],
+    ["r", "show the raw numbers of the residual stream"],
+    ["t", "light, dark, or the system's setting"],
+    ["?", "show these keys"]
+  ];
+  var Controls = class {
+    constructor(store, root, signal, settings) {
+      this.store = store;
+      this.root = root;
+      this.settings = settings;
+      const { last } = store;
+      const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
+      this.play = button("Play", PLAY, () => store.toggle(), "play");
+      this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+      this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
+      this.jump.style.width = `${String(last).length + 4}ch`;
+      this.speed = el(
+        "select",
+        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
+      );
+      this.element = el(
+        "nav",
+        { class: "controls", "aria-label": "Playing" },
+        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
+        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        this.play,
+        button("Step", "M7 5v14l10-7z", () => store.step(1)),
+        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+        this.slider,
+        el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
+        this.speed
+      );
+      this.help = el(
+        "dialog",
+        { class: "help", "aria-label": "Keys" },
+        el("h2", {}, "Keys"),
+        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
+      );
+      store.subscribe((now) => this.draw(now));
+      addEventListener("keydown", (event) => this.key(event), { signal });
+      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+      signal.addEventListener("abort", () => clearTimeout(this.timer));
+    }
+    store;
+    root;
+    settings;
+    element;
+    help;
+    slider;
+    jump;
+    speed;
+    play;
+    timer = 0;
+    draw(now) {
+      this.slider.value = String(now.i);
+      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
+      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
+      this.speed.value = String(now.speed);
+      const name = now.playing ? "Pause" : "Play";
+      set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
+      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
+      clearTimeout(this.timer);
+      if (!this.settings.address) return;
+      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
+    }
+    key(event) {
+      const target = event.target;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+      if (target === this.jump || target instanceof HTMLSelectElement) {
+        if (event.key === "Enter" || event.key === "Escape") target.blur();
+        return;
+      }
+      if (target !== this.slider && (target.matches("input, textarea") || target.isContentEditable)) return;
+      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
+      const act = this.action(event);
+      if (!act) return;
+      event.preventDefault();
+      act();
+    }
+    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
+    turn(by) {
+      const stages = this.store.layers + 1;
+      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
+      requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
+    }
+    action(event) {
+      const { store, root } = this;
+      const { divergence, theme: theme2 } = this.settings;
+      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
+      const actions = {
+        " ": () => store.toggle(),
+        k: () => store.toggle(),
+        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
+        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
+        ArrowUp: () => this.turn(-1),
+        ArrowDown: () => this.turn(1),
+        PageDown: () => store.step(100),
+        PageUp: () => store.step(-100),
+        Home: () => store.begin(),
+        End: () => store.step(Infinity),
+        "+": faster(1),
+        "=": faster(1),
+        "-": faster(-1),
+        j: () => this.jump.select(),
+        g: () => root.querySelector("[data-enlarges]")?.click(),
+        r: () => store.set({ raw: !store.now.raw }),
+        t: () => theme2?.(),
+        "?": () => this.help.showModal()
+      };
+      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
+      return actions[event.key];
+    }
+  };
+  function leavesFocus(root, signal) {
+    const prevent = (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    };
+    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+  }
+  function fromAddress() {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const found = {};
+    const [i, layer] = [said.get("i"), said.get("layer")];
+    if (i !== null && /^\d+$/.test(i)) found.i = Number(i);
+    if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
+    return found;
+  }
+  function toAddress({ i, layer }, home) {
+    const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
+    if (hash === location.hash) return;
+    try {
+      history.replaceState(null, "", hash);
+    } catch {
+    }
+  }
+
+  // src/data.ts
+  var DUE = 0.8;
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const buffer = await new Response(stream).arrayBuffer();
+    return (place) => column(buffer, place);
+  }
+  function textAt(buffers, place) {
+    return new TextDecoder().decode(buffers(place));
+  }
+  function column(buffer, { type, at, count: count2 }) {
+    const width = Number(type[1]);
+    const part = buffer.slice(at, at + width * count2);
+    switch (type) {
+      case "u1":
+        return new Uint8Array(part);
+      case "i1":
+        return new Int8Array(part);
+      case "u2":
+        return new Uint16Array(part);
+      case "i2":
+        return new Int16Array(part);
+      case "i4":
+        return new Int32Array(part);
+      case "f8": {
+        const planes = new Uint8Array(part);
+        const bytes = new Uint8Array(planes.length);
+        for (let plane = 0; plane < 8; plane++)
+          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
+        return new Float64Array(bytes.buffer);
+      }
+    }
+  }
+  var Sheet = class {
+    constructor(spec, headings, buffers, texts) {
+      this.texts = texts;
+      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
+      this.token = headings[0].name;
+      this.answered = headings.at(-1).name;
+    }
+    texts;
+    columns;
+    token;
+    answered;
+    /** The token at position i. */
+    fed(i) {
+      return this.text(this.token, i) ?? "⊥";
+    }
+    /** The token answered at position i. */
+    answer(i) {
+      return this.text(this.answered, i) ?? "⊥";
+    }
+    number(column2, i) {
+      return this.columns.get(column2).values[i];
+    }
+    text(column2, i) {
+      const n = this.columns.get(column2).values[i];
+      return n === 0 ? null : this.texts[n - 1];
+    }
+    /** A cell as the table writes it. */
+    cell(column2, i) {
+      const { number: number2, signed } = this.columns.get(column2).heading;
+      if (!number2) return this.text(column2, i) ?? "⊥";
+      const value = this.number(column2, i);
+      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
+    }
+    /** The length of the longest text in a column. */
+    widest(column2) {
+      const { heading, values } = this.columns.get(column2);
+      if (heading.number) {
+        let longest2 = 2;
+        for (const value of values) longest2 = Math.max(longest2, String(value).length);
+        return longest2;
+      }
+      let longest = 1;
+      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
+      return longest;
+    }
+  };
+  var Run = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
+      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
+      this.stages = spec.stages.map(
+        (written) => new Map(
+          written.map(([n, { values, others }]) => [
+            n,
+            {
+              values: buffers(values),
+              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
+            }
+          ])
+        )
+      );
+      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
+      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
+    }
+    spec;
+    rows;
+    expected;
+    stages;
+    seen;
+    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    weights;
+    unspecified;
+    get count() {
+      return this.spec.count;
+    }
+    /** The position that answers the prompt, with the first token that the decoder generates. */
+    get turn() {
+      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
+    }
+    /** Whether position i carries a token that the decoder generated. */
+    generated(i) {
+      return i > this.turn;
+    }
+    /** Whether the run ends with the answer at position i. */
+    ends(i) {
+      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
+    }
+    look(layer, head, i) {
+      return this.seen[layer][head](i);
+    }
+    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
+    wrong(column2, i) {
+      if (!this.spec.divergence || this.free(column2, i)) return void 0;
+      if (i >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
+      const due = this.expected.cell(column2, i);
+      return due === this.rows.cell(column2, i) ? void 0 : due;
+    }
+    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+    widest(column2) {
+      let longest = this.rows.widest(column2);
+      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+        const due = this.wrong(column2, i);
+        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
+      }
+      return longest;
+    }
+    /** Whether a cell was compared with anything. */
+    compared(column2, i) {
+      return i < this.spec.checked && !this.free(column2, i);
+    }
+    /** Whether the reference says nothing of a cell. */
+    free(column2, i) {
+      return Boolean(this.unspecified.get(column2)?.[i]);
+    }
+    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
+    value(n, stage, i) {
+      const subspace = this.spec.subspaces[n];
+      for (let s = stage; s >= 0; s--) {
+        const column2 = this.stages[s].get(n);
+        if (!column2) continue;
+        const number2 = column2.values[i];
+        if (!subspace.labels) return { number: number2, coordinates: [number2] };
+        const coordinates = column2.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number2 ? 1 : 0);
+        return { number: number2, coordinates };
+      }
+      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
+    }
+    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
+    changed(n, layer, i) {
+      const after = this.value(n, 2 * layer + 2, i).coordinates;
+      if (layer < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * layer, i).coordinates;
+      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+    }
+  };
+  function looks(head, buffers) {
+    if (!head.seen)
+      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
+      (name) => buffers(head.seen[name])
+    );
+    return (i) => ({
+      uniform: i > 0 && count2[i] === i + 1,
+      winner: winner[i],
+      count: count2[i],
+      score: score[i],
+      runner: runner[i],
+      runnerScore: runnerScore[i],
+      sharers: head.sharers?.[i] ?? [winner[i]]
+    });
+  }
+
   // src/words.ts
   function math(text) {
     const nodes = [];
@@ -363,337 +705,6 @@
       return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
     }
   };
-
-  // src/controls.ts
-  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
-  var PLAY = "M8 5v14l11-7z";
-  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
-    ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
-    ["g", `enlarge the ${graph} to the whole window, and back`],
-    ["+ −", "faster, slower"],
-    ["j", "jump to a position"],
-    ["d", "jump to the first divergence, if there is one"],
-    ["r", "show the raw numbers of the residual stream"],
-    ["t", "light, dark, or the system's setting"],
-    ["?", "show these keys"]
-  ];
-  var Controls = class {
-    constructor(store, divergence, graph) {
-      this.store = store;
-      this.divergence = divergence;
-      const { last } = store;
-      const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
-      this.play = button("Play", PLAY, () => store.toggle(), "play");
-      this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
-      this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
-      this.jump.style.width = `${String(last).length + 4}ch`;
-      this.speed = el(
-        "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
-        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
-      );
-      this.element = el(
-        "nav",
-        { class: "controls", "aria-label": "Playing" },
-        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
-        this.play,
-        button("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
-        this.slider,
-        el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
-        this.speed
-      );
-      this.help = el(
-        "dialog",
-        { class: "help", "aria-label": "Keys" },
-        el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
-        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
-      );
-      store.subscribe((now) => this.draw(now));
-      addEventListener("keydown", (event) => this.key(event));
-      addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }));
-    }
-    store;
-    divergence;
-    element;
-    help;
-    slider;
-    jump;
-    speed;
-    play;
-    timer = 0;
-    draw(now) {
-      this.slider.value = String(now.i);
-      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
-      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
-      this.speed.value = String(now.speed);
-      const name = now.playing ? "Pause" : "Play";
-      set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
-      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
-      clearTimeout(this.timer);
-      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
-    }
-    key(event) {
-      const target = event.target;
-      const typing = target === this.jump || target instanceof HTMLSelectElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
-      if (typing) {
-        if (event.key === "Enter" || event.key === "Escape") target.blur();
-        return;
-      }
-      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
-      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
-      const act = this.action(event);
-      if (!act) return;
-      event.preventDefault();
-      act();
-    }
-    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
-    turn(by) {
-      const stages = this.store.layers + 1;
-      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
-      requestAnimationFrame(() => document.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
-    }
-    action(event) {
-      const { store, divergence } = this;
-      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
-      const actions = {
-        " ": () => store.toggle(),
-        k: () => store.toggle(),
-        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
-        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
-        ArrowUp: () => this.turn(-1),
-        ArrowDown: () => this.turn(1),
-        PageDown: () => store.step(100),
-        PageUp: () => store.step(-100),
-        Home: () => store.begin(),
-        End: () => store.step(Infinity),
-        "+": faster(1),
-        "=": faster(1),
-        "-": faster(-1),
-        j: () => this.jump.select(),
-        g: () => document.querySelector("[data-enlarges]")?.click(),
-        r: () => store.set({ raw: !store.now.raw }),
-        t: () => document.querySelector("#theme")?.click(),
-        "?": () => this.help.showModal()
-      };
-      if (document.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
-      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
-      return actions[event.key];
-    }
-  };
-  function fromAddress() {
-    const said = new URLSearchParams(location.hash.slice(1));
-    const found = {};
-    const [i, layer] = [said.get("i"), said.get("layer")];
-    if (i !== null && /^\d+$/.test(i)) found.i = Number(i);
-    if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
-    return found;
-  }
-  function toAddress({ i, layer }, home) {
-    const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
-    if (hash === location.hash) return;
-    try {
-      history.replaceState(null, "", hash);
-    } catch {
-    }
-  }
-
-  // src/data.ts
-  var DUE = 0.8;
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const buffer = await new Response(stream).arrayBuffer();
-    return (place) => column(buffer, place);
-  }
-  function textAt(buffers, place) {
-    return new TextDecoder().decode(buffers(place));
-  }
-  function column(buffer, { type, at, count: count2 }) {
-    const width = Number(type[1]);
-    const part = buffer.slice(at, at + width * count2);
-    switch (type) {
-      case "u1":
-        return new Uint8Array(part);
-      case "i1":
-        return new Int8Array(part);
-      case "u2":
-        return new Uint16Array(part);
-      case "i2":
-        return new Int16Array(part);
-      case "i4":
-        return new Int32Array(part);
-      case "f8": {
-        const planes = new Uint8Array(part);
-        const bytes = new Uint8Array(planes.length);
-        for (let plane = 0; plane < 8; plane++)
-          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
-        return new Float64Array(bytes.buffer);
-      }
-    }
-  }
-  var Sheet = class {
-    constructor(spec, headings, buffers, texts) {
-      this.texts = texts;
-      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
-      this.token = headings[0].name;
-      this.answered = headings.at(-1).name;
-    }
-    texts;
-    columns;
-    token;
-    answered;
-    /** The token at position i. */
-    fed(i) {
-      return this.text(this.token, i) ?? "⊥";
-    }
-    /** The token answered at position i. */
-    answer(i) {
-      return this.text(this.answered, i) ?? "⊥";
-    }
-    number(column2, i) {
-      return this.columns.get(column2).values[i];
-    }
-    text(column2, i) {
-      const n = this.columns.get(column2).values[i];
-      return n === 0 ? null : this.texts[n - 1];
-    }
-    /** A cell as the table writes it. */
-    cell(column2, i) {
-      const { number: number2, signed } = this.columns.get(column2).heading;
-      if (!number2) return this.text(column2, i) ?? "⊥";
-      const value = this.number(column2, i);
-      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
-    }
-    /** The length of the longest text in a column. */
-    widest(column2) {
-      const { heading, values } = this.columns.get(column2);
-      if (heading.number) {
-        let longest2 = 2;
-        for (const value of values) longest2 = Math.max(longest2, String(value).length);
-        return longest2;
-      }
-      let longest = 1;
-      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
-      return longest;
-    }
-  };
-  var Run = class {
-    constructor(spec, buffers) {
-      this.spec = spec;
-      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
-      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
-      this.stages = spec.stages.map(
-        (written) => new Map(
-          written.map(([n, { values, others }]) => [
-            n,
-            {
-              values: buffers(values),
-              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
-            }
-          ])
-        )
-      );
-      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
-      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
-      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
-    }
-    spec;
-    rows;
-    expected;
-    stages;
-    seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
-    weights;
-    unspecified;
-    get count() {
-      return this.spec.count;
-    }
-    /** The position that answers the prompt, with the first token that the decoder generates. */
-    get turn() {
-      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
-    }
-    /** Whether position i carries a token that the decoder generated. */
-    generated(i) {
-      return i > this.turn;
-    }
-    /** Whether the run ends with the answer at position i. */
-    ends(i) {
-      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
-    }
-    look(layer, head, i) {
-      return this.seen[layer][head](i);
-    }
-    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-    wrong(column2, i) {
-      if (!this.spec.divergence || this.free(column2, i)) return void 0;
-      if (i >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
-      const due = this.expected.cell(column2, i);
-      return due === this.rows.cell(column2, i) ? void 0 : due;
-    }
-    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-    widest(column2) {
-      let longest = this.rows.widest(column2);
-      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
-        const due = this.wrong(column2, i);
-        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
-      }
-      return longest;
-    }
-    /** Whether a cell was compared with anything. */
-    compared(column2, i) {
-      return i < this.spec.checked && !this.free(column2, i);
-    }
-    /** Whether the reference says nothing of a cell. */
-    free(column2, i) {
-      return Boolean(this.unspecified.get(column2)?.[i]);
-    }
-    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
-    value(n, stage, i) {
-      const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
-        const column2 = this.stages[s].get(n);
-        if (!column2) continue;
-        const number2 = column2.values[i];
-        if (!subspace.labels) return { number: number2, coordinates: [number2] };
-        const coordinates = column2.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number2 ? 1 : 0);
-        return { number: number2, coordinates };
-      }
-      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
-    }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer, i) {
-      const after = this.value(n, 2 * layer + 2, i).coordinates;
-      if (layer < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer, i).coordinates;
-      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
-    }
-  };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name) => buffers(head.seen[name])
-    );
-    return (i) => ({
-      uniform: i > 0 && count2[i] === i + 1,
-      winner: winner[i],
-      count: count2[i],
-      score: score[i],
-      runner: runner[i],
-      runnerScore: runnerScore[i],
-      sharers: head.sharers?.[i] ?? [winner[i]]
-    });
-  }
 
   // src/description.ts
   var ARROW = "→";
@@ -1587,10 +1598,17 @@
     drawing = false;
     clock = 0;
     owed = 0;
+    ended = false;
     subscribe(view2) {
       this.views.push(view2);
     }
+    /** Draw nothing any more. */
+    end() {
+      this.ended = true;
+      this.now.playing = false;
+    }
     set(change) {
+      if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
@@ -1616,6 +1634,7 @@
     }
     draw() {
       this.drawing = false;
+      if (this.ended) return;
       for (const view2 of this.views) view2(this.now);
     }
     play() {
@@ -1681,7 +1700,7 @@
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
-    constructor(run, store, history2) {
+    constructor(run, store, history2, signal) {
       this.run = run;
       this.store = store;
       this.history = history2;
@@ -1697,8 +1716,8 @@
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
       this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name} `, el("span", { class: "check" }, this.summary())), this.scroll);
       this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
-      addEventListener("beforeprint", () => this.print(true));
-      addEventListener("afterprint", () => this.print(false));
+      addEventListener("beforeprint", () => this.print(true), { signal });
+      addEventListener("afterprint", () => this.print(false), { signal });
     }
     run;
     store;
@@ -1965,45 +1984,91 @@
     }
   };
 
-  // src/main.ts
-  var data = JSON.parse(document.querySelector("#data").textContent);
-  async function start() {
-    const buffers = await unpacked(document.querySelector("#columns").textContent);
+  // src/verdict.ts
+  function notices(runs, store) {
+    const wrong = runs.filter((run) => run.spec.divergence);
+    if (runs.length > 1 && !wrong.length)
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+    return wrong.map((run) => {
+      const { position, column: column2, expected, found, cause } = run.spec.divergence;
+      const whose = runs.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
+      const [what, ...why] = cause;
+      return el(
+        "aside",
+        { class: "notice", role: "note", "data-position": position },
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
+        ...why.map((line) => el("p", { class: "cause" }, line))
+      );
+    });
+  }
+  function verdict(runs, circuit) {
+    return runs.map((run) => {
+      const { agrees } = run.spec;
+      const said = circuit ? outcome(run) : ending(run);
+      const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
+      const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
+      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
+    });
+  }
+  function ending(run) {
+    const { answer, T, stop } = run.spec;
+    if (T === null) return "no verdict within the limit";
+    return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function outcome(run) {
+    const { T, agrees, result, divergence } = run.spec;
+    if (divergence?.column === STOP) return "every bit is right, but the end is not";
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    if (T === null) return `cut off at position ${run.count - 1}`;
+    const gates = count(T, "gate");
+    return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
+  }
+
+  // src/page.ts
+  var SCROLLBAR = 20;
+  function mount(root, data, buffers, around = {}) {
+    const ended = new AbortController();
+    const { signal } = ended;
     const runs = data.runs.map((spec) => new Run(spec, buffers));
     const last = Math.max(...runs.map((run) => run.count)) - 1;
     const parts = runs.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
     const divergence = parts.length ? Math.min(...parts) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
-    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...fromAddress() }, ...begins(runs[0]));
-    const controls = new Controls(store, divergence, circuit ? "circuit" : "state graph");
-    const main = document.querySelector("main");
-    main.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...runs.map((run) => view(run, runs.length > 1, store, buffers, circuit))));
-    document.body.append(controls.element, controls.help);
-    document.querySelector("#help").addEventListener("click", () => controls.help.showModal());
-    document.querySelector(".verdict").replaceChildren(...verdict(runs));
-    for (const cut of document.querySelectorAll(".bar .input, .bar .about")) cut.title = cut.textContent;
-    theme();
-    addEventListener("resize", () => store.set({}));
-    addEventListener("mousedown", (event) => {
-      if (event.target.closest("button")) event.preventDefault();
+    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
+    const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
+    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
+    const views = runs.map((run) => view(run, scene));
+    root.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), controls.element, controls.help);
+    around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
+    const resized = new ResizeObserver(() => store.set({}));
+    resized.observe(root);
+    addEventListener("resize", () => store.set({}), { signal });
+    leavesFocus(root, signal);
+    signal.addEventListener("abort", () => {
+      resized.disconnect();
+      store.end();
+      root.replaceChildren();
+      around.verdict?.replaceChildren();
     });
     store.set({});
     store.draw();
-    document.documentElement.dataset["ready"] = "true";
+    return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run, several, store, buffers, circuit) {
-    const history2 = run.spec.tape ? new History(run, data.machine?.blank ?? "_") : null;
+  function view(run, { root, signal, store, buffers, machine, circuit, several }) {
+    const history2 = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
     const bits = circuit && new Bits(circuit, run);
     const description = Description.of(run);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, data.machine, history2, description);
+    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run, store, circuit, description);
     const layers = new Layers(run, store);
     const stream = new Stream(run, store);
-    const table = new Table(run, store, history2);
+    const table = new Table(run, store, history2, signal);
     const redraw = () => store.set({});
-    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : data.machine && new StateGraph(run, data.machine, buffers, redraw);
+    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
     const inside = el("div", { class: "inside" });
@@ -2017,10 +2082,10 @@
       table: table.element,
       stream: stream.element
     });
-    let width = 0;
+    let [width, whole] = [0, 0];
     store.subscribe(({ i, layer, raw, playing }) => {
-      if (width !== innerWidth) {
-        width = innerWidth;
+      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole !== innerWidth) {
+        [width, whole] = [root.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table]) part.measure();
         graph?.fit();
@@ -2054,71 +2119,49 @@
     const { lead, finds, layers } = run.spec;
     return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
   }
-  function notices(runs, store) {
-    const wrong = runs.filter((run) => run.spec.divergence);
-    if (runs.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
-    return wrong.map((run) => {
-      const { position, column: column2, expected, found, cause } = run.spec.divergence;
-      const whose = runs.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
-      const [what, ...why] = cause;
-      return el(
-        "aside",
-        { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
-        el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
-        what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
-        ...why.map((line) => el("p", { class: "cause" }, line))
-      );
-    });
-  }
-  function verdict(runs) {
-    return runs.map((run) => {
-      const { agrees } = run.spec;
-      const said = data.circuit ? outcome(run) : ending(run);
-      const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
-      const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
-    });
-  }
-  function ending(run) {
-    const { answer, T, stop } = run.spec;
-    if (T === null) return "no verdict within the limit";
-    return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
-  }
-  function outcome(run) {
-    const { T, agrees, result, divergence } = run.spec;
-    if (divergence?.column === STOP) return "every bit is right, but the end is not";
-    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
-    if (T === null) return `cut off at position ${run.count - 1}`;
-    const gates = count(T, "gate");
-    return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
-  }
-  function theme() {
-    const button = document.querySelector("#theme");
-    const modes = ["auto", "light", "dark"];
+
+  // src/theme.ts
+  var KEPT = "tm2tfr-theme";
+  var MODES = ["auto", "light", "dark"];
+  var NAMES = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" };
+  function theme(button) {
     const apply = (mode2) => {
       set(document.documentElement, { "data-theme": mode2 });
-      button.textContent = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" }[mode2];
+      button.textContent = NAMES[mode2];
       set(button, { "aria-label": `Colours: ${mode2}` });
     };
     let mode = "auto";
     try {
-      mode = localStorage.getItem("tm2tfr-theme") ?? "auto";
+      mode = localStorage.getItem(KEPT) ?? "auto";
     } catch {
     }
-    apply(modes.includes(mode) ? mode : "auto");
+    apply(MODES.includes(mode) ? mode : "auto");
     button.addEventListener("click", () => {
-      mode = modes[(modes.indexOf(mode) + 1) % modes.length];
+      mode = MODES[(MODES.indexOf(mode) + 1) % MODES.length];
       apply(mode);
       try {
-        localStorage.setItem("tm2tfr-theme", mode);
+        localStorage.setItem(KEPT, mode);
       } catch {
       }
     });
   }
+
+  // src/main.ts
+  var main = document.querySelector("main");
+  async function start() {
+    const data = JSON.parse(document.querySelector("#data").textContent);
+    const buffers = await unpacked(document.querySelector("#columns").textContent);
+    const button = document.querySelector("#theme");
+    const verdict2 = document.querySelector(".verdict");
+    const mounted = mount(main, data, buffers, { verdict: verdict2, address: true, theme: () => button.click() });
+    document.querySelector("#help").addEventListener("click", () => mounted.help());
+    for (const cut of document.querySelectorAll(".bar .input, .bar .about")) cut.title = cut.textContent;
+    leavesFocus(document.querySelector(".bar"));
+    theme(button);
+    document.documentElement.dataset["ready"] = "true";
+  }
   start().catch((error) => {
-    document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    main.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
     throw error;
   });
 })();

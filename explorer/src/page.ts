@@ -1,0 +1,155 @@
+// The views of one run, or of two side by side: built into an element, and taken away again for other data.
+
+import { BitsPanel } from "./bits";
+import { Bits, Circuit } from "./circuit";
+import { Controls, fromAddress, leavesFocus } from "./controls";
+import { type Buffers, type MachineSpec, type PageData, Run } from "./data";
+import { Description } from "./description";
+import { el } from "./dom";
+import { CircuitGraph } from "./gates";
+import { History } from "./history";
+import { Layers, Stream } from "./layers";
+import { RulesPanel } from "./rules";
+import { Store } from "./state";
+import { StateGraph } from "./states";
+import { Strip } from "./strip";
+import { Table } from "./table";
+import { Tape } from "./tape";
+import { notices, verdict } from "./verdict";
+
+/** A width that changes by as little, in pixels, is that of a bar that came or went with what was drawn: nothing is arranged anew. */
+const SCROLLBAR = 20;
+
+/** What is around the views. */
+export interface Around {
+  /** Where the verdicts go. */
+  verdict?: HTMLElement | null;
+  /** Whether the address keeps the position: `#i=6&layer=4`. */
+  address?: boolean;
+  /** What the key t does. */
+  theme?: () => void;
+}
+
+export interface Mounted {
+  readonly runs: Run[];
+  readonly store: Store;
+  /** Show the keys. */
+  help(): void;
+  /** Take everything out of the element and stop listening. */
+  dispose(): void;
+}
+
+/** Build the views of a page's runs, and what plays them, into `root`, in place of what is there, and draw them. */
+export function mount(root: HTMLElement, data: PageData, buffers: Buffers, around: Around = {}): Mounted {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const runs = data.runs.map((spec) => new Run(spec, buffers));
+  const last = Math.max(...runs.map((run) => run.count)) - 1;
+  const parts = runs.map((run) => run.spec.divergence?.position).filter((at) => at !== undefined);
+  const divergence = parts.length ? Math.min(...parts) : null;
+  const circuit = data.circuit && new Circuit(data.circuit, buffers);
+  const first = Math.min(last, Math.max(0, runs[0]!.spec.bos ? runs[0]!.turn + 1 : runs[0]!.turn));
+  const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...(around.address ? fromAddress() : {}) }, ...begins(runs[0]!));
+  const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
+
+  const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
+  const views = runs.map((run) => view(run, scene));
+  root.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), controls.element, controls.help);
+  around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
+  const resized = new ResizeObserver(() => store.set({}));
+  resized.observe(root);
+  addEventListener("resize", () => store.set({}), { signal });
+  leavesFocus(root, signal);
+  signal.addEventListener("abort", () => {
+    resized.disconnect();
+    store.end();
+    root.replaceChildren();
+    around.verdict?.replaceChildren();
+  });
+  store.set({}); // what the address says may be beyond the end
+  store.draw();
+  return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
+}
+
+/** What all views of a page have in common. */
+interface Scene {
+  root: HTMLElement;
+  signal: AbortSignal;
+  store: Store;
+  buffers: Buffers;
+  machine: MachineSpec | null;
+  circuit: Circuit | null;
+  several: boolean;
+}
+
+function view(run: Run, { root, signal, store, buffers, machine, circuit, several }: Scene): HTMLElement {
+  const history = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
+  const bits = circuit && new Bits(circuit, run);
+  const description = Description.of(run);
+  const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history, description);
+  const rules = description && new RulesPanel(description, store);
+  const strip = new Strip(run, store, circuit, description);
+  const layers = new Layers(run, store);
+  const stream = new Stream(run, store);
+  const table = new Table(run, store, history, signal);
+  const redraw = () => store.set({});
+  const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
+  const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
+  const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
+  const inside = el("div", { class: "inside" });
+  const arrange = arranged(inside, {
+    title,
+    graph: graph && graph.element,
+    tape: tape.element,
+    rules: rules && rules.element,
+    strip: strip.element,
+    layers: layers.element,
+    table: table.element,
+    stream: stream.element,
+  });
+  let [width, whole] = [0, 0];
+  store.subscribe(({ i, layer, raw, playing }) => {
+    if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole !== innerWidth) {
+      [width, whole] = [root.offsetWidth, innerWidth];
+      arrange();
+      for (const part of [tape, strip, table]) part.measure();
+      graph?.fit();
+    }
+    tape.draw(i, playing);
+    rules?.draw(i);
+    strip.draw(i, layer);
+    layers.draw(i, layer);
+    stream.draw(i, layer, raw);
+    graph?.draw(i);
+    // code that measures comes last, so that the browser lays out the page once
+    graph?.follow();
+    table.draw(i);
+  });
+  return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
+}
+
+/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape.
+ *
+ * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
+ */
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, table, stream } = parts;
+  const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
+  let columns = 0;
+  return () => {
+    const now = getComputedStyle(inside).gridTemplateColumns.split(" ").length;
+    if (now === columns) return;
+    columns = now;
+    const focused = document.activeElement;
+    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
+    inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
+    if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
+  };
+}
+
+/** The position that playing begins at, and the layer that is chosen first: with a machine in the prompt, BOS, and where
+ * its rules are found. */
+function begins(run: Run): [number, number] {
+  const { lead, finds, layers } = run.spec;
+  return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
+}

@@ -1,0 +1,54 @@
+// How a run ends, and what went wrong in it.
+
+import type { Run } from "./data";
+import { el } from "./dom";
+import type { Store } from "./state";
+import { count, math, shortened, STOP, VERDICTS } from "./words";
+
+/** What went wrong, at the top: the first divergence and its cause, with a button that goes there. */
+export function notices(runs: Run[], store: Store): HTMLElement[] {
+  const wrong = runs.filter((run) => run.spec.divergence);
+  if (runs.length > 1 && !wrong.length)
+    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+  return wrong.map((run) => {
+    const { position, column, expected, found, cause } = run.spec.divergence!;
+    const whose = runs.length > 1 ? (run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run") : "This run";
+    const [what, ...why] = cause;
+    return el(
+      "aside",
+      { class: "notice", role: "note", "data-position": position },
+      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+      el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+      what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
+      ...why.map((line) => el("p", { class: "cause" }, line)),
+    );
+  });
+}
+
+/** How each run ends, and whether it is right, in a few words. */
+export function verdict(runs: Run[], circuit: boolean): (Node | string)[] {
+  return runs.map((run) => {
+    const { agrees } = run.spec;
+    const said = circuit ? outcome(run) : ending(run);
+    const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
+    const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
+    return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
+  });
+}
+
+/** How a run ends. */
+function ending(run: Run): string {
+  const { answer, T, stop } = run.spec;
+  if (T === null) return "no verdict within the limit";
+  return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+}
+
+/** What a circuit's run computes. */
+function outcome(run: Run): string {
+  const { T, agrees, result, divergence } = run.spec;
+  if (divergence?.column === STOP) return "every bit is right, but the end is not";
+  if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+  if (T === null) return `cut off at position ${run.count - 1}`;
+  const gates = count(T, "gate");
+  return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
+}
