@@ -1,5 +1,7 @@
 // The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/explorer/document.py writes both).
 
+import type { DecoderSpec } from "./live/decoder";
+
 export interface Place {
   type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
   at: number;
@@ -101,6 +103,8 @@ export interface RunSpec {
   subspaces: SubspaceSpec[];
   stages: [number, ColumnSpec][][];
   texts: string[];
+  /** The weights, or why the page cannot run them. */
+  decoder: DecoderSpec | { none: string };
 }
 
 export interface MachineSpec {

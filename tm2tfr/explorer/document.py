@@ -10,6 +10,7 @@ from tm2tfr.contract import ANY, AnyRow, shown
 from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.programs import Show, circuit_data, machine_data
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
+from tm2tfr.explorer.weights_data import decoder_data
 from tm2tfr.explorer.words import moves, score
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.registry import named
@@ -80,6 +81,7 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
         ],
         "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
         "texts": list(texts),
+        "decoder": decoder_data(decoder, columns),
     }
 
 

@@ -1,0 +1,229 @@
+// The dense engine of tm2tfr/engines/dense.py in the browser: the same float64 operations in the same order.
+
+import { AttentionHead, type Look } from "./attention";
+import { answered, type Decoder } from "./decoder";
+import { ColumnsOf, LinearMap, vector } from "./matrix";
+import { LayerNorm, read } from "./norm";
+import { everythingIsFinite } from "./overflow";
+import { type Feature, feature } from "./positions";
+import { beyondTheTable, firstInfinite, layerCalled, quoted, Refused, tooLarge } from "./refusals";
+
+export type Part = "embedding" | "attention" | "feed_forward";
+
+/** An observer of a forward pass from the inside. Layers count from 0. What it is shown is valid during the call alone. */
+export interface Watch {
+  /** The residual stream, (width,), after the embedding (layer -1), or after a part of a layer. */
+  stage(layer: number, part: Part, x: Float64Array): void;
+  /** Where a head looks; null: all scores are 0 by construction, and it looks at all positions in sight. */
+  head(layer: number, head: number, look: Look | null): void;
+}
+
+/** What there is at a position at the end. */
+export interface Passed {
+  /** (width,) the stream after the last layer */
+  residual: Float64Array;
+  /** (answers,) */
+  logits: Float64Array;
+}
+
+interface FeedForwardPart {
+  input: LinearMap;
+  inputBias: Float64Array;
+  output: LinearMap;
+  outputBias: LinearMap;
+  /** The units that write something. */
+  writes: Int32Array;
+}
+
+interface LayerParts {
+  attentionNorm: LayerNorm | null;
+  heads: AttentionHead[];
+  feedForwardNorm: LayerNorm | null;
+  feedForward: FeedForwardPart | null;
+}
+
+const ONE = Float64Array.of(1);
+
+/** The weights of a decoder, and the arithmetic that concerns one position at a time. */
+class Weights {
+  /** By layer and head, whether all its scores are 0 by construction. */
+  readonly uniform: boolean[][];
+  protected readonly layers: LayerParts[];
+  private readonly careful: boolean;
+  private readonly features: Feature[];
+  private readonly tokens: ColumnsOf;
+  private readonly place: LinearMap;
+  private readonly table: ColumnsOf | null;
+  private readonly norm: LayerNorm | null;
+  private readonly unembedding: LinearMap;
+  private readonly bias: Float64Array;
+
+  constructor(protected readonly decoder: Decoder) {
+    this.careful = !everythingIsFinite(decoder);
+    this.features = decoder.features.map(feature);
+    this.tokens = new ColumnsOf(decoder.tokens);
+    this.place = new LinearMap(decoder.place);
+    this.table = decoder.table && new ColumnsOf(decoder.table);
+    this.layers = decoder.layers.map((_, n) => this.partsOf(n));
+    this.uniform = this.layers.map(({ heads }) => heads.map((head) => head.uniform));
+    this.norm = decoder.norm && new LayerNorm(decoder.norm, "norm before the unembedding");
+    this.unembedding = new LinearMap(decoder.unembedding);
+    this.bias = vector(decoder.unembeddingBias);
+  }
+
+  protected embedded(token: number, position: number): Float64Array {
+    const x = new Float64Array(this.decoder.width);
+    this.tokens.addTo(x, token);
+    this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+    if (this.table) {
+      if (position >= this.table.length) throw beyondTheTable(position);
+      this.table.addTo(x, position);
+    }
+    this.check(x, -1, position);
+    return x;
+  }
+
+  /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
+  protected attend(n: number, x: Float64Array, reads: Float64Array, position: number, length: number, watch: Watch | undefined): void {
+    const { heads } = this.layers[n]!;
+    heads.forEach((head, k) => {
+      const look = head.look(reads, position, length);
+      watch?.head(n, k, look);
+    });
+    for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]!]! += added[r]!;
+  }
+
+  /** Add to x what the feed-forward part of layer n answers. */
+  protected feedForward(n: number, x: Float64Array, position: number, watch: Watch | undefined): void {
+    const { feedForward: part, feedForwardNorm } = this.layers[n]!;
+    watch?.stage(n, "attention", x);
+    if (part) {
+      const reads = read(feedForwardNorm, x, position);
+      const hidden = part.inputBias.slice();
+      part.input.addTo(hidden, reads);
+      if (this.careful) this.checkHidden(n, part, hidden, position);
+      for (let u = 0; u < hidden.length; u++) if (!(hidden[u]! > 0)) hidden[u] = 0;
+      part.output.addTo(x, hidden);
+      part.outputBias.addTo(x, ONE);
+    }
+    this.check(x, n, position);
+    watch?.stage(n, "feed_forward", x);
+  }
+
+  /** The logits of a position: (answers,). */
+  protected answers(x: Float64Array, position: number): Float64Array {
+    const logits = this.bias.slice();
+    this.unembedding.addTo(logits, read(this.norm, x, position));
+    const wrong = this.careful ? firstInfinite(logits) : -1;
+    if (wrong >= 0) throw tooLarge("unembedding", position, `the logit of ${quoted(answered(this.decoder)[wrong]!)}`);
+    return logits;
+  }
+
+  private partsOf(n: number): LayerParts {
+    const { heads, feedForward, attentionNorm, feedForwardNorm } = this.decoder.layers[n]!;
+    const where = layerCalled(this.decoder, n + 1);
+    return {
+      attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
+      heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+      feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
+      feedForward: feedForward && {
+        input: new LinearMap(feedForward.input),
+        inputBias: vector(feedForward.inputBias),
+        output: new LinearMap(feedForward.output),
+        outputBias: new LinearMap(feedForward.outputBias),
+        writes: Int32Array.from(new Set(feedForward.output.columns)).sort(),
+      },
+    };
+  }
+
+  /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
+  private check(x: Float64Array, after: number, position: number): void {
+    const wrong = this.careful ? firstInfinite(x) : -1;
+    if (wrong < 0) return;
+    const direction = this.decoder.names?.directions[wrong] ?? String(wrong);
+    const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+    throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
+  }
+
+  private checkHidden(n: number, { writes }: FeedForwardPart, hidden: Float64Array, position: number): void {
+    const unit = writes.find((u) => !Number.isFinite(hidden[u]!));
+    if (unit === undefined) return;
+    const name = this.decoder.names?.units[n]?.[unit] ?? String(unit);
+    throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name)}`);
+  }
+}
+
+/** A decoder in the middle of a sequence, with its KV cache. */
+export class Dense extends Weights {
+  position = 0;
+  /** (width,) the stream at the last position, after the last layer */
+  residual: Float64Array = new Float64Array(0);
+  /** (answers,) the logits at the last position */
+  logits: Float64Array = new Float64Array(0);
+
+  /** Throws `Refused` if a head looks ahead. */
+  constructor(decoder: Decoder) {
+    refuseAhead(decoder);
+    super(decoder);
+  }
+
+  /** Run the next position on a token, by its number, and return the first token with the largest logit.
+   *
+   * Throws `Refused` if a number is too large, a layer norm divides by 0, or the position table has no such position; the
+   * session cannot be used after that.
+   */
+  feed(token: number, watch?: Watch): number {
+    const { position } = this;
+    const x = this.embedded(token, position);
+    watch?.stage(-1, "embedding", x);
+    this.layers.forEach(({ heads, attentionNorm }, n) => {
+      if (heads.length) {
+        const reads = read(attentionNorm, x, position);
+        for (const head of heads) head.take(reads);
+        this.attend(n, x, reads, position, position + 1, watch);
+      }
+      this.feedForward(n, x, position, watch);
+    });
+    [this.residual, this.logits] = [x, this.answers(x, position)];
+    this.position++;
+    return argmax(this.logits);
+  }
+}
+
+class Whole extends Weights {
+  run(tokens: ArrayLike<number>, watches: ReadonlyMap<number, Watch>): Passed[] {
+    const streams = Array.from(tokens, (token, i) => this.embedded(token, i));
+    for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]!);
+    this.layers.forEach(({ heads, attentionNorm }, n) => {
+      if (heads.length) {
+        const reads = streams.map((x, i) => read(attentionNorm, x, i));
+        for (const x of reads) for (const head of heads) head.take(x);
+        streams.forEach((x, i) => this.attend(n, x, reads[i]!, i, streams.length, watches.get(i)));
+      }
+      streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
+    });
+    return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
+  }
+}
+
+/** Run a whole sequence at once, with heads of any mask; watches: by position, who is shown the computation at it.
+ *
+ * Throws `Refused` as `Dense.feed` does.
+ */
+export function wholeRun(decoder: Decoder, tokens: ArrayLike<number>, watches: ReadonlyMap<number, Watch> = new Map()): Passed[] {
+  return new Whole(decoder).run(tokens, watches);
+}
+
+/** The first index of the largest number. */
+export function argmax(numbers: Float64Array): number {
+  let found = 0;
+  for (let n = 1; n < numbers.length; n++) if (numbers[n]! > numbers[found]!) found = n;
+  return found;
+}
+
+function refuseAhead(decoder: Decoder): void {
+  const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
+  if (!head) return;
+  const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;
+  throw new Refused(`${what}, so it cannot run position by position: run the whole sequence at once`);
+}

@@ -1,0 +1,77 @@
+"""A decoder's weights as the plain data that a page reads: all that the dense engine runs, exactly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from tm2tfr.engines.overflow import reach
+from tm2tfr.explorer.columns import PackedColumns
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
+
+
+def decoder_data(decoder: Decoder, columns: PackedColumns) -> dict[str, Any]:
+    """Return the data of `decoder`, or ``{"none": reason}`` if a page cannot run it.
+
+    The entries of all matrices, in the order of `matrices`, are in four columns: how many entries each matrix has; the row
+    of each entry, as the distance from the row of the entry before it in its matrix (the first from row 0); its column in
+    the same way; its value. Shapes follow from the sizes in the rest of the data.
+
+    A page runs no softmax: exponentials are rounded differently by numpy's releases, processors and browsers, so that no
+    page could promise the numbers of the dense engine.
+    """
+    if decoder.soft:
+        return {"none": "its heads are soft, and browsers round exponentials differently from the dense engine"}
+    found = list(matrices(decoder).values())
+    return {
+        "width": decoder.layout.width,
+        "vocabulary": list(decoder.vocabulary),
+        "bos": None if decoder.bos is None else decoder.numbers[decoder.bos],
+        "stop": [decoder.numbers[token] for token in decoder.stop],
+        "features": list(decoder.features),
+        "positions": decoder.positions,
+        "outputs": [{"name": each.name, "labels": each.labels and list(each.labels)} for each in decoder.outputs],
+        "layers": [_layer(layer) for layer in decoder.layers],
+        "norm": _norm(decoder.norm),
+        "counts": columns.add([m.nonzero for m in found]),
+        "rows": columns.add(_all([_steps(m.rows) for m in found])),
+        "columns": columns.add(_all([_steps(m.columns) for m in found])),
+        "values": columns.add(_all([m.values for m in found])),
+        "names": None if reach(decoder).everything else columns.add_text(_names(decoder)),
+    }
+
+
+def _layer(layer: Layer) -> dict[str, Any]:
+    return {
+        "name": layer.name,
+        "heads": [_head(head) for head in layer.heads],
+        "hidden": None if layer.feed_forward is None else len(layer.feed_forward.units),
+        "attention_norm": _norm(layer.attention_norm),
+        "feed_forward_norm": _norm(layer.feed_forward_norm),
+    }
+
+
+def _head(head: Head) -> dict[str, Any]:
+    return {"name": head.name, "mask": head.mask, "keys": head.query.shape[0], "values": head.value.shape[0]}
+
+
+def _norm(norm: Norm | None) -> dict[str, Any] | None:
+    return None if norm is None else {"epsilon": norm.epsilon}
+
+
+def _names(decoder: Decoder) -> str:
+    """Return, as JSON, the names that only a refusal of a number that is too large needs."""
+    parts: list[FeedForward | None] = [layer.feed_forward for layer in decoder.layers]
+    units = [[] if part is None else list(part.units) for part in parts]
+    return json.dumps({"directions": list(decoder.layout.directions), "units": units}, ensure_ascii=False)
+
+
+def _steps(places: Any) -> Any:
+    """Return the distance of each place from the one before it, and of the first from 0: (entries,)."""
+    return np.diff(places, prepend=0)
+
+
+def _all(parts: list[Any]) -> Any:
+    return np.concatenate(parts) if parts else np.zeros(0)
