@@ -4,6 +4,7 @@ An empty read or write is the blank, a missing move is R. A final state accepts 
 the tape is two-way. ``!x`` reads any symbol but x; ``~`` reads any symbol, and written it leaves the symbol unchanged.
 Rules that overlap are a choice in JFLAP, and are refused unless they do the same. JFLAP does not name the blank: it
 is ``_`` here, or the first of a few other signs that is not a symbol, unless a comment names it: ``<!-- blank: # -->``.
+Files of the type ``turingbb``, which JFLAP 7.1 writes, may have building blocks: see `jflap_blocks`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats.jflap_blocks import DEEPEST, Flat, Level, Move, by_tag, machine_within
 from tm2tfr.sources.turing.formats.loaded import Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import (
     Translation,
@@ -26,7 +28,7 @@ from tm2tfr.sources.turing.formats.lossless import (
     with_symbols,
     with_verdicts,
 )
-from tm2tfr.sources.turing.spec import MOVES, Machine, Rule
+from tm2tfr.sources.turing.spec import MOVES, Machine
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.source import Log, Source
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 SQUARE = "□"  # how JFLAP draws the blank
 BLANKS = ("_", SQUARE, "␣", " ", "▢", "◻")
 ANY, NOT = "~", "!"
+TYPES = ("turing", WITH_BLOCKS := "turingbb")
 MEANING = (ANY, NOT, "}", "{", ",", ";", SQUARE)
 
 _COMMENT = re.compile(r"(?P<key>name|blank|input|input alphabet|tape alphabet): *(?P<value>.*)")
@@ -65,23 +68,19 @@ class _Reader:
     draft: Draft
     root: xml.Element
     comments: dict[str, tuple[str, Node]]
-    states: dict[str, str] = field(default_factory=dict)
-    transitions: list[tuple[xml.Element, str, str, str, str, int]] = field(default_factory=list)
+    blocks: bool = False
+    """Whether the file is of the type with building blocks: there a transition that reads ``!x`` comes after the others."""
+    tagged: dict[str, list[xml.Element]] = field(default_factory=dict)
+    levels: dict[int, Level] = field(default_factory=dict)
+    """The machines of blocks that have been read, by the identity of their element."""
 
     def read(self) -> Loaded:
         self.kind()
-        body = self.root.first("automaton") or self.root
-        marks = {"initial": list[str](), "final": list[str]()}
-        for element in body.all("state", "block"):
-            self.state(element, body, marks)
-        if len(marks["initial"]) != 1:
-            many = "two states are" if marks["initial"] else "no state is"
-            self.draft.error(body.node, f"{many} initial", "mark the state in which a run starts as initial, and no other")
-        for element in body.all("transition"):
-            self.transition(element)
+        self.tagged = by_tag(self.root)
+        top = self.level(self.root.first("automaton") or self.root, ())
         if any(d.severity == "error" for d in self.draft.log.found):
             raise self.draft.log.failure()
-        self.machine(marks["initial"][0], tuple(dict.fromkeys(marks["final"])))
+        self.machine(top)
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
     def kind(self) -> None:
@@ -90,49 +89,83 @@ class _Reader:
         if self.root.tag != "structure" or kind is None:
             self.draft.error(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
             raise self.draft.log.failure()
-        if kind.text.strip() != "turing":
-            what = f"this is JFLAP's {kind.text.strip()!r}, not a Turing machine"
-            self.draft.error(kind.node, what, "save a machine of type 'turing'")
+        name = kind.text.strip()
+        if name not in TYPES:
+            self.draft.error(kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP")
             raise self.draft.log.failure()
+        self.blocks = name == WITH_BLOCKS
         tapes = self.root.first("tapes")
         if tapes is not None and tapes.text.strip() not in ("", "1"):
             what = f"this machine has {tapes.text.strip()} tapes, but machines here have one"
             self.draft.error(tapes.node, what, "convert it to one tape first")
             raise self.draft.log.failure()
 
-    def state(self, element: xml.Element, body: xml.Element, marks: dict[str, list[str]]) -> None:
-        """Read a state; a block that contains a machine of its own is refused."""
+    def level(self, body: xml.Element, around: tuple[xml.Element, ...]) -> Level:
+        """Read one machine of the file; `around`: the machines of the blocks that it is in."""
+        level, marks = Level(), {"initial": list[str](), "final": list[str]()}
+        for element in body.all("state", "block"):
+            self.state(element, level, marks)
+            self.block(element, body, level, around)
+        if len(marks["initial"]) != 1:
+            many = "two states are" if marks["initial"] else "no state is"
+            where = " in the machine of a block" if around else ""
+            remedy = "mark the state in which a run starts as initial, and no other"
+            self.draft.error(body.node, f"{many} initial{where}", remedy)
+        level.initial, level.final = next(iter(marks["initial"]), ""), tuple(dict.fromkeys(marks["final"]))
+        for element in body.all("transition"):
+            self.transition(element, level)
+        return level
+
+    def state(self, element: xml.Element, level: Level, marks: dict[str, list[str]]) -> None:
+        """Read a state, or a block as a state."""
         number = element.attributes.get("id")
         if number is None:
             self.draft.error(element.node, "the state has no id", 'add id="…"')
             return
-        if number in self.states:
+        if number in level.names:
             self.draft.error(element.node, f"the id {number!r} is used a second time", "give each state an id of its own")
             return
-        tag = element.first("tag")
-        inner = None if tag is None else body.first(tag.text.strip())
-        if element.tag == "block" and inner is not None and any(inner.all("state", "block", "transition", "automaton")):
-            what = f"the building block {element.attributes.get('name', number)!r} contains a machine of its own"
-            self.draft.error(element.node, what, "replace it with its states: machines here are flat")
-        name = element.attributes.get("name", "").strip() or f"q{number}"
-        known = frozenset(self.states.values())
-        self.states[number] = name if name not in known else f"{name} ({number})"
-        self.draft.marks["table", self.states[number]] = element.node
+        level.names[number] = element.attributes.get("name", "").strip() or f"q{number}"
+        level.nodes[number] = element.node
         for mark, named in marks.items():
             if element.first(mark) is not None:
-                named.append(self.states[number])
+                named.append(number)
 
-    def transition(self, element: xml.Element) -> None:
+    def block(self, element: xml.Element, body: xml.Element, level: Level, around: tuple[xml.Element, ...]) -> None:
+        """Read the machine of a block, if it has one; blocks that name the same element share it."""
+        found = machine_within(element, body, self.tagged) if element.tag == "block" else ()
+        number, name = element.attributes.get("id", ""), element.attributes.get("name", "")
+        if len(found) > 1:
+            what = (
+                f"two machines in this file are tagged {found[0].tag!r}, and JFLAP takes the first for the block {name!r}"
+            )
+            self.draft.error(element.node, what, "give each of them a tag of its own")
+            return
+        if not found or not any(found[0].all("state", "block", "transition", "automaton")):
+            return
+        inside = (*around, found[0])
+        if found[0] in around or len(inside) > DEEPEST:
+            deep = "contains itself" if found[0] in around else f"is in more than {DEEPEST} other blocks"
+            self.draft.error(element.node, f"the building block {name!r} {deep}", "remove it: no run could enter it")
+            return
+        if id(found[0]) not in self.levels:
+            self.levels[id(found[0])] = self.level(found[0].first("automaton") or found[0], inside)
+            if not self.blocks:
+                what = f"the building block {name!r} is read as JFLAP 7 runs it: it is left where its machine halts"
+                self.draft.warn(element.node, what, "check it if you made it for JFLAP 6, which waited for a final state")
+        level.inner[number] = self.levels[id(found[0])]
+
+    def transition(self, element: xml.Element, level: Level) -> None:
         """Read a transition as it is written."""
         ends = []
         for tag in ("from", "to"):
             end = element.first(tag)
             if end is None:
                 self.draft.error(element.node, f"the transition has no <{tag}>", "add it, with the id of a state")
-            elif end.text.strip() not in self.states:
+            elif end.text.strip() not in level.names:
                 self.draft.error(end.node, f"no state has the id {end.text.strip()!r}", "use the id of a state")
             else:
-                ends.append(self.states[end.text.strip()])
+                ends.append(end.text.strip())
         several = next((e for e in element.children if e.attributes.get("tape", "1") != "1"), None)
         if several is not None:
             self.draft.error(several.node, "this is for a second tape", "remove it: machines here have one tape")
@@ -144,46 +177,62 @@ class _Reader:
             if found is not None and (wrong := _wrong(tag, texts[tag])) is not None:
                 self.draft.error(found.node, *wrong)
                 return
+        if element.attributes.get("block") == "true":  # it reads, and nothing else
+            texts |= {"write": ANY, "move": "S"}
         if len(ends) == 2:
-            self.transitions.append((element, ends[0], ends[1], texts["read"], texts["write"], MOVES[texts["move"]]))
+            level.transitions.append((element, ends[0], ends[1], texts["read"], texts["write"], MOVES[texts["move"]]))
 
     # ── what the transitions mean ───────────────────────────────────────────────────────────────────────
-    def machine(self, start: str, final: tuple[str, ...]) -> None:
+    def machine(self, top: Level) -> None:
         """Put the machine into the draft."""
-        draft, named = self.draft, dict[str, None]()
-        for _, _, _, symbol, write, _ in self.transitions:
-            named |= dict.fromkeys(a for a in (symbol.removeprefix(NOT), write) if a not in ("", ANY, SQUARE))
+        draft, named, count = self.draft, dict[str, None](), 0
+        for level in top.levels():
+            for _, _, _, symbol, write, _ in level.transitions:
+                named |= dict.fromkeys(a for a in (symbol.removeprefix(NOT), write) if a not in ("", ANY, SQUARE))
+            count += len(level.transitions)
         blank = self.comment("blank")
         blank = blank if len(blank) == 1 and blank not in named else next(a for a in BLANKS if a not in named)
         sigma, listed = (self.alphabet(key) for key in ("input alphabet", "tape alphabet"))
         gamma = tuple(dict.fromkeys([*(listed or ()), *(sigma or ()), *named, blank]))
-        draft.log.too_many(len(self.transitions), len(gamma))
-        rules: dict[tuple[str, str], tuple[Rule, Node]] = {}
-        for element, q, r, symbol, write, move in self.transitions:
-            if q in final:
-                draft.warn(element.node, f"no run continues from the final state {q!r}", "remove the transition")
-                continue
-            for a in _matching(symbol, gamma, blank):
-                rule = Rule(r, {"": blank, SQUARE: blank, ANY: a}.get(write, write), move)
-                before = rules.setdefault((q, a), (rule, element.node))
-                if before[0] != rule:
-                    first = before[1].start.line + 1
-                    what = f"state {q!r} already has a transition for {a!r} in line {first}: a choice (nondeterminism)"
-                    draft.error(element.node, what, "keep one of them: machines here are deterministic")
-        draft.marks |= {("table", q, a): node for (q, a), (_, node) in rules.items()}
+        draft.log.too_many(max(count, top.size()), len(gamma))
+        for level in top.levels():
+            self.moves(level, gamma, blank, top)
+        if any(d.severity == "error" for d in draft.log.found):
+            raise draft.log.failure()
+        flat = Flat(top)
+        draft.marks |= {("table", q): node for q, node in flat.nodes.items()}
+        draft.marks |= {("table", q, a): node for (q, a), (_, node) in flat.rules.items()}
         draft.values |= {
-            "transitions": {key: rule for key, (rule, _) in rules.items()},
-            "start": start,
+            "transitions": {key: rule for key, (rule, _) in flat.rules.items()},
+            "start": flat.start,
             "blank": blank,
-            "states": tuple(self.states.values()),
+            "states": tuple(flat.nodes),
             "tape_alphabet": gamma,
             "input_alphabet": sigma,
-            "accept": final,
+            "accept": tuple(flat.names[q,] for q in top.final),
         }
         if self.comment("name"):
             draft.values["name"] = self.comment("name")
         if (word := self.comment("input")) and set(word) <= {*(sigma or gamma)} - {blank}:
             draft.values["input"] = word
+
+    def moves(self, level: Level, gamma: tuple[str, ...], blank: str, top: Level) -> None:
+        """Work out the transitions of a level for each symbol."""
+        order = sorted(level.transitions, key=lambda t: t[3].startswith(NOT)) if self.blocks else level.transitions
+        for element, q, r, symbol, write, move in order:
+            if level is top and q in level.final:
+                what = f"no run continues from the final state {level.names[q]!r}"
+                self.draft.warn(element.node, what, "remove the transition")
+                continue
+            known, negated = level.moves.setdefault(q, {}), symbol.startswith(NOT)
+            for a in _matching(symbol, gamma, blank):
+                written = {"": blank, SQUARE: blank, ANY: a}.get(write, write)
+                before = known.setdefault(a, Move(r, written, move, element.node, negated))
+                if before[:3] == (r, written, move) or (self.blocks and negated and not before.negated):
+                    continue
+                what = f"state {level.names[q]!r} already has a transition for {a!r} in line {before.node.start.line + 1}"
+                remedy = "keep one of them: machines here are deterministic"
+                self.draft.error(element.node, f"{what}: a choice (nondeterminism)", remedy)
 
     def comment(self, key: str) -> str:
         """Return the value that a comment has for a key, or the empty string if there is no such comment."""
@@ -213,8 +262,8 @@ def _matching(symbol: str, gamma: tuple[str, ...], blank: str) -> tuple[str, ...
     """Return the symbols that a read matches."""
     if symbol == ANY:
         return gamma
-    if len(symbol) == 2:
-        other = blank if symbol[1] == SQUARE else symbol[1]
+    if symbol.startswith(NOT):
+        other = blank if symbol[1:] in ("", SQUARE) else symbol[1]
         return tuple(a for a in gamma if a != other)
     return (blank,) if symbol in ("", SQUARE) else (symbol,)
 
