@@ -15,7 +15,7 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
 """Whoever reads a text may stop when it has found this many."""
-MOST_SHOWN = 12
+MOST_SHOWN = 20
 """Nobody reads more at once, and of a file that is something else all are beside the point."""
 MOST_RULES = 1_000_000
 """More than a text of `MAX_BYTES` can spell out: only wildcards can expand to more."""
@@ -117,7 +117,7 @@ class Log:
         return SpecError(self.shown())
 
     def shown(self) -> tuple[Diagnostic, ...]:
-        """Return the complaints in the order of the text, at most `MOST_SHOWN`, errors first; and how many more there are."""
+        """Return the complaints in the order of the text, and how many more there are than `MOST_SHOWN`: of warnings first."""
         found = self.inorder()
         if len(found) <= MOST_SHOWN:
             return found
