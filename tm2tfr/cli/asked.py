@@ -99,6 +99,7 @@ def from_format(older: Sequence[str] = ()) -> Declared:
         of=(*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES),
         older=older,
         metavar=None if older else "FORMAT",
+        last=not older,
         help=f"The format of the file, {every}. Default: by its ending or content.",
     )
 

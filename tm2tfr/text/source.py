@@ -117,7 +117,7 @@ class Log:
         return SpecError(self.shown())
 
     def shown(self) -> tuple[Diagnostic, ...]:
-        """Return the complaints in the order of the text, and how many more there are than `MOST_SHOWN`: of warnings first."""
+        """Return at most `MOST_SHOWN` complaints, in the order of the text, errors first; and how many more there are."""
         found = self.inorder()
         if len(found) <= MOST_SHOWN:
             return found

@@ -45,8 +45,8 @@ _COMMENT = re.compile(r"(?P<key>name|blank|input|input alphabet|tape alphabet): 
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text is XML."""
-    return text.lstrip().startswith("<")
+    """Return whether a text is XML with the element that JFLAP's files consist of."""
+    return text.lstrip().startswith("<") and "<structure" in text
 
 
 def read(source: Source) -> Loaded:
