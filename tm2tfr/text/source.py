@@ -14,9 +14,6 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
-"""Whoever reads a text may stop when it has found this many."""
-MOST_SHOWN = 20
-"""Nobody reads more at once, and of a file that is something else all are beside the point."""
 MOST_RULES = 1_000_000
 """More than a text of `MAX_BYTES` can spell out: only wildcards can expand to more."""
 
@@ -110,22 +107,14 @@ class Log:
         """
         if any(d.severity == "error" for d in self.found):
             raise self.failure()
-        return self.shown()
+        return self.inorder()
 
     def failure(self) -> SpecError:
-        """Return the error with the complaints that are shown."""
-        return SpecError(self.shown())
-
-    def shown(self) -> tuple[Diagnostic, ...]:
-        """Return at most `MOST_SHOWN` complaints, in the order of the text, errors first; and how many more there are."""
+        """Return the error with all the complaints, up to `MOST_DIAGNOSTICS`."""
         found = self.inorder()
-        if len(found) <= MOST_SHOWN:
-            return found
-        errors_first = sorted(found, key=lambda d: d.severity != "error")
-        chosen, severity = frozenset(map(id, errors_first[:MOST_SHOWN])), errors_first[MOST_SHOWN].severity
-        what = f"… and {len(found) - MOST_SHOWN:,} more"
-        rest = Diagnostic(what=what, remedy="fix those above first", file=self.source.file, severity=severity)
-        return (*(d for d in found if id(d) in chosen), rest)
+        shown, more = found[:MOST_DIAGNOSTICS], len(found) - MOST_DIAGNOSTICS
+        rest = Diagnostic(what=f"{more} more complaints", remedy="fix those above first", file=self.source.file)
+        return SpecError(shown if more <= 0 else (*shown, rest))
 
     def inorder(self) -> tuple[Diagnostic, ...]:
         """Return the complaints in the order of the text."""
