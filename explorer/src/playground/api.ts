@@ -1,0 +1,148 @@
+// What the server is asked, and what it answers (tm2tfr/playground/answer.py says the same in Python).
+
+import type { PageData } from "../data";
+
+export type Kind = "turing" | "circuit" | "rasp" | "logic";
+
+/** A replacement that mends a problem; lines and columns count from 1, columns and lengths as JavaScript counts. */
+export interface Fix {
+  label: string;
+  line: number;
+  column: number;
+  length: number;
+  replacement: string;
+}
+
+export interface Diagnostic {
+  severity: "error" | "warning" | "info";
+  what: string;
+  remedy: string;
+  line: number | null;
+  column: number | null;
+  length: number | null;
+  fixes: Fix[];
+}
+
+export interface Options {
+  max_steps?: number;
+  left_boundary?: string;
+}
+
+export interface Question {
+  source: string;
+  format: string | null;
+  input: string | null;
+  options: Options;
+  name: string;
+  /** Of the window: a newer question with the same one replaces those before it. */
+  tab?: string;
+}
+
+/** A run for the explorer's views, or a page that is complete. */
+export type Page = { data: PageData; columns: string } | { html: string };
+
+export interface Answer {
+  kind: Kind | null;
+  noun: string;
+  format: string | null;
+  name: string;
+  diagnostics: Diagnostic[];
+  inputs: string[];
+  about_input: Diagnostic | null;
+  page: Page | null;
+  seconds: number;
+}
+
+export interface Shipped {
+  kind: Kind;
+  name: string;
+  format: string;
+  description: string;
+}
+
+export type Export = "source" | "weights" | "latex" | "csv" | "page";
+
+/** There is a newer question. */
+export class Superseded extends Error {}
+
+/** The server cannot be reached. */
+export class Gone extends Error {}
+
+/** The server does not accept the token of this page. */
+export class Stranger extends Error {}
+
+/** The server says no, in its own words. */
+export class Refused extends Error {}
+
+const TOKEN = "tm2tfr-playground-token";
+
+/** The token: of the address, or the one that an earlier address had, for links, which carry none. */
+export function token(): string {
+  const here = new URLSearchParams(location.search).get("token");
+  try {
+    if (here === null) return localStorage.getItem(TOKEN) ?? "";
+    localStorage.setItem(TOKEN, here);
+  } catch {
+    // no storage here
+  }
+  return here ?? "";
+}
+
+export class Api {
+  private readonly tab = crypto.randomUUID();
+
+  constructor(private readonly token: string) {}
+
+  async answer(question: Question, signal: AbortSignal): Promise<Answer> {
+    return (await (await this.post("api/answer", { ...question, tab: this.tab }, signal)).json()) as Answer;
+  }
+
+  async shipped(): Promise<Shipped[]> {
+    return (await (await this.ask("api/shipped", {})).json()) as Shipped[];
+  }
+
+  /** The text of a shipped source. */
+  async source(kind: Kind, name: string): Promise<string> {
+    return (await this.ask(`api/shipped/${kind}/${encodeURIComponent(name)}`, {})).text();
+  }
+
+  /** A file to download, and its name. */
+  async exported(question: Question, what: Export): Promise<[Blob, string]> {
+    const response = await this.post("api/export", { ...question, what });
+    const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
+    return [await response.blob(), name ?? what];
+  }
+
+  private post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+    const headers = { "Content-Type": "application/json" };
+    return this.ask(path, { method: "POST", body: JSON.stringify(body), headers, ...(signal ? { signal } : {}) });
+  }
+
+  private async ask(path: string, init: RequestInit): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(path, { ...init, headers: { ...init.headers, "X-Tm2tfr-Token": this.token }, credentials: "omit", cache: "no-store" });
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new Gone("the server does not answer");
+    }
+    if (response.ok) return response;
+    if (response.status === 401 || response.status === 403) throw new Stranger(await said(response));
+    if (response.status === 409) throw new Superseded(await said(response));
+    throw new Refused(await said(response));
+  }
+}
+
+/** What a response that is not OK says. */
+async function said(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const { error, diagnostics } = JSON.parse(text) as { error?: unknown; diagnostics?: Diagnostic[] };
+    if (typeof error === "string") return error;
+    const first = diagnostics?.[0];
+    if (first) return first.remedy ? `${first.what}: ${first.remedy}` : first.what;
+  } catch {
+    // plain text
+  }
+  return text.slice(0, 500) || `the server answers ${response.status}`;
+}

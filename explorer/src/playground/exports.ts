@@ -1,0 +1,38 @@
+// Buttons that give what is here to the world: files, and a link.
+
+import { el } from "../dom";
+import type { Export } from "./api";
+
+const FILES: [Export, string, string][] = [
+  ["source", "source", "the text as a file"],
+  ["weights", "weights", "the weights as a safetensors file"],
+  ["latex", "LaTeX", "the table in LaTeX"],
+  ["csv", "CSV", "the table as comma-separated values"],
+  ["page", "page", "this run as one HTML page"],
+];
+
+export class Exports {
+  readonly element: HTMLElement;
+  private readonly buttons: HTMLButtonElement[];
+
+  constructor(save: (what: Export) => void, link: () => void) {
+    this.buttons = FILES.map(([what, name, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what) }, name));
+    const linking = el("button", { type: "button", class: "small", title: "copy a link that carries source and input", "data-export": "link", click: link }, "link");
+    this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), ...this.buttons, linking);
+  }
+
+  /** Without a run there are only the source and the link. */
+  allow(run: boolean): void {
+    for (const button of this.buttons) button.disabled = !run && button.dataset["export"] !== "source";
+  }
+}
+
+/** Give a file to the browser to save. */
+export function download(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const anchor = el("a", { href: url, download: name });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,17 @@
+// One line below the bar: what went wrong, or that something worked.
+
+import { el } from "../dom";
+
+export class Message {
+  readonly element = el("div", { class: "message", role: "status" });
+
+  show(text: string, kind = "bad"): void {
+    if (this.element.textContent === text) return;
+    const close = el("button", { type: "button", class: "small", "aria-label": "Close this message", click: () => this.clear() }, "×");
+    this.element.replaceChildren(el("p", { class: kind }, text), close);
+  }
+
+  clear(): void {
+    this.element.replaceChildren();
+  }
+}

@@ -1,0 +1,305 @@
+// What happens: a source is opened, typed in, answered, shown, kept and saved.
+
+import { el } from "../dom";
+import { type Answer, type Api, type Export, Gone, type Question, type Shipped, Stranger, Superseded } from "./api";
+import { confirmed, given } from "./ask";
+import { type Opened, forget, fresh, isDirty, keep, keepCurrent, kept } from "./documents";
+import { Editor } from "./editor";
+import { download, Exports } from "./exports";
+import { type Chosen, Inputs } from "./inputs";
+import { Keys } from "./keys";
+import { Library } from "./library";
+import { fragment, isLink, type Linked, opened } from "./link";
+import { Message } from "./message";
+import { Problems } from "./problems";
+import { Result, runs } from "./result";
+import { splitter } from "./split";
+import { Tabs } from "./tabs";
+
+/** From the last key stroke to the question; milliseconds. */
+const DEBOUNCE = 40;
+/** From a change to its being kept, and from a question to "computing"; milliseconds. */
+const KEEPING = 300;
+const PATIENCE = 400;
+/** How often a server that is gone is asked again. */
+const AGAIN = 1000;
+const FIRST = "binary-increment";
+const GONE = "The server does not answer: start it again with 'tm2tfr playground'. Your texts are kept in this browser.";
+const STRANGER = "The server does not know this page: open the address that 'tm2tfr playground' prints. Your texts are kept in this browser.";
+
+export class Playground {
+  private sources: Opened[] = [];
+  private current!: Opened;
+  private shipped: Shipped[] = [];
+  private readonly editor: Editor;
+  private readonly tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
+  private readonly library = new Library((source) => void this.open(source));
+  private readonly problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
+  private readonly inputs = new Inputs((chosen) => this.chose(chosen));
+  private readonly exports = new Exports((what) => void this.save(what), () => void this.link());
+  private readonly message = new Message();
+  private readonly result: Result;
+  private abort: AbortController | null = null;
+  private asking = 0;
+  private keeping = 0;
+  private slow = 0;
+
+  constructor(
+    private readonly api: Api,
+    work: HTMLElement,
+    bar: HTMLElement,
+    theme: () => void,
+  ) {
+    this.result = new Result(this.exports.element, theme);
+    const keys = new Keys();
+    const text = el("div", { class: "text" });
+    const revert = el("button", { type: "button", class: "small", id: "revert", title: "back to the text as it was opened", click: () => void this.revert() }, "revert");
+    const hint = el("p", { class: "hint", id: "editor-hint" }, "Tab indents. Escape, then Tab leaves the text. F8 goes to the next problem.");
+    const left = el("section", { class: "left", "aria-label": "Source" }, text, this.problems.element, el("div", { class: "foot" }, hint, revert));
+    const right = el("div", { class: "right-side" }, this.inputs.element, this.result.element);
+    work.replaceChildren(left, splitter(work), right);
+    bar.querySelector("h1")!.after(
+      el("button", { type: "button", class: "small", id: "library", "aria-haspopup": "dialog", click: () => this.library.open() }, "all sources"),
+      el("button", { type: "button", class: "small", id: "new", title: "an empty source", click: () => this.add({ name: this.unused("untitled"), source: "", format: null, input: null, options: {} }) }, "+ new"),
+      this.tabs.element,
+    );
+    bar.after(this.message.element);
+    document.body.append(this.library.element, keys.element);
+    bar.querySelector("#keys")!.addEventListener("click", () => keys.open());
+    this.editor = new Editor(text, () => this.typed(), "editor-hint");
+    addEventListener("hashchange", () => void this.linked());
+    addEventListener("pagehide", () => this.keepNow());
+    addEventListener("beforeunload", (event) => {
+      if (!this.keepNow() && this.sources.some(isDirty)) event.preventDefault();
+    });
+  }
+
+  /** Open what was open last and what the address carries; or, the first time, a machine. */
+  async begin(): Promise<void> {
+    const { sources, current } = kept();
+    this.sources = sources.map((each) => ({
+      ...each,
+      original: each.original ?? "",
+      state: each.text === null && each.shipped !== null ? null : this.editor.state(each.text ?? each.original ?? "", each.format),
+      shown: null,
+    }));
+    const last = this.sources.find(({ id }) => id === current) ?? this.sources[0];
+    if (isLink(location.hash)) await this.linked();
+    else if (last) await this.go(last);
+    await this.stock();
+    document.documentElement.dataset["ready"] = "true";
+  }
+
+  /** Fetch the list of what is shipped; as long as nothing is open, open the first. */
+  private async stock(): Promise<void> {
+    try {
+      this.shipped = await this.api.shipped();
+      this.library.fill(this.shipped);
+      const first = this.shipped.find(({ name }) => name === FIRST) ?? this.shipped[0];
+      if (!this.current && first) await this.open(first);
+    } catch (error) {
+      this.failed(error, () => void this.stock());
+    }
+  }
+
+  // ── sources ──
+
+  private async open(shipped: Shipped): Promise<void> {
+    const there = this.sources.find((source) => source.shipped === shipped.name && source.kind === shipped.kind);
+    const { name, kind, format } = shipped;
+    await this.go(there ?? { id: fresh(), name, shipped: name, kind, format, original: "", state: null, input: null, options: {}, shown: null });
+  }
+
+  private add({ name, source, format, input, options }: Linked): void {
+    void this.go({ id: fresh(), name, shipped: null, kind: null, format, original: source, state: this.editor.state(source, format), input, options, shown: null });
+  }
+
+  /** Make a source the current one; it becomes one of the open ones when its text is there. */
+  private async go(source: Opened): Promise<void> {
+    if (source.state === null) {
+      try {
+        source.original = await this.api.source(source.kind!, source.shipped!);
+      } catch (error) {
+        this.failed(error, () => void this.go(source));
+        return;
+      }
+      source.state = this.editor.state(source.original, source.format);
+    }
+    this.message.clear();
+    this.keepNow();
+    this.result.leave();
+    this.current = source;
+    if (!this.sources.includes(source)) this.sources.push(source);
+    this.editor.view.setState(source.state);
+    this.tabs.show(this.sources, source);
+    this.inputs.show(source);
+    this.problems.show([]);
+    this.marked();
+    keepCurrent(source.id);
+    this.keepNow();
+    if (source.shown) {
+      this.inputs.answered(source.shown.answer, source.shown.input);
+      void this.result.show(source.shown);
+    } else this.result.nothing("Computing the run …");
+    this.ask(0);
+  }
+
+  private async close(source: Opened): Promise<void> {
+    if (isDirty(source) && !(await confirmed(`Close ${source.name}? Your changes to it would be lost.`, "close it"))) return;
+    const at = this.sources.indexOf(source);
+    this.sources.splice(at, 1);
+    forget(source.id);
+    const next = this.sources[Math.min(at, this.sources.length - 1)];
+    if (source !== this.current) this.tabs.show(this.sources, this.current);
+    else if (next) await this.go(next);
+    else this.add({ name: "untitled", source: "", format: null, input: null, options: {} });
+  }
+
+  /** Back to the text as it was opened; this can be undone, as long as the page is open. */
+  private async revert(): Promise<void> {
+    const { name, original } = this.current;
+    if (!(await confirmed(`Replace the text of ${name} by the one that was opened? Your changes would be lost.`, "replace it"))) return;
+    this.editor.replace(original);
+    this.editor.view.focus();
+  }
+
+  private unused(name: string): string {
+    const taken = new Set(this.sources.map((source) => source.name));
+    for (let n = 1; ; n++) {
+      const tried = n === 1 ? name : `${name}-${n}`;
+      if (!taken.has(tried)) return tried;
+    }
+  }
+
+  // ── changes ──
+
+  private typed(): void {
+    if (!this.current) return;
+    this.current.state = this.editor.view.state;
+    this.marked();
+    this.ask(DEBOUNCE);
+  }
+
+  private marked(): void {
+    this.tabs.mark(this.current);
+    document.querySelector<HTMLButtonElement>("#revert")!.disabled = !isDirty(this.current);
+  }
+
+  private chose({ input, options }: Chosen): void {
+    Object.assign(this.current, { input, options });
+    this.ask(DEBOUNCE);
+  }
+
+  private keepNow(): boolean {
+    clearTimeout(this.keeping);
+    if (!this.current) return true;
+    const done = keep(this.current);
+    if (!done) this.message.show("This browser keeps no more texts: close some sources, or save them as files.");
+    return done;
+  }
+
+  // ── answers ──
+
+  private question(): Question {
+    const { name, format, input, options } = this.current;
+    return { source: this.editor.text, format, input, options, name };
+  }
+
+  /** Ask about the current source after some milliseconds; the newest question is the only one that is answered. */
+  private ask(delay: number): void {
+    clearTimeout(this.keeping);
+    this.keeping = window.setTimeout(() => this.keepNow(), KEEPING);
+    clearTimeout(this.asking);
+    this.asking = window.setTimeout(() => void this.asked(), delay);
+  }
+
+  private async asked(): Promise<void> {
+    clearTimeout(this.asking);
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    const source = this.current;
+    const question = this.question();
+    clearTimeout(this.slow);
+    this.slow = window.setTimeout(() => this.result.busy(true), PATIENCE);
+    try {
+      const answer = await this.api.answer(question, abort.signal);
+      if (abort.signal.aborted) return;
+      this.message.clear();
+      await this.answered(source, question, answer);
+    } catch (error) {
+      if (!abort.signal.aborted) this.failed(error, () => void this.asked());
+    } finally {
+      if (this.abort === abort) {
+        clearTimeout(this.slow);
+        this.result.busy(false);
+      }
+    }
+  }
+
+  private async answered(source: Opened, { input: asked }: Question, answer: Answer): Promise<void> {
+    const input = asked ?? answer.inputs[0] ?? null;
+    source.kind = answer.kind ?? source.kind;
+    this.editor.show(answer.diagnostics);
+    this.problems.show(answer.diagnostics);
+    this.inputs.answered(answer, input);
+    const run = runs(answer);
+    this.exports.allow(run);
+    if (run) {
+      source.shown = { answer, input, place: null };
+      await this.result.show(source.shown);
+    } else if (source.shown) {
+      const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
+      this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
+    } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
+    document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
+  }
+
+  /** Say what went wrong between here and the server; a server that is gone is asked again. */
+  private failed(error: unknown, again: () => void): void {
+    if (error instanceof Gone) {
+      this.message.show(GONE);
+      setTimeout(again, AGAIN);
+    } else if (error instanceof Superseded) return;
+    else if (error instanceof Stranger) this.message.show(STRANGER);
+    else this.message.show(error instanceof Error ? error.message : String(error));
+  }
+
+  // ── what goes out ──
+
+  private async save(what: Export): Promise<void> {
+    try {
+      download(...(await this.api.exported(this.question(), what)));
+    } catch (error) {
+      this.failed(error, () => {});
+    }
+  }
+
+  private async link(): Promise<void> {
+    const { name, format } = this.current;
+    const { source, input, options } = this.question();
+    const hash = await fragment({ name, source, format, input, options });
+    if (hash === null) {
+      this.message.show("This source is too long for a link: save it as a file instead.");
+      return;
+    }
+    const address = `${location.origin}${location.pathname}#${hash}`;
+    try {
+      await navigator.clipboard.writeText(address);
+      this.message.show("The link is copied: whoever opens it in a playground of their own finds this source and this input.", "fine");
+    } catch {
+      given("Copy this link", address);
+    }
+  }
+
+  /** Open what the address carries, as a source of its own; the address is then as it was. */
+  private async linked(): Promise<void> {
+    const { hash } = location;
+    if (!isLink(hash)) return;
+    history.replaceState(null, "", location.pathname + location.search);
+    const found = await opened(hash);
+    if (typeof found === "string") {
+      if (!this.current && this.sources[0]) await this.go(this.sources[0]);
+      this.message.show(`Nothing was opened: ${found}.`);
+    } else this.add({ ...found, name: this.unused(found.name) });
+  }
+}

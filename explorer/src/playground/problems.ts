@@ -1,0 +1,47 @@
+// The problems of a source as a list, which screen readers can read and which says what has no place in the text.
+
+import { el } from "../dom";
+import { count } from "../words";
+import type { Diagnostic, Fix } from "./api";
+
+const SIGNS: Record<string, string> = { error: "✗", warning: "!", info: "i" };
+
+export class Problems {
+  readonly element: HTMLElement;
+  private readonly list = el("ol", {});
+  private readonly title = el("h2", {});
+  private readonly said = el("p", { class: "said", role: "status" });
+  private timer = 0;
+
+  constructor(
+    private readonly go: (found: Diagnostic) => void,
+    private readonly mend: (fix: Fix) => void,
+  ) {
+    this.element = el("section", { class: "problems", "aria-label": "Problems" }, this.title, this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
+    this.show([]);
+  }
+
+  show(found: Diagnostic[]): void {
+    const errors = found.filter(({ severity }) => severity === "error").length;
+    const others = found.length - errors;
+    const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : "No problems";
+    this.element.classList.toggle("none", !found.length);
+    this.element.classList.toggle("bad", errors > 0);
+    this.title.textContent = summary;
+    this.list.replaceChildren(...found.map((each) => this.item(each)));
+    // told once typing pauses
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      if (this.said.textContent !== summary) this.said.textContent = summary;
+    }, 700);
+  }
+
+  private item(found: Diagnostic): HTMLElement {
+    const { severity, what, remedy, line, column, fixes } = found;
+    const place = line === null ? null : el("span", { class: "place" }, column === null ? `line ${line}` : `${line}:${column}`);
+    const words = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
+    const problem = line === null ? el("span", { class: "problem" }, ...words) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words);
+    const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
+    return el("li", { class: severity }, problem, ...mending);
+  }
+}

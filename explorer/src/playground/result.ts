@@ -1,0 +1,109 @@
+// The right side: the views of the last run, which stay, dimmed and labelled, while the source has errors.
+
+import { unpacked } from "../data";
+import { el, set } from "../dom";
+import { mount, type Mounted } from "../page";
+import type { Answer } from "./api";
+import type { Shown } from "./documents";
+import { Drawing } from "./drawing";
+
+/** How long a run waits for its graph, in milliseconds. */
+const PATIENCE = 120;
+
+export class Result {
+  readonly element: HTMLElement;
+  private readonly main = el("main", { class: "answer", tabindex: -1, "aria-label": "The run" });
+  private readonly verdict = el("p", { class: "verdict", role: "status" });
+  private readonly label = el("p", { class: "stale-label", hidden: true });
+  private readonly drawing = new Drawing();
+  private mounted: Mounted | null = null;
+  private shown: Shown | null = null;
+  private turn = 0;
+
+  constructor(
+    tools: HTMLElement,
+    private readonly theme: () => void,
+  ) {
+    window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
+    this.element = el("div", { class: "result" }, el("div", { class: "result-top" }, this.verdict, this.label, tools), this.main);
+  }
+
+  /** Show the run of an answer. */
+  async show(shown: Shown): Promise<void> {
+    const turn = ++this.turn;
+    const page = shown.answer.page!;
+    if ("html" in page) {
+      this.clear();
+      this.verdict.textContent = "";
+      this.main.replaceChildren(el("iframe", { class: "whole-page", sandbox: "allow-scripts", srcdoc: page.html, title: `The run of ${shown.answer.name}` }));
+      this.main.classList.add("framed");
+    } else {
+      const { data, columns } = page;
+      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
+      if (turn !== this.turn) return; // there is a newer one
+      this.leave();
+      const place = shown.place ?? this.place(shown);
+      const scroll = shown.place?.scroll ?? (place ? this.main.scrollTop : 0);
+      this.clear();
+      this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...(place ? { start: place } : {}) });
+      this.main.scrollTop = scroll;
+    }
+    this.shown = shown;
+    this.fresh();
+  }
+
+  /** Where one was in the last run, if the new one is of the same source and input. */
+  private place(shown: Shown): Shown["place"] {
+    const last = this.shown;
+    return last && last.answer.name === shown.answer.name && last.input === shown.input ? last.place : null;
+  }
+
+  /** Remember where one is. */
+  leave(): void {
+    if (!this.shown || !this.mounted) return;
+    const { i, layer, raw } = this.mounted.store.now;
+    this.shown.place = { i, layer, raw, scroll: this.main.scrollTop };
+  }
+
+  /** Say that there is no run, and why. */
+  nothing(why: string): void {
+    this.turn++;
+    this.leave();
+    this.clear();
+    this.shown = null;
+    this.main.replaceChildren(el("p", { class: "loading" }, why));
+    this.fresh();
+  }
+
+  /** Say that what is shown is of an earlier text. */
+  stale(why: string): void {
+    this.element.classList.add("stale");
+    this.label.hidden = false;
+    this.label.textContent = why;
+  }
+
+  private fresh(): void {
+    this.element.classList.remove("stale");
+    this.label.hidden = true;
+  }
+
+  busy(now: boolean): void {
+    set(this.main, { "aria-busy": now ? "true" : null });
+  }
+
+  help(): void {
+    this.mounted?.help();
+  }
+
+  private clear(): void {
+    this.mounted?.dispose();
+    this.mounted = null;
+    this.main.classList.remove("framed");
+    this.main.replaceChildren();
+  }
+}
+
+/** Whether an answer has a run that may take the place of the last one. */
+export function runs(answer: Answer): boolean {
+  return answer.page !== null && !answer.diagnostics.some(({ severity }) => severity === "error");
+}
