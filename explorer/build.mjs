@@ -1,24 +1,52 @@
-// Bundles src/ into tm2tfr/explorer/assets, readable: nothing is minified. With a folder as argument, into that.
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+// Bundles src/ into the assets of tm2tfr/explorer and tm2tfr/playground, readable: nothing is minified. With a folder as
+// argument, into its folders explorer/ and playground/.
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
-const out = process.argv[2] ?? new URL("../tm2tfr/explorer/assets", import.meta.url).pathname;
-const version = async (name) => JSON.parse(await readFile(new URL(`node_modules/${name}/package.json`, import.meta.url))).version;
+const here = (path) => new URL(path, import.meta.url).pathname;
+const assets = (part) => (process.argv[2] ? `${process.argv[2]}/${part}` : here(`../tm2tfr/${part}/assets`));
+const [explorer, playground] = [assets("explorer"), assets("playground")];
+const version = async (name) => JSON.parse(await readFile(here(`node_modules/${name}/package.json`))).version;
+const copied = async (folder, out, ...names) => {
+  for (const name of names) await copyFile(here(`src/${folder}${name}`), `${out}/${name}`);
+};
 
-await mkdir(out, { recursive: true });
+await mkdir(explorer, { recursive: true });
+await mkdir(playground, { recursive: true });
 const common = { bundle: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "inline", logLevel: "warning" };
-await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/explorer.js`, banner: { js: "// Built from explorer/src; see explorer/README.md." } });
+const banner = { js: "// Built from explorer/src; see explorer/README.md." };
+await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${explorer}/explorer.js`, banner });
 const notice = `/*! Graphviz in WebAssembly: @viz-js/viz ${await version("@viz-js/viz")}; licences in LICENSE-viz.txt */`;
 await build({
   ...common,
   entryPoints: ["src/viz.ts"],
-  outfile: `${out}/viz.js`,
+  outfile: `${explorer}/viz.js`,
   banner: { js: notice },
   define: { "import.meta.url": "document.baseURI" },
 });
-for (const name of ["explorer.css", "page.html"]) await copyFile(new URL(`src/${name}`, import.meta.url), `${out}/${name}`);
+await copied("", explorer, "explorer.css", "page.html");
 for (const name of ["explorer.js", "viz.js"]) {
   // a script element ends at its end tag, and a comment may swallow it
-  const text = await readFile(`${out}/${name}`, "utf8");
-  await writeFile(`${out}/${name}`, text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--"));
+  const text = await readFile(`${explorer}/${name}`, "utf8");
+  await writeFile(`${explorer}/${name}`, text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--"));
+}
+
+const { metafile } = await build({ ...common, entryPoints: ["src/playground/main.ts"], outfile: `${playground}/playground.js`, banner, metafile: true });
+await build({ ...common, entryPoints: ["src/playground/draws.ts"], outfile: `${playground}/draws.js`, banner });
+await copied("playground/", playground, "index.html", "playground.css");
+await writeFile(`${playground}/LICENSE-codemirror.txt`, await licences(Object.keys(metafile.inputs)));
+
+/** The licences of the packages that files of a bundle come from, each text once. */
+async function licences(files) {
+  const names = [...new Set(files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []))].sort();
+  const texts = new Map();
+  for (const name of names) {
+    const folder = here(`node_modules/${name}`);
+    const file = (await readdir(folder)).find((each) => /^licen[cs]e/i.test(each));
+    if (!file) throw new Error(`${name} has no licence: find out what it is`);
+    const text = (await readFile(`${folder}/${file}`, "utf8")).trim();
+    texts.set(text, [...(texts.get(text) ?? []), `${name} ${await version(name)}`]);
+  }
+  const parts = [...texts].map(([text, packages]) => `${packages.join("\n")}\n\n${text}\n`);
+  return `playground.js in this folder, put together by explorer/build.mjs, has CodeMirror and what it needs in it:\n\n${parts.join("\n\n")}`;
 }

@@ -10,7 +10,7 @@ import { CircuitGraph } from "./gates";
 import { History } from "./history";
 import { Layers, Stream } from "./layers";
 import { RulesPanel } from "./rules";
-import { Store } from "./state";
+import { type Showing, Store } from "./state";
 import { StateGraph } from "./states";
 import { Strip } from "./strip";
 import { Table } from "./table";
@@ -28,6 +28,8 @@ export interface Around {
   address?: boolean;
   /** What the key t does. */
   theme?: () => void;
+  /** Where to begin, if not at the first position of interest. */
+  start?: Partial<Showing>;
 }
 
 export interface Mounted {
@@ -49,7 +51,7 @@ export function mount(root: HTMLElement, data: PageData, buffers: Buffers, aroun
   const divergence = parts.length ? Math.min(...parts) : null;
   const circuit = data.circuit && new Circuit(data.circuit, buffers);
   const first = Math.min(last, Math.max(0, runs[0]!.spec.bos ? runs[0]!.turn + 1 : runs[0]!.turn));
-  const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...(around.address ? fromAddress() : {}) }, ...begins(runs[0]!));
+  const store = new Store(last, runs[0]!.spec.layers.length, { i: divergence ?? first, ...around.start, ...(around.address ? fromAddress() : {}) }, ...begins(runs[0]!));
   const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
 
   const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };

@@ -47,9 +47,13 @@ export interface Answer {
   format: string | null;
   name: string;
   diagnostics: Diagnostic[];
+  /** The input that was run, and inputs to try. */
+  input: string | null;
   inputs: string[];
   about_input: Diagnostic | null;
   page: Page | null;
+  /** The options that apply to such a source. */
+  options: string[];
   seconds: number;
 }
 

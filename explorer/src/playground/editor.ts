@@ -4,7 +4,7 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirro
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
 import { type Action, type Diagnostic as Mark, lintGutter, nextDiagnostic, previousDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { EditorState, type Extension, type Text } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, type Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers, tooltips } from "@codemirror/view";
 import { el } from "../dom";
 import type { Diagnostic, Fix } from "./api";
@@ -23,6 +23,8 @@ export function range(doc: Text, line: number, column: number | null, length: nu
 export class Editor {
   readonly view: EditorView;
   private readonly common: Extension;
+  private readonly language = new Compartment();
+  private spoken: string | null = null;
 
   constructor(parent: HTMLElement, changed: () => void, described: string) {
     this.common = [
@@ -52,7 +54,21 @@ export class Editor {
 
   /** A text with a history of its own. */
   state(text: string, format: string | null): EditorState {
-    return EditorState.create({ doc: text, extensions: [this.common, language(format)] });
+    return EditorState.create({ doc: text, extensions: [this.common, this.language.of(language(format))] });
+  }
+
+  /** Make a text the one that is edited. */
+  edit(state: EditorState, format: string | null): void {
+    this.spoken = null;
+    this.view.setState(state);
+    this.speak(format);
+  }
+
+  /** Colour the text as one in this format. */
+  speak(format: string | null): void {
+    if (format === this.spoken) return;
+    this.spoken = format;
+    this.view.dispatch({ effects: this.language.reconfigure(language(format)) });
   }
 
   get text(): string {

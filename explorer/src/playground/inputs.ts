@@ -66,12 +66,14 @@ export class Inputs {
   }
 
   /** Show what the server says of it. */
-  answered({ kind, inputs, about_input: about }: Answer, input: string | null): void {
-    this.boundaryLabel.hidden = kind !== "turing" && kind !== null;
+  answered({ inputs, about_input: about, diagnostics, options }: Answer, input: string | null): void {
+    const wrong = diagnostics.some(({ severity }) => severity === "error");
+    if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
     if (this.chosen.input === null && input !== null) this.fill(this.field, input);
     set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
     this.about.textContent = about ? sentence(about) : "";
     this.about.classList.toggle("error", about?.severity === "error");
+    if (!inputs.length && wrong) return; // those of the last valid source
     const now = this.chosen.input ?? input;
     const buttons = inputs.slice(0, MOST).map((each) => {
       const shown = each === "" ? "(empty)" : each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each;

@@ -130,7 +130,7 @@ export class Playground {
     this.result.leave();
     this.current = source;
     if (!this.sources.includes(source)) this.sources.push(source);
-    this.editor.view.setState(source.state);
+    this.editor.edit(source.state, source.format);
     this.tabs.show(this.sources, source);
     this.inputs.show(source);
     this.problems.show([]);
@@ -237,8 +237,8 @@ export class Playground {
   }
 
   private async answered(source: Opened, { input: asked }: Question, answer: Answer): Promise<void> {
-    const input = asked ?? answer.inputs[0] ?? null;
-    source.kind = answer.kind ?? source.kind;
+    const input = asked ?? answer.input;
+    this.editor.speak(answer.format ?? source.format);
     this.editor.show(answer.diagnostics);
     this.problems.show(answer.diagnostics);
     this.inputs.answered(answer, input);

@@ -25,7 +25,7 @@ export class Result {
     private readonly theme: () => void,
   ) {
     window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
-    this.element = el("div", { class: "result" }, el("div", { class: "result-top" }, this.verdict, this.label, tools), this.main);
+    this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
   }
 
   /** Show the run of an answer. */

@@ -2037,7 +2037,7 @@
     const divergence = parts.length ? Math.min(...parts) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
-    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
+    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
     const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
     const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
     const views = runs.map((run) => view(run, scene));
