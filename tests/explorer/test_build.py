@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +14,13 @@ import tm2tfr
 from tests.readme import ROOT
 
 SOURCES = ROOT / "explorer"
-ASSETS = Path(tm2tfr.__file__).parent / "explorer" / "assets"
+BUNDLED = re.compile(r"^  // node_modules/((?:@[^/]+/)?[^/]+)/", re.MULTILINE)
+PACKAGE = Path(tm2tfr.__file__).parent
+ASSETS = PACKAGE / "explorer" / "assets"
+BUILT = {
+    "explorer": ["explorer.css", "explorer.js", "page.html", "viz.js"],
+    "playground": ["LICENSE-codemirror.txt", "draws.js", "index.html", "playground.css", "playground.js"],
+}
 
 
 @pytest.mark.skipif(
@@ -21,10 +29,11 @@ ASSETS = Path(tm2tfr.__file__).parent / "explorer" / "assets"
 )
 def test_the_assets_are_built_from_the_sources(tmp_path: Path) -> None:
     subprocess.run(["npm", "run", "--silent", "build", "--", str(tmp_path)], cwd=SOURCES, check=True, timeout=300)
-    built = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert sorted(built) == ["explorer.css", "explorer.js", "page.html", "viz.js"]
-    for name, data in built.items():
-        assert (ASSETS / name).read_bytes() == data, f"{name} is not what explorer/ gives: npm run build there"
+    assert {part.name: sorted(path.name for path in part.iterdir()) for part in tmp_path.iterdir()} == BUILT
+    for part, names in BUILT.items():
+        for name in names:
+            wanted, found = (tmp_path / part / name).read_bytes(), (PACKAGE / part / "assets" / name).read_bytes()
+            assert found == wanted, f"{part}/assets/{name} is not what explorer/ gives: npm run build there"
 
 
 def test_nothing_of_ours_is_minified_and_the_lock_names_no_registry() -> None:
@@ -44,3 +53,14 @@ def test_the_licences_of_what_is_not_ours_are_there() -> None:
         assert name in text
     lock = (SOURCES / "package-lock.json").read_text(encoding="utf-8")
     assert f'"@viz-js/viz": "{version}"' in lock
+
+
+def test_the_licences_of_what_the_playground_bundles_are_there() -> None:
+    text = (PACKAGE / "playground" / "assets" / "LICENSE-codemirror.txt").read_text(encoding="utf-8")
+    packages = json.loads((SOURCES / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    code = (PACKAGE / "playground" / "assets" / "playground.js").read_text(encoding="utf-8")
+    bundled = set(BUNDLED.findall(code))
+    assert {"@codemirror/view", "@lezer/yaml", "crelt"} <= bundled
+    for name in bundled:
+        assert f"\n{name} {packages[f'node_modules/{name}']['version']}\n" in text
+    assert text.count("Permission is hereby granted, free of charge") == text.count("Copyright (C)")

@@ -23900,12 +23900,14 @@
       this.boundary.value = chosen.options.left_boundary ?? "repaired";
     }
     /** Show what the server says of it. */
-    answered({ kind, inputs, about_input: about }, input) {
-      this.boundaryLabel.hidden = kind !== "turing" && kind !== null;
+    answered({ inputs, about_input: about, diagnostics, options }, input) {
+      const wrong = diagnostics.some(({ severity }) => severity === "error");
+      if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
       if (this.chosen.input === null && input !== null) this.fill(this.field, input);
       set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
       this.about.textContent = about ? sentence(about) : "";
       this.about.classList.toggle("error", about?.severity === "error");
+      if (!inputs.length && wrong) return;
       const now = this.chosen.input ?? input;
       const buttons = inputs.slice(0, MOST).map((each) => {
         const shown2 = each === "" ? "(empty)" : each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each;
@@ -26315,7 +26317,7 @@
     constructor(tools, theme3) {
       this.theme = theme3;
       window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
-      this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, this.label, tools), this.main);
+      this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
     }
     theme;
     element;
@@ -26663,7 +26665,7 @@
       }
     }
     async answered(source, { input: asked }, answer) {
-      const input = asked ?? answer.inputs[0] ?? null;
+      const input = asked ?? answer.input;
       this.editor.speak(answer.format ?? source.format);
       this.editor.show(answer.diagnostics);
       this.problems.show(answer.diagnostics);
