@@ -1,5 +1,5 @@
 from ._version import __version__ as __version__
-from .api.attention import attention_of
+from .api.attention import attention_of, plot_head, scores_of
 from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
 from .api.drawings import draw_requests, draw_run
@@ -56,10 +56,12 @@ __all__ = [
     "machine_of",
     "make_dataset",
     "measure_softness",
+    "plot_head",
     "prompt_of",
     "read_prompt",
     "run",
     "save_weights",
+    "scores_of",
     "shipped",
     "simulate",
     "soften",

@@ -12,7 +12,7 @@ from tm2tfr.api import datasets as corpora
 from tm2tfr.api.subject import Subject
 
 WRITE = {"trace", "check", "table", "explore", "graph", "certify", "soften", "compile", "export", "convert", "dataset"}
-WRITE |= {"figure-1", "prompt"}
+WRITE |= {"figure-1", "plot", "prompt"}
 
 
 BEFORE_THE_WORK = [
@@ -22,6 +22,7 @@ BEFORE_THE_WORK = [
     *(["soften", "--plot", path] for path in ("no/s.svg", "s.txt", "d.svg")),
     *(["convert", "chapter", "-o", path] for path in ("no/c.jff", "c.txt", "d.jff")),
     *(["graph", "-o", path] for path in ("no/g.dot", "g.txt", "d.dot")),
+    *(["plot", "-o", path] for path in ("no/p.svg", "p.gif", "d.svg")),
     *(["table", "-o", path] for path in ("no/t.csv", "t.xyz", "d.csv")),
     *(["explore", "-o", path] for path in ("no/e.html", "e.pdf", "d.html")),
     *(

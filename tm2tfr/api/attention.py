@@ -1,4 +1,4 @@
-"""Where a head looks in a run."""
+"""Where a head looks in a run, and the scores by which it does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from tm2tfr.api.subject import Subject
 from tm2tfr.errors import EngineError, counted, did_you_mean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tm2tfr.api.subject import Given
     from tm2tfr.tables.attention import AttentionMap
+    from tm2tfr.tables.scores import ScoresAt
     from tm2tfr.transformer.weights import Decoder
 
 MOST_MAPPED = 2_000
@@ -42,10 +45,104 @@ def attention_of(
         CompileError, InputError: see `tm2tfr.check`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.options import check_engine
     from tm2tfr.sources.turing.columns import described
     from tm2tfr.tables.attention import attention_map
     from tm2tfr.trace.columns import is_turing
+
+    found, layer, number = _asked(subject, head, dtype)
+    tokens = found.prompt(word)
+    return attention_map(
+        found.decoder,
+        tokens,
+        engine=engine_named("dense", dtype),
+        layer=layer,
+        head=number,
+        symbols=_nets(found),
+        max_positions=MOST_MAPPED,
+        first=len(tokens) if is_turing(found.decoder.layout) and described(tokens) and not prompt else 0,
+    )
+
+
+def scores_of(
+    subject: Given, word: str | None = None, *, position: int, head: str | int = 1, dtype: str | None = None
+) -> ScoresAt:
+    """Return the scores of a head at one position of a run, and what each position in sight gets.
+
+    >>> import tm2tfr
+    >>> print(tm2tfr.scores_of("chapter", "11", head="latest write", position=5).text(), end="")
+    layer 4 (read tape), head 'latest write': scores at position 5 (q2,x,+1)
+    position         score  weight
+    0 1                  0
+    1 1          0.0833333
+    2 BOS         0.166667
+    3 (q0,1,0)        0.25
+    4 (q1,_,+1)   0.333333
+    5 (q2,x,+1)    3.41667  1
+
+    Args:
+        subject, word, head, dtype: see `attention_of`.
+        position: the one that looks, counted from 0, the first of the prompt.
+
+    Raises:
+        EngineError: if there is no such position, or see `attention_of`.
+        CompileError, InputError: see `tm2tfr.check`.
+    """
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.runs.options import is_count
+    from tm2tfr.tables.scores import head_scores
+
+    if not is_count(position):
+        raise EngineError(f"a position is a whole number from 0 on, not {position!r}: use for example 0")
+    found, layer, number = _asked(subject, head, dtype)
+    return head_scores(
+        found.decoder,
+        found.prompt(word),
+        position,
+        engine=engine_named("dense", dtype),
+        layer=layer,
+        head=number,
+        symbols=_nets(found),
+        max_positions=MOST_MAPPED,
+    )
+
+
+def plot_head(
+    subject: Given,
+    word: str | None = None,
+    *,
+    path: str | Path,
+    head: str | int = 1,
+    position: int | None = None,
+    dtype: str | None = None,
+    prompt: bool = False,
+) -> None:
+    """Draw where a head looks in a run, or its scores at one position, into a .png, .svg or .pdf file (extra ``plot``).
+
+    Args:
+        subject, word, head, dtype, prompt: see `attention_of`.
+        path: the file.
+        position: draw the scores at this position instead, see `scores_of`.
+
+    Raises:
+        OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
+        EngineError, CompileError, InputError: see `attention_of`.
+    """
+    from tm2tfr.tables.attention import plot_attention
+    from tm2tfr.tables.scores import plot_scores
+
+    if position is None:
+        plot_attention(attention_of(subject, word, head=head, dtype=dtype, prompt=prompt), path)
+    else:
+        plot_scores(scores_of(subject, word, head=head, position=position, dtype=dtype), path)
+
+
+def _asked(subject: Given, head: str | int, dtype: str | None) -> tuple[Subject, int, int]:
+    """Return the subject, and the place of the head: its layer, from 1, and its number in it, from 0.
+
+    Raises:
+        EngineError: if there is none, for an unknown dtype, or if a run has more positions than can be drawn.
+    """
+    from tm2tfr.runs.options import check_engine
 
     check_engine("dense", dtype)
     found = Subject.of(subject)
@@ -54,17 +151,7 @@ def attention_of(
     if decoder.positions is not None and decoder.positions > MOST_MAPPED:
         what = f"a map has a row for each position, and {decoder.positions:,} are too many"
         raise EngineError(f"{found.name}: {what}: use at most {MOST_MAPPED:,}, of a smaller circuit")
-    tokens = found.prompt(word)
-    return attention_map(
-        decoder,
-        tokens,
-        engine=engine_named("dense", dtype),
-        layer=layer,
-        head=number,
-        symbols=_nets(found),
-        max_positions=MOST_MAPPED,
-        first=len(tokens) if is_turing(decoder.layout) and described(tokens) and not prompt else 0,
-    )
+    return found, layer, number
 
 
 def _nets(found: Subject) -> Sequence[str] | None:

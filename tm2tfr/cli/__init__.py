@@ -17,10 +17,11 @@ from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.logic import figures
 from tm2tfr.cli.options import Option
+from tm2tfr.cli.pictures.plot import plot
 from tm2tfr.cli.universal import prompts
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
-    "Inspect": (runs.trace, runs.table, exploring.explore, machines.graph, machines.list_, machines.machines),
+    "Inspect": (runs.trace, runs.table, exploring.explore, plot, machines.graph, machines.list_, machines.machines),
     "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
     "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),
 }

@@ -7,7 +7,7 @@ predicts nothing, and its rows are called by the positions that look.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,16 +92,11 @@ def attention_map(
         EngineError: if there is no such layer or head, or the prompt cannot be run.
         ShapeError: if there are not as many symbols as tokens.
     """
-    looked_at = _head(decoder, layer, head)
+    looked_at = head_of(decoder, layer, head)
     steps = list(generate(decoder, prompt, engine=engine, max_positions=max_positions))
     fed, weights = [step.token for step in steps], np.zeros((len(steps), len(steps)))
     for i, seen in enumerate(observe_all(decoder, fed, engine=observable(engine))):
-        scores, attended = seen.heads[layer - 1, head]
-        if looked_at.weighting == "softmax" and not looked_at.uniform:
-            there = in_sight(looked_at.mask, i, len(steps))
-            weights[i, there.start : there.stop] = softmax(np.asarray(scores))
-        else:
-            weights[i, np.asarray(attended)] = 1 / len(attended)
+        weights[i] = weights_of(looked_at, *seen.heads[layer - 1, head], position=i, count=len(steps))
     answered = fed[1:] + [step.output for step in steps[-1:]]
     if decoder.labeller:
         rows = columns = tuple(f"{n} {token}" for n, token in enumerate(fed))
@@ -123,7 +118,23 @@ def attention_map(
     )
 
 
-def _head(decoder: Decoder, layer: int, head: int) -> Head:
+def weights_of(head: Head, scores: Any, attended: Any, *, position: int, count: int) -> NDArray[np.float64]:
+    """Return what a head gives to each of the `count` positions from one of them: (count,), see `Watch.head`."""
+    found = np.zeros(count)
+    if head.weighting == "softmax" and not head.uniform:
+        there = in_sight(head.mask, position, count)
+        found[there.start : there.stop] = softmax(np.asarray(scores))
+    else:
+        found[np.asarray(attended)] = 1 / len(attended)
+    return found
+
+
+def head_of(decoder: Decoder, layer: int, head: int) -> Head:
+    """Return a head: `layer` counts from 1, `head` from 0.
+
+    Raises:
+        EngineError: if there is none.
+    """
     if not 1 <= layer <= len(decoder.layers):
         raise EngineError(f"there is no layer {layer}: use one from 1 to {len(decoder.layers)}")
     heads = decoder.layers[layer - 1].heads
@@ -136,20 +147,84 @@ def _head(decoder: Decoder, layer: int, head: int) -> Head:
 def attention_figure(found: AttentionMap, path: Path) -> Any:
     """Return a matplotlib figure of the map and its scale: white is 0, black is 1; `path`: where it goes, for complaints.
 
+    Of a small map each weight is written in its field, ties of average-hard attention as the shares that they get. Of a
+    large one not every position is named. A line separates what the head's mask hides.
+
     Raises:
         OutputError: if matplotlib is missing.
     """
     figures = required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
-    sizes = [max(4.0, 0.14 * len(names) + 1.5) for names in (found.columns, found.rows)]
+    most = max(found.weights.shape)
+    step = -(-most // MOST_NAMED)
+    field = 0.5 if most <= FEW else MOST_INCHES / most
+    size = min(12.0, 0.65 * 72 * field * step)
+    sizes = [max(4.5, min(MOST_INCHES, field * len(names)) + 2.5) for names in (found.columns, found.rows)]
     figure = figures.Figure(figsize=sizes, layout="constrained")
     axes = figure.subplots()
     shades = axes.imshow(found.weights, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
-    names = [[visible(name).replace("$", r"\$") for name in each] for each in (found.columns, found.rows)]
-    axes.set_xticks(range(len(found.columns)), names[0], rotation=90, fontsize=6)
-    axes.set_yticks(range(len(found.rows)), names[1], fontsize=6)
-    axes.set(title=visible(found.title).replace("$", r"\$"), xlabel="attended to", ylabel=found.axis)
+    named(axes.xaxis, found.columns, size=size, field=field)
+    named(axes.yaxis, found.rows, size=size)
+    for edge in _hidden(found):
+        axes.plot(*edge, color="0.75", linewidth=1)
+    if most <= FEW:
+        for (row, column), weight in np.ndenumerate(found.weights):
+            if weight:
+                dark = "white" if weight > 0.5 else "black"
+                axes.text(column, row, share(weight), ha="center", va="center", color=dark, fontsize=size - 1)
+    axes.set_xlabel("attended to", fontsize=13)
+    axes.set_ylabel(found.axis, fontsize=13)
+    axes.set_title(plain(found.title), fontsize=14)
     figure.colorbar(shades, ax=axes, shrink=0.6, label="weight")
     return figure
+
+
+FEW = 24
+"""The most positions of a map in which every weight is written."""
+MOST_NAMED = 60
+"""The most positions that are named beside a map."""
+MOST_INCHES = 12.0
+"""The largest side of a map, but for what stands beside it."""
+
+
+def plain(text: str) -> str:
+    """Return a text as matplotlib shows it as it is: no formula begins at a dollar sign."""
+    return visible(text).replace("$", r"\$")
+
+
+def named(axis: Any, names: Sequence[str], *, size: float, first: int = 0, field: float = 1.0) -> None:
+    """Name the positions at an axis of a plot; not all of them where there are too many.
+
+    Args:
+        size: of the letters, in points.
+        first: the position of the first name.
+        field: how far apart positions are, in inches: below the plot, names that are wider stand upright.
+    """
+    step = max(-(-len(names) // MOST_NAMED), 1)
+    wide = 0.65 * size * max(map(len, names), default=0)
+    upright = {"rotation": 90} if axis.axis_name == "x" and wide > 72 * field * step else {}
+    axis.set_ticks(range(first, first + len(names), step), [plain(name) for name in names[::step]], **upright)
+    axis.set_tick_params(labelsize=size)
+
+
+def share(weight: float) -> str:
+    """Return a weight as it is written in a picture: ``1/3`` for a third."""
+    parts = round(1 / weight) if weight > 1e-6 else 0
+    if parts and abs(parts * weight - 1) < 1e-9:
+        return "1" if parts == 1 else f"1/{parts}"
+    return f"{weight:.2g}" if weight < 0.995 else f"{weight:.4g}"
+
+
+def _hidden(found: AttentionMap) -> list[tuple[list[float], list[float]]]:
+    """Return the line between what is in sight and what the head's mask hides, as coordinates (x, y)."""
+    if found.mask == "none":
+        return []
+    xs, ys = [], []
+    for row in range(len(found.rows)):
+        sight = in_sight(found.mask, found.first + row, len(found.columns))
+        edge = (sight.stop if found.mask == "future" else sight.start) - 0.5
+        xs += [edge, edge]
+        ys += [row - 0.5, row + 0.5]
+    return [(xs, ys)]
 
 
 def plot_attention(found: AttentionMap, path: str | Path) -> None:
@@ -158,10 +233,24 @@ def plot_attention(found: AttentionMap, path: str | Path) -> None:
     Raises:
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
     """
-    path = Path(path)
+    saved(Path(path), lambda where: attention_figure(found, where), found.title)
+
+
+def saved(path: Path, draw: Callable[[Path], Any], title: str) -> None:
+    """Write the matplotlib figure that `draw` returns to a .png, .svg or .pdf file: the same figure as the same bytes.
+
+    Args:
+        title: what it shows, for readers that do not see it.
+
+    Raises:
+        OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
+    """
     if path.suffix not in ATTENTION_FORMATS:
         use = f"use for example {path.stem}.svg"
         raise OutputError(f"{path}: a plot is written as {', '.join(ATTENTION_FORMATS)}: {use}")
-    figure = attention_figure(found, path)
-    metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None} if path.suffix == ".pdf" else None
-    write_whole(path, lambda file: figure.savefig(file, format=path.suffix[1:], metadata=metadata))
+    figure = draw(path)
+    dates: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+    metadata = {"Title": visible(title), **dates[path.suffix]}
+    (mpl,) = required(f"{path}: a plot needs matplotlib", ["matplotlib"], "plot", error=OutputError)
+    with mpl.rc_context({"svg.hashsalt": "tm2tfr"}):  # otherwise the names of clip paths are random
+        write_whole(path, lambda file: figure.savefig(file, format=path.suffix[1:], metadata=metadata, bbox_inches="tight"))
