@@ -21,7 +21,7 @@ from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.gadgets import Unit
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder, Norm
+from tm2tfr.transformer.weights import Decoder, Norm, replaced
 
 
 def column(*numbers: float) -> Matrix:
@@ -79,6 +79,14 @@ def test_sums_run_from_the_first_entry_to_the_last_each_operation_rounded_once(d
 def test_what_cannot_be_divided_by_is_refused(x: list[float], words: str) -> None:
     with np.errstate(over="ignore"), pytest.raises(EngineError, match=f"^{re.escape(f'here, position 7: {words}')}$"):
         normalised(norm_of(len(x)), x)
+
+
+def test_a_stream_so_large_that_its_square_is_infinite_is_refused_when_it_is_met() -> None:
+    made = with_norms("attention_norm", norm_of(LAYOUT.width))
+    size = made.token_embedding
+    made = replaced(made, {"token_embedding": Matrix(size.shape, size.rows, size.columns, size.values * 1e200)})
+    with pytest.raises(EngineError, match="norm before attention, position 0: the variance is too large for float64"):
+        engine("dense").start(made).feed(0)
 
 
 def test_a_stream_without_directions_stays_empty() -> None:

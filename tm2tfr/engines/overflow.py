@@ -121,7 +121,8 @@ def _read(norm: Norm | None, x: Floats, safe: float, fine: bool) -> tuple[bool, 
     """
     if norm is None:
         return fine, x
-    variance = 4 * len(x) * float(x.max(initial=0.0)) ** 2
+    peak = float(x.max(initial=0.0))
+    variance = 4 * len(x) * peak * peak  # infinite if it is too large, where peak ** 2 would raise
     bound = _column(norm.gain) * np.sqrt(len(x)) + _column(norm.bias)
     return fine and variance < safe and _all_small(bound, safe), bound
 

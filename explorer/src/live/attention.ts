@@ -193,14 +193,24 @@ export class AttentionHead {
 
 /** The positions of maximal score, ties being exact equality, and the runner-up. */
 function best(scores: Float64Array, start: number): Look {
-  let [first, count, runner] = [0, 1, -1];
+  let first = 0;
+  let count = 1;
+  let runner = -1;
   let most = scores[0]!;
   let second = -Infinity;
   for (let n = 1; n < scores.length; n++) {
     const score = scores[n]!;
-    if (score > most) [second, runner, most, first, count] = [most, first, score, n, 1];
-    else if (score === most) count++;
-    else if (score > second) [second, runner] = [score, n];
+    if (score > most) {
+      second = most;
+      runner = first;
+      most = score;
+      first = n;
+      count = 1;
+    } else if (score === most) count++;
+    else if (score > second) {
+      second = score;
+      runner = n;
+    }
   }
   const attended = new Int32Array(count);
   for (let n = first, k = 0; k < count; n++) if (scores[n] === most) attended[k++] = start + n;

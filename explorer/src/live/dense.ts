@@ -86,10 +86,8 @@ class Weights {
   /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
   protected attend(n: number, x: Float64Array, reads: Float64Array, position: number, length: number, watch: Watch | undefined): void {
     const { heads } = this.layers[n]!;
-    heads.forEach((head, k) => {
-      const look = head.look(reads, position, length);
-      watch?.head(n, k, look);
-    });
+    const looks = heads.map((head) => head.look(reads, position, length));
+    if (watch) looks.forEach((look, k) => watch.head(n, k, look));
     for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]!]! += added[r]!;
   }
 
