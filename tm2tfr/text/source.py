@@ -14,6 +14,8 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
+FEW_DIAGNOSTICS = 10
+"""For formats of other programs: a text that is something else gets no more."""
 MOST_RULES = 1_000_000
 """More than a text of `MAX_BYTES` can spell out: only wildcards can expand to more."""
 
@@ -75,10 +77,11 @@ class Source:
 
 @dataclass
 class Log:
-    """The complaints about a source, collected as it is read."""
+    """The complaints about a source, collected as it is read; an error shows the first `most` of them."""
 
     source: Source
     found: dict[Diagnostic, None] = field(default_factory=dict)
+    most: int = MOST_DIAGNOSTICS
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Record a complaint, unless it is recorded already."""
@@ -110,9 +113,9 @@ class Log:
         return self.inorder()
 
     def failure(self) -> SpecError:
-        """Return the error with all the complaints, up to `MOST_DIAGNOSTICS`."""
+        """Return the error with all the complaints, up to `most`."""
         found = self.inorder()
-        shown, more = found[:MOST_DIAGNOSTICS], len(found) - MOST_DIAGNOSTICS
+        shown, more = found[: self.most], len(found) - self.most
         rest = Diagnostic(what=f"{more} more complaints", remedy="fix those above first", file=self.source.file)
         return SpecError(shown if more <= 0 else (*shown, rest))
 

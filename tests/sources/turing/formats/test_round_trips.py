@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,12 @@ def comes_back(format: str, machine: Machine, word: str) -> None:
         refused_rightly(machine, str(refusal))
     else:
         agree(machine, other, word, format)
+        assert sorted_states(again(other, format)) == sorted_states(other)  # of what comes back, nothing changes any more
+
+
+def sorted_states(machine: Machine) -> Machine:
+    """Return a machine with its states in the order of their names."""
+    return replace(machine, states=tuple(sorted(machine.states)))
 
 
 def refused_rightly(machine: Machine, said: str) -> None:
@@ -166,6 +173,7 @@ def test_how_many_shipped_machines_each_format_can_say() -> None:
     assert counts["turingmachine.io"] >= len(shipped()) - 3
     assert counts["bbchallenge"] >= 20
     assert counts["jflap"] >= 14
+    assert counts["ft_turing"] >= len(shipped()) - 3
     assert counts["automata-lib"] >= 13
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tm2tfr.errors import ConversionError, visible
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
 
+ACCEPT = "accept"
 _SPARE = "xyzabcdefghijklmnopqrstuvwXYZABCDEFGHIJKLMNOPQRSTUVW0123456789#$%&@+=?"
 
 
@@ -181,6 +182,19 @@ def with_states(t: Translation, names: Mapping[str, str]) -> Translation:
             changed[q] = fresh(q, taken)
             taken.add(changed[q])
     return t.to(renamed(m, changed, {}), *_said("state", changed)) if changed else t
+
+
+def accepting_by_name(t: Translation) -> Translation:
+    """Return the machine with a state named ``accept`` instead of the keys, if it decides: by convention that accepts."""
+    m = t.machine
+    if not m.decides:
+        return t
+    t = with_states(t, dict.fromkeys(m.accept_states, ACCEPT))
+    if not m.accept_states:
+        t = with_states(t, {ACCEPT: ACCEPT + "_"} if ACCEPT in m.states else {})
+        more = replace(t.machine, states=(*t.machine.states, ACCEPT), yaml=None)
+        t = t.to(more, "a state 'accept' that no run enters declares that every halt rejects")
+    return t.to(replace(t.machine, accept=None, reject=None, yaml=None))
 
 
 def fresh(name: str, taken: Iterable[str]) -> str:

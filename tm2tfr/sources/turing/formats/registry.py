@@ -41,6 +41,7 @@ OTHERS = (
     Format("doty", "doty", (".tm",), writes=False),
     Format("morphett", "morphett", (".tm",)),
     Format("jflap", "jflap", (".jff",)),
+    Format("ft_turing", "ft_turing", (".json",)),
     Format("automata-lib", "automata_lib", (".py",), reads=False),
 )
 FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}

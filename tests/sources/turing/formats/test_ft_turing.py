@@ -1,0 +1,160 @@
+"""Machines of the exercise ft_turing: what they mean, what is said about them, and what is written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.sources.turing.formats.reading import fails, read, warned
+from tm2tfr.errors import ConversionError
+from tm2tfr.sources.turing.formats import ft_turing, registry
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.sources.turing.spec import Machine, Rule
+
+SUBTRACTION: dict[str, Any] = {
+    "name": "minus",
+    "alphabet": ["1", ".", "-", "="],
+    "blank": ".",
+    "states": ["right", "erase", "carry", "skip", "HALT"],
+    "initial": "right",
+    "finals": ["HALT"],
+    "transitions": {
+        "right": [
+            {"read": ".", "to_state": "right", "write": ".", "action": "RIGHT"},
+            {"read": "1", "to_state": "right", "write": "1", "action": "RIGHT"},
+            {"read": "-", "to_state": "right", "write": "-", "action": "RIGHT"},
+            {"read": "=", "to_state": "erase", "write": ".", "action": "LEFT"},
+        ],
+        "erase": [
+            {"read": "1", "to_state": "carry", "write": "=", "action": "LEFT"},
+            {"read": "-", "to_state": "HALT", "write": ".", "action": "LEFT"},
+        ],
+        "carry": [
+            {"read": "1", "to_state": "carry", "write": "1", "action": "LEFT"},
+            {"read": "-", "to_state": "skip", "write": "-", "action": "LEFT"},
+        ],
+        "skip": [
+            {"read": ".", "to_state": "skip", "write": ".", "action": "LEFT"},
+            {"read": "1", "to_state": "right", "write": ".", "action": "RIGHT"},
+        ],
+    },
+}
+"""Subtraction in unary: 111-1= leaves 11."""
+
+
+def document(**changed: Any) -> str:
+    """Return a machine as text, with some of its keys changed."""
+    return json.dumps(SUBTRACTION | changed, indent="\t")
+
+
+@pytest.mark.parametrize("file", ["f", "minus.json", "<stdin>", "f.txt"])
+def test_a_machine_is_read_by_its_text(file: str) -> None:
+    machine = read(document(), file=file)
+    assert (machine.name, machine.start, machine.blank, machine.tape) == ("minus", "right", ".", "two-way")
+    assert (machine.input_alphabet, machine.tape_alphabet) == (("1", "-", "="), ("1", ".", "-", "="))
+    assert machine.states == ("right", "erase", "carry", "skip", "HALT")
+    assert machine.transitions["erase", "-"] == Rule("HALT", ".", -1)
+    assert len(machine.transitions) == 10
+
+
+def test_it_halts_without_a_verdict() -> None:
+    machine = read(document())
+    assert not machine.decides
+    assert [
+        (result(machine, w).outcome, result(machine, w).tape.strip(".")) for w in ("111-1=", "1-1=", "11-11=", "=")
+    ] == [
+        ("halt", "11"),
+        ("halt", ""),
+        ("halt", ""),
+        ("halt", ""),  # blocked, without a rule
+    ]
+
+
+def test_a_state_named_accept_accepts() -> None:
+    named = json.loads(document().replace("HALT", "accept"))
+    machine = read(json.dumps(named))
+    assert [result(machine, w).outcome for w in ("1-1=", "=")] == ["accept", "reject"]
+
+
+def test_what_is_ignored_is_said() -> None:
+    rules = SUBTRACTION["transitions"]
+    machine, said = warned(document(comment="mine", transitions={**rules, "HALT": rules["skip"]}))
+    assert machine == read(document())
+    assert [line.split(": ", 1)[1] for line in said] == [
+        "warning: no run continues from the final state 'HALT': remove its rules, or remove it from the finals",
+        "warning: unknown key 'comment': it is ignored: correct it, or remove it",
+    ]
+    twice = {**rules, "skip": [*rules["skip"], rules["skip"][0]]}
+    machine, said = warned(document(transitions=twice))
+    assert machine == read(document())
+    assert [line.split(": ", 1)[1] for line in said] == [
+        "warning: state 'skip' already has a rule for '.' in line 78: remove one of the two, which are the same"
+    ]
+
+
+def test_a_name_is_that_of_the_file_if_there_is_none() -> None:
+    assert read(document(name=" "), file="dir/minus-2.json").name == "minus-2"
+
+
+def test_other_json_gets_a_few_errors() -> None:
+    assert fails('{"nodes": [], "links": []}', file="f.json") == [
+        "f.json:1:1: there are no keys alphabet, blank, states, initial, finals, transitions: add them",
+        "f.json:1:2: warning: unknown key 'nodes': it is ignored: correct it, or remove it",
+        "f.json:1:15: warning: unknown key 'links' (did you mean 'blank'?): it is ignored: correct it, or remove it",
+    ]
+    rules = [{"read": "1", "to_state": f"q{n}", "write": "1", "action": "RIGHT"} for n in range(50)]
+    said = fails(document(transitions={"right": rules}))
+    assert len(said) == 11
+    assert (
+        said[0] == "f: 40 more complaints: fix those above first"
+        or said[-1] == "f: 40 more complaints: fix those above first"
+    )
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_what_is_written_is_read_again() -> None:
+    written = registry.write(load("parity"), "ft_turing")
+    assert written.text.splitlines()[:8] == [
+        "{",
+        '  "name": "parity",',
+        '  "alphabet": ["0", "1", "_"],',
+        '  "blank": "_",',
+        '  "states": ["even", "odd", "accept", "reject"],',
+        '  "initial": "even",',
+        '  "finals": ["accept", "reject"],',
+        '  "transitions": {',
+    ]
+    assert json.loads(written.text)["transitions"]["even"][1] == {
+        "read": "1",
+        "to_state": "odd",
+        "write": "1",
+        "action": "RIGHT",
+    }
+    machine = read(written.text)
+    assert [result(machine, w).outcome for w in ("", "1", "11")] == ["accept", "reject", "accept"]
+
+
+def test_what_changes_is_noted() -> None:
+    rules = {("a", "é"): Rule("yes", "x", 0), ("b", "x"): Rule("a", "é", 1)}
+    machine = Machine(transitions=rules, start="a", blank="␣", accept="yes", input_alphabet=("é",), name="m")
+    written = ft_turing.write(machine)
+    assert written.notes == (
+        "a rule that stayed in the cell before a halt now moves right",
+        "symbols are renamed: '␣' to '.', 'é' to 'y'",
+        "states are renamed: 'yes' to 'accept'",
+        "the input alphabet is lost: x can be input as well",
+        "where a rule is missing, a run halts here; there it is called blocked",
+    )
+    assert json.loads(written.text)["alphabet"] == ["y", "x", "."]
+
+
+def test_what_it_cannot_say() -> None:
+    with pytest.raises(
+        ConversionError, match=r"digit-sum-parity: ft_turing cannot express this machine: δ\(even, '1'\) stays"
+    ):
+        ft_turing.write(load("digit-sum-parity"))
+    with pytest.raises(ConversionError, match="left-edge: ft_turing cannot express this machine: its tape is one-way"):
+        ft_turing.write(load("left-edge"))

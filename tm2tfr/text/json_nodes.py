@@ -1,0 +1,141 @@
+"""JSON text -> nodes that know their place (RFC 8259), for documents that people write by hand.
+
+A string becomes a scalar that is not `plain`; a number and the words true, false and null become plain ones, as written.
+"""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from typing import NoReturn
+
+from tm2tfr.text.nodes import List, Map, Node, Scalar
+from tm2tfr.text.source import Log, Source
+from tm2tfr.text.syntax import MAX_DEPTH
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_WORD = re.compile(r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)(?=[\s,:\]}]|$)")
+_BARE = re.compile(r"[^\s,:\[\]{}\"]{1,40}|\"[^\"\n]{0,40}\"?|.")
+_COMMENT = re.compile(r"//|/\*|#")
+
+
+def compose_json(source: Source) -> Node | None:
+    """Return the root node of a JSON text, or None if there is nothing in it.
+
+    Raises:
+        SpecError: if it is not JSON, or nested deeper than `MAX_DEPTH`: with the first such place.
+    """
+    return _Composer(source).document()
+
+
+class _Composer:
+    def __init__(self, source: Source) -> None:
+        self.source, self.text, self.at = source, source.text, 0
+
+    def document(self) -> Node | None:
+        self.skip()
+        if self.at == len(self.text):
+            return None
+        root = self.value(0)
+        self.skip()
+        if self.at < len(self.text):
+            self.fail("the document ends before this", "remove what follows, or the bracket that closes it too early")
+        return root
+
+    def skip(self) -> str:
+        """Go to the next sign that is no space, and return it; at the end of the text, the empty string."""
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return self.text[self.at : self.at + 1]
+
+    def node(self, start: int) -> Node:
+        return Node(self.source.mark(start), self.source.mark(self.at))
+
+    def value(self, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            self.fail(f"the text is nested more than {MAX_DEPTH} levels deep", "check that this is the right file")
+        sign = self.skip()
+        if sign == '"':
+            return self.string()
+        if sign in ("{", "["):
+            return self.collection(sign, depth)
+        start, word = self.at, _WORD.match(self.text, self.at)
+        if word is None:
+            self.expected("a value")
+        self.at = word.end()
+        span = self.node(start)
+        return Scalar(span.start, span.end, word[0], plain=True)
+
+    def string(self) -> Scalar:
+        start = self.at
+        try:
+            text, self.at = scanstring(self.text, start + 1, True)
+        except JSONDecodeError as error:
+            self.at = error.pos
+            if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\r", "\n"):
+                self.at = start
+                self.fail("this string is never closed", 'add the quotation mark at its end: "')
+            self.fail(
+                "this is not allowed in a string", 'write \\" for a quotation mark, \\\\ for a backslash, \\t for a tab'
+            )
+        span = self.node(start)
+        if re.search("[\ud800-\udfff]", text):
+            self.at = start
+            self.fail("a surrogate (U+D800 to U+DFFF) is not a character", "write the character itself")
+        return Scalar(span.start, span.end, text, plain=False)
+
+    def collection(self, opening: str, depth: int) -> Node:
+        """Read an object or a list, from its opening bracket to its closing one."""
+        start, closing = self.at, {"{": "}", "[": "]"}[opening]
+        items: list[Node] = []
+        self.at += 1
+        comma = False
+        while (sign := self.skip()) != closing or comma:
+            if not sign:
+                self.at = len(self.text.rstrip())
+                line = self.source.mark(start).line + 1
+                self.fail(f"the text ends, but the {opening!r} in line {line} is not closed", f"add {closing!r}")
+            if comma and sign == closing:
+                self.fail(f"there is a comma before this {closing!r}", "remove the comma")
+            items += self.pair(depth) if opening == "{" else [self.value(depth + 1)]
+            sign = self.skip()
+            comma = sign == ","
+            if comma:
+                self.at += 1
+            elif sign and sign != closing:
+                self.expected(f"a comma or {closing!r}")
+        self.at += 1
+        span = self.node(start)
+        if opening == "[":
+            return List(span.start, span.end, tuple(items))
+        return Map(span.start, span.end, tuple(zip(items[::2], items[1::2], strict=True)))
+
+    def pair(self, depth: int) -> list[Node]:
+        """Read a key and its value."""
+        if self.skip() != '"':
+            self.expected("a key in double quotes")
+        key = self.string()
+        if self.skip() != ":":
+            self.expected("a colon after the key")
+        self.at += 1
+        return [key, self.value(depth + 1)]
+
+    def expected(self, what: str) -> NoReturn:
+        """Say what is expected here, and what is there."""
+        found = _BARE.match(self.text, self.at)
+        if found is None:
+            self.fail(f"expected {what}, but the text ends", "complete it")
+        shown = found[0]
+        remedy = "add it, or remove what is not JSON"
+        if _COMMENT.match(shown):
+            remedy = "JSON has no comments: remove it"
+        elif shown.startswith("'"):
+            remedy = 'write double quotes: "'
+        elif shown[0].isalpha():
+            remedy = "put the text in double quotes"
+        self.fail(f"expected {what}, found {shown!r}", remedy, len(shown))
+
+    def fail(self, what: str, remedy: str, length: int = 1) -> NoReturn:
+        log = Log(self.source)
+        log.add(self.source.stretch(self.at, self.at + length), what, remedy)
+        raise log.failure()
