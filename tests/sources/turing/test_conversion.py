@@ -100,8 +100,8 @@ def test_unknown_formats() -> None:
 
 
 def test_the_format_is_that_of_the_ending() -> None:
-    endings = [".yaml", ".yml", ".tm", ".jff", ".py", ".mmd", ".dot", ".gv", ".tikz", ".tex"]
-    formats = ["yaml", "yaml", "morphett", "jflap", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
+    endings = [".yaml", ".yml", ".tm", ".jff", ".json", ".py", ".mmd", ".dot", ".gv", ".tikz", ".tex"]
+    formats = ["yaml", "yaml", "morphett", "jflap", "ft_turing", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
     assert [format_for(Path(f"f{ending}")) for ending in endings] == formats
     assert set(formats) == {*TARGETS} - {"bbchallenge", "turingmachine.io"}
     with pytest.raises(
