@@ -75,12 +75,14 @@ def comes_back(format: str, machine: Machine, word: str) -> None:
         refused_rightly(machine, str(refusal))
     else:
         agree(machine, other, word, format)
-        assert sorted_states(again(other, format)) == sorted_states(other)  # of what comes back, nothing changes any more
+        assert in_order(again(other, format)) == in_order(other)  # of what comes back, nothing changes any more
 
 
-def sorted_states(machine: Machine) -> Machine:
-    """Return a machine with its states in the order of their names."""
-    return replace(machine, states=tuple(sorted(machine.states)))
+def in_order(machine: Machine) -> Machine:
+    """Return a machine with its sets in order: some formats have sets, or no list of states."""
+    sets = {key: tuple(sorted(getattr(machine, key) or ())) for key in ("states", "tape_alphabet", "input_alphabet")}
+    ends = {key: named and tuple(sorted(named)) for key, named in (("accept", machine.accept), ("reject", machine.reject))}
+    return replace(machine, **sets, **ends)
 
 
 def refused_rightly(machine: Machine, said: str) -> None:
