@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.explorer.browser import Open
 from tests.explorer.live_cases import POSITIONS, Case, cases
-from tm2tfr.engines.decode import generate, run_whole
+from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import EngineError
 from tm2tfr.explorer.columns import PackedColumns
@@ -180,30 +179,3 @@ def test_an_engine_that_computes_otherwise_is_noticed(chromium: Any, name: str) 
     chosen, wanted = (part[::3] for part in decoders())
     found = in_the_browser(chromium, chosen, SCRIPT.replace(right, wrong))
     assert list(differences(chosen, found, wanted)) != []
-
-
-WORK = """
-async (maxPositions) => {
-  const run = JSON.parse(document.querySelector("#data").textContent).runs[0];
-  const decoder = live.decoderOf(run.decoder, await live.unpacked(document.querySelector("#columns").textContent));
-  const text = document.querySelector("#live").textContent;
-  const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-  const given = live.prompted(decoder, []);
-  return new Promise((resolve, reject) => {
-    worker.onerror = (event) => reject(new Error(event.message));
-    const tokens = (outcome) => resolve(Array.from(outcome.fed, (n) => decoder.vocabulary[n]));
-    worker.onmessage = ({ data }) => data.kind === "done" && tokens(data.outcome);
-    worker.postMessage({ decoder, given, maxPositions });
-  });
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_page_runs_its_own_weights_in_a_worker(opened: Open) -> None:
-    """Beyond the run that it shows, with the page's own policy, script and weights."""
-    page = opened(tm2tfr.explore("busy-beaver-5", "", max_steps=5))
-    page.add_script_tag(content=SCRIPT)
-    found = page.evaluate(WORK, 400)
-    decoder = tm2tfr.compile("busy-beaver-5")
-    assert found == [step.token for step in generate(decoder, "", engine=Dense(), max_positions=400)]

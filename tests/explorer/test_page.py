@@ -59,7 +59,7 @@ def test_it_shows_itself_in_a_notebook() -> None:
     assert repr(page).startswith("Explorer(traces=(Trace(")
 
 
-@pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script>é→⊥</text></svg>", 4), (None, 5)])
+@pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script>é→⊥</text></svg>", 3), (None, 4)])
 def test_only_text_goes_into_the_page(monkeypatch: pytest.MonkeyPatch, drawing: str | None, scripts: int) -> None:
     """With a drawing by ``dot``, and with the program that draws where there is no ``dot``."""
     monkeypatch.setattr(programs, "svg_or_none", lambda machine, **_: drawing)

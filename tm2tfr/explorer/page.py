@@ -67,7 +67,6 @@ def explorer(program: Machine | Circuit | Universal | None, recordings: Sequence
         "style": _asset("explorer.css"),
         "data": _embedded(data),
         "columns": columns,
-        "live": _asset("live.js"),
         "viz": f"<script>\n{_asset('viz.js')}</script>" if draws else "",
         "script": _asset("explorer.js"),
     }

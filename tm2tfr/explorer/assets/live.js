@@ -19,17 +19,97 @@ var live = (() => {
   };
   var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
 
-  // src/live/worker.ts
-  var worker_exports = {};
-  __export(worker_exports, {
+  // src/live/engine.ts
+  var engine_exports = {};
+  __export(engine_exports, {
     Dense: () => Dense,
-    carryOut: () => carryOut,
     decoderOf: () => decoderOf,
     generate: () => generate,
     prompted: () => prompted,
     unpacked: () => unpacked,
     wholeRun: () => wholeRun
   });
+
+  // src/data.ts
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const buffer = await new Response(stream).arrayBuffer();
+    return (place) => column(buffer, place);
+  }
+  function textAt(buffers, place) {
+    return new TextDecoder().decode(buffers(place));
+  }
+  function column(buffer, { type, at, count }) {
+    const width = Number(type[1]);
+    const part = buffer.slice(at, at + width * count);
+    switch (type) {
+      case "u1":
+        return new Uint8Array(part);
+      case "i1":
+        return new Int8Array(part);
+      case "u2":
+        return new Uint16Array(part);
+      case "i2":
+        return new Int16Array(part);
+      case "i4":
+        return new Int32Array(part);
+      case "f8": {
+        const planes = new Uint8Array(part);
+        const bytes = new Uint8Array(planes.length);
+        for (let plane = 0; plane < 8; plane++)
+          for (let n = 0; n < count; n++) bytes[8 * n + plane] = planes[plane * count + n];
+        return new Float64Array(bytes.buffer);
+      }
+    }
+  }
+
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry = 0;
+    const next = (height, across) => {
+      const end = entry + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry, end), columns: sums(columns, entry, end), values: Float64Array.from(values.subarray(entry, end)) };
+      entry = end;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
+    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
+    const last = norm(spec.norm);
+    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
+      const own = heads.map(({ name: name2, mask, keys, values: values2 }) => {
+        const [query, key, value] = [next(keys, width), next(keys, width), next(values2, width)];
+        return { name: name2, mask, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name, heads: own, feedForward, ...norms[n] };
+    });
+    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label) => `${name}[${label}]`));
+  }
+  function sums(steps, start, end) {
+    const found = new Int32Array(end - start);
+    let sum2 = 0;
+    for (let n = start; n < end; n++) {
+      sum2 += steps[n];
+      found[n - start] = sum2;
+    }
+    return found;
+  }
 
   // src/live/matrix.ts
   var LinearMap = class {
@@ -337,87 +417,6 @@ var live = (() => {
     const attended = new Int32Array(count);
     for (let n = first, k = 0; k < count; n++) if (scores[n] === most) attended[k++] = start + n;
     return { scores, attended, runner: runner < 0 ? -1 : start + runner };
-  }
-
-  // src/data.ts
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const buffer = await new Response(stream).arrayBuffer();
-    return (place) => column(buffer, place);
-  }
-  function textAt(buffers, place) {
-    return new TextDecoder().decode(buffers(place));
-  }
-  function column(buffer, { type, at, count }) {
-    const width = Number(type[1]);
-    const part = buffer.slice(at, at + width * count);
-    switch (type) {
-      case "u1":
-        return new Uint8Array(part);
-      case "i1":
-        return new Int8Array(part);
-      case "u2":
-        return new Uint16Array(part);
-      case "i2":
-        return new Int16Array(part);
-      case "i4":
-        return new Int32Array(part);
-      case "f8": {
-        const planes = new Uint8Array(part);
-        const bytes = new Uint8Array(planes.length);
-        for (let plane = 0; plane < 8; plane++)
-          for (let n = 0; n < count; n++) bytes[8 * n + plane] = planes[plane * count + n];
-        return new Float64Array(bytes.buffer);
-      }
-    }
-  }
-
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry = 0;
-    const next = (height, across) => {
-      const end = entry + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry, end), columns: sums(columns, entry, end), values: Float64Array.from(values.subarray(entry, end)) };
-      entry = end;
-      return found;
-    };
-    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table = positions === null ? null : next(width, positions);
-    const unembedding = next(answers, width);
-    const unembeddingBias = next(answers, 1);
-    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
-    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
-    const last = norm(spec.norm);
-    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys, values: values2 }) => {
-        const [query, key, value] = [next(keys, width), next(keys, width), next(values2, width)];
-        return { name: name2, mask, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name, heads: own, feedForward, ...norms[n] };
-    });
-    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions, outputs, layers, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label) => `${name}[${label}]`));
-  }
-  function sums(steps, start, end) {
-    const found = new Int32Array(end - start);
-    let sum2 = 0;
-    for (let n = start; n < end; n++) {
-      sum2 += steps[n];
-      found[n - start] = sum2;
-    }
-    return found;
   }
 
   // src/live/norm.ts
@@ -745,30 +744,5 @@ var live = (() => {
       if (stop.has(answer) && position + 1 >= given.length) return;
     }
   }
-
-  // src/live/worker.ts
-  var OFTEN = 100;
-  function carryOut(job, tell) {
-    const fed = [];
-    const answers = [];
-    let refused = null;
-    let next = performance.now() + OFTEN;
-    try {
-      for (const step of generate(job.decoder, job.given, job.maxPositions)) {
-        fed.push(step.fed);
-        answers.push(step.answer);
-        if (performance.now() < next) continue;
-        next = performance.now() + OFTEN;
-        tell({ kind: "progress", positions: fed.length }, []);
-      }
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      refused = error.message;
-    }
-    const outcome = { fed: Int32Array.from(fed), answers: Int32Array.from(answers), refused };
-    tell({ kind: "done", outcome }, [outcome.fed.buffer, outcome.answers.buffer]);
-  }
-  if ("DedicatedWorkerGlobalScope" in globalThis)
-    addEventListener("message", ({ data }) => carryOut(data, (news, transfer) => postMessage(news, { transfer })));
-  return __toCommonJS(worker_exports);
+  return __toCommonJS(engine_exports);
 })();
