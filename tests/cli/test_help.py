@@ -58,7 +58,7 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         "Temporal logic:",
     ]
     shown = panels(app.commands["trace"], click.Context(app.commands["trace"]))["Options"]
-    assert [param.opts[0] for param in shown] == ["--input", "--output", "--all", "--quiet", "--at", "-h"]
+    assert [param.opts[0] for param in shown] == ["--input", "--output", "--all", "--quiet", "--at", "-h", "--from"]
     assert not any("--out " in line for line in lines)  # the older name works, and is not shown
 
 

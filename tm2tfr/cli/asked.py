@@ -12,12 +12,15 @@ import click
 
 from tm2tfr.choices import (
     BASES,
+    CIRCUIT_FORMATS,
     CIRCUIT_VARIANTS,
     LEFT_BOUNDARIES,
     LOGIC_ANSWERS,
     LOGIC_COMPARE,
+    LOGIC_LANGUAGES,
     LOGIC_VARIANTS,
     RASP_MASKS,
+    READABLE,
 )
 from tm2tfr.cli.options import (
     CIRCUITS,
@@ -55,6 +58,7 @@ class Asked:
         expression, truth_table: a circuit, in place of that.
         formula: a formula of temporal logic, likewise.
         prompt: the prompt of a universal decoder, likewise.
+        format: the format of a text; None: it is recognised.
         alone: whether it is a universal decoder without a machine.
         takes_alone: whether the command takes one.
         parameters: those of a shipped circuit, as they were given.
@@ -66,6 +70,7 @@ class Asked:
     truth_table: str | None = None
     formula: str | None = None
     prompt: str | None = None
+    format: str | None = None
     alone: bool = False
     takes_alone: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -78,6 +83,25 @@ class Asked:
 
     def __str__(self) -> str:
         return self.given
+
+
+def from_format(older: Sequence[str] = ()) -> Declared:
+    """Declare ``--from``, the format of the text that a command is about; the command gets it as ``from_``.
+
+    Args:
+        older: other names of it; then the help lists all formats.
+    """
+    every = "one of these" if older else "such as jflap; 'tm2tfr convert --help' lists all"
+    return choice(
+        "--from",
+        *older,
+        "from_",
+        of=(*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES),
+        older=older,
+        metavar=None if older else "FORMAT",
+        last=not older,
+        help=f"The format of the file, {every}. Default: by its ending or content.",
+    )
 
 
 _LEFT_BOUNDARY = choice(
@@ -159,6 +183,7 @@ def subject(
     compiled: bool = True,
     without: Sequence[str] = (),
     takes_alone: bool = False,
+    older_from: Sequence[str] = (),
 ) -> Declared:
     """Declare what a command is about; the command gets it as one `Asked`, called ``asked``.
 
@@ -166,6 +191,7 @@ def subject(
         default: what it is about when nothing is given; None: something has to be.
         compiled: with the options of the constructions.
         without: but for these of programs and formulas, which the command declares itself.
+        older_from: other names of ``--from``, see `from_format`.
         takes_alone: whether ``--universal`` without a machine is the decoder alone, not with the default in its prompt.
     """
 
@@ -177,6 +203,7 @@ def subject(
             expression: str | None,
             truth_table: str | None,
             formula: str | None,
+            from_: str | None,
             left_boundary: str | None = None,
             variant: str | None = None,
             basis: str | None = None,
@@ -206,6 +233,7 @@ def subject(
                 truth_table=truth_table,
                 formula=formula,
                 prompt=prompt,
+                format=from_,
                 alone=alone,
                 takes_alone=takes_alone,
                 parameters=found,
@@ -214,7 +242,7 @@ def subject(
             return command(asked=asked, **others)
 
         every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
-        every += [_EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
+        every += [from_format(older_from), _EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
         options = [option for name, option in _WORDS.items() if name not in without]
         every += [_LEFT_BOUNDARY, _VARIANT, *UNIVERSAL, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
         every.append(_FORMULA)

@@ -13,13 +13,11 @@ from tm2tfr.choices import (
     HARDWARE,
     LOGIC,
     LOGIC_FORMATS,
-    LOGIC_LANGUAGES,
     PICTURES,
-    READABLE,
     WRITABLE,
 )
 from tm2tfr.cli.arguments import LISTED
-from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import Asked, from_format
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, machine, option, output
 from tm2tfr.cli.output import tell, write
@@ -140,7 +138,7 @@ def _draw_run(
     summary="Write a machine, a circuit or a formula in another format",
     example="tm2tfr convert palindromes -o palindromes.jff",
 )
-@subject_asked(None, compiled=False)
+@subject_asked(None, compiled=False, older_from=["--format"])
 @output
 @choice(
     "--to",
@@ -148,16 +146,8 @@ def _draw_run(
     commands={"prompt": "tm2tfr prompt"},
     help="Default: from the extension of the output file, otherwise yaml, or ascii for a formula.",
 )
-@choice(
-    "--from",
-    "--format",
-    "format",
-    of=(*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES),
-    older=["--format"],
-    help="Default: from the extension or the content.",
-)
 @_cone
-def convert(asked: Asked, output: Path | None, to: str | None, format: str | None, cone: str | None) -> None:
+def convert(asked: Asked, output: Path | None, to: str | None, cone: str | None) -> None:
     """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.registry import check_target
@@ -165,7 +155,7 @@ def convert(asked: Asked, output: Path | None, to: str | None, format: str | Non
     check_file(output, reading=[asked.argument])
     if output is not None and to is None:
         check_target(output)
-    found, construction = _program(asked, cone, format=format)
+    found, construction = _program(asked, cone)
     if output is not None and construction.name == LOGIC:
         from tm2tfr.sources.logic.conversion import check_ending
 
@@ -177,7 +167,7 @@ def convert(asked: Asked, output: Path | None, to: str | None, format: str | Non
     write(written.text, output, asked.argument)
 
 
-def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tuple[Any, Construction[Any]]:
+def _program(asked: Asked, cone: str | None) -> tuple[Any, Construction[Any]]:
     """Return the program that is asked for, or a part of it, with its construction.
 
     Raises:
@@ -185,7 +175,7 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
     """
     from tm2tfr.errors import CompileError
 
-    found = subject(asked, format=format)
+    found = subject(asked)
     program, construction = found.right, found.construction
     if construction is None:
         raise CompileError(f"{found.name}: nothing is known of its kind")
@@ -204,7 +194,8 @@ def _program(asked: Asked, cone: str | None, *, format: str | None = None) -> tu
     help="'machines', 'circuits', 'programs' or 'formulas'; or what to describe, a name or a file. Default: everything.",
 )
 @choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object for each.")
-def list_(what: str | None, format: str) -> None:
+@from_format()
+def list_(what: str | None, format: str, from_: str | None) -> None:
     """List what is shipped, or describe one: what it is made of, its examples, and commands to try."""
     from tm2tfr.cli import catalogue, circuits
     from tm2tfr.cli.logic import about as formulas
@@ -220,7 +211,7 @@ def list_(what: str | None, format: str) -> None:
             lines += formulas.listed("srasp", as_json=as_json, heading=headed)
         lines += formulas.listed("tl", as_json=as_json, heading=headed) if what in ("formulas", None) else []
     else:
-        lines = list(_described(what, as_json=as_json))
+        lines = list(_described(what, from_, as_json=as_json))
     for line in lines:
         tell(line, as_json=as_json)
 
@@ -228,21 +219,23 @@ def list_(what: str | None, format: str) -> None:
 @command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")
 @machine("The machine to describe, a name or a file. Default: list all machines.", default=None)
 @choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object per machine.")
-def machines(machine: str | None, format: str) -> None:
+@from_format()
+def machines(machine: str | None, format: str, from_: str | None) -> None:
     """List the shipped machines, or describe one: its states and rules, its examples, and commands to try."""
     from tm2tfr.cli import catalogue
 
     as_json = format == "json"
-    for line in catalogue.listed(as_json=as_json) if machine is None else _described(machine, as_json=as_json):
+    lines = catalogue.listed(as_json=as_json) if machine is None else _described(machine, from_, as_json=as_json)
+    for line in lines:
         tell(line, as_json=as_json)
 
 
-def _described(name: str, *, as_json: bool) -> Any:
+def _described(name: str, format: str | None, *, as_json: bool) -> Any:
     """Yield the lines that describe a machine or a circuit; as JSON, one object."""
     from tm2tfr.cli import catalogue, circuits
     from tm2tfr.cli.labellers.about import about
 
-    found = subject(Asked(argument=name))
+    found = subject(Asked(argument=name, format=format))
     if found.construction is not None and found.construction.labels is not None:
         return about(found.construction).described(name, found.right, as_json=as_json)
     if found.machine is not None:

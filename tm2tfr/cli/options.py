@@ -32,11 +32,11 @@ Declared = Callable[[Any], Any]
 
 
 class Option(click.Option):
-    """An option in a panel of the help; it can have older names, which still work but are not shown."""
+    """An option in a panel of the help, the `last` ones at its end; older names still work but are not shown."""
 
-    def __init__(self, *args: Any, panel: str = "", older: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, panel: str = "", last: bool = False, older: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.panel, self.older = panel, tuple(older)
+        self.panel, self.last, self.older = panel, last, tuple(older)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the line of the help, without the older names."""

@@ -61,7 +61,7 @@ class Command(click.Command):
 def panels(command: click.Command, context: click.Context) -> dict[str, list[click.Parameter]]:
     """Return the visible parameters by the title of their panel: arguments, options, and the panels of options."""
     found: dict[str, list[click.Parameter]] = {title: [] for title in PANELS}
-    for param in command.get_params(context):
+    for param in sorted(command.get_params(context), key=lambda param: getattr(param, "last", False)):
         title = getattr(param, "panel", "") or "Options"
         found.setdefault("Arguments" if isinstance(param, click.Argument) else title, []).append(param)
     return {title: params for title, params in found.items() if any(p.get_help_record(context) for p in params)}

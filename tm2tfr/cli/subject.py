@@ -35,8 +35,8 @@ def names_machine(argument: str) -> bool:
     return is_argument(argument) or known or Path(argument).suffix != "" or Path(argument).exists()
 
 
-def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) -> Subject:
-    """Return what is asked for, a text read in `format` if given; its warnings go to standard error.
+def subject(asked: Asked, *, seeded: bool = False) -> Subject:
+    """Return what is asked for, a text read in its format if that is given; its warnings go to standard error.
 
     Args:
         seeded: whether the command itself uses a seed, so that a circuit need not.
@@ -49,10 +49,10 @@ def subject(asked: Asked, *, format: str | None = None, seeded: bool = False) ->
     from tm2tfr.transformer.provenance import without_effect
 
     given, options = _given(asked, seeded=seeded)
-    if format is not None and given is not asked.argument:
+    if asked.format is not None and given is not asked.argument:
         raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
     try:
-        found = Subject.read(given, options=options, format=format)
+        found = Subject.read(given, options=options, format=asked.format)
     except SpecError as error:
         raise (error if asked.prompt is not None else _of_prompt(asked) or error) from None
     if found.lacks_machine and not asked.takes_alone:

@@ -14,6 +14,9 @@ from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
 
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
+"""Whoever reads a text may stop when it has found this many."""
+MOST_SHOWN = 20
+"""Nobody reads more at once, and of a file that is something else all are beside the point."""
 FEW_DIAGNOSTICS = 10
 """For formats of other programs: a text that is something else gets no more."""
 MOST_RULES = 1_000_000
@@ -81,7 +84,7 @@ class Log:
 
     source: Source
     found: dict[Diagnostic, None] = field(default_factory=dict)
-    most: int = MOST_DIAGNOSTICS
+    most: int = MOST_SHOWN
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Record a complaint, unless it is recorded already."""
@@ -110,14 +113,22 @@ class Log:
         """
         if any(d.severity == "error" for d in self.found):
             raise self.failure()
-        return self.inorder()
+        return self.shown()
 
     def failure(self) -> SpecError:
-        """Return the error with all the complaints, up to `most`."""
+        """Return the error with the complaints that are shown."""
+        return SpecError(self.shown())
+
+    def shown(self) -> tuple[Diagnostic, ...]:
+        """Return at most `most` complaints, in the order of the text, errors first; and how many more there are."""
         found = self.inorder()
-        shown, more = found[: self.most], len(found) - self.most
-        rest = Diagnostic(what=f"{more} more complaints", remedy="fix those above first", file=self.source.file)
-        return SpecError(shown if more <= 0 else (*shown, rest))
+        if len(found) <= self.most:
+            return found
+        errors_first = sorted(found, key=lambda d: d.severity != "error")
+        chosen, severity = frozenset(map(id, errors_first[:self.most])), errors_first[self.most].severity
+        what = f"… and {len(found) - self.most:,} more"
+        rest = Diagnostic(what=what, remedy="fix those above first", file=self.source.file, severity=severity)
+        return (*(d for d in found if id(d) in chosen), rest)
 
     def inorder(self) -> tuple[Diagnostic, ...]:
         """Return the complaints in the order of the text."""

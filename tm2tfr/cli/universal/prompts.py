@@ -9,7 +9,7 @@ import click
 
 from tm2tfr.choices import PROMPT_FORMATS
 from tm2tfr.cli import options
-from tm2tfr.cli.asked import Asked, check_one
+from tm2tfr.cli.asked import Asked, check_one, from_format
 from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
@@ -22,6 +22,7 @@ from tm2tfr.cli.universal.options import OF_THE_CLASS, PROMPT, SEED, asked_optio
     "'-' for standard input. Default: chapter.",
     default=None,
 )
+@from_format()
 @options.word
 @options.choice(
     "--format",
@@ -38,6 +39,7 @@ from tm2tfr.cli.universal.options import OF_THE_CLASS, PROMPT, SEED, asked_optio
 @PROMPT
 def prompt(
     machine: str | None,
+    from_: str | None,
     word: str | None,
     format: str,
     output: Path | None,
@@ -67,7 +69,7 @@ def prompt(
         asked = asked_options(universal=universal, states=states, symbols=symbols, tape=tape, seed=seed)
         made = prompt_of(prompted(prompt, asked)[0], word)
     else:
-        found = subject(Asked(argument=machine))
+        found = subject(Asked(argument=machine, format=from_))
         if universal is None and states is None and symbols is None and not isinstance(found.program, Universal):
             universal = ",".join(map(str, size_of(found.turing("prompt"))))
         asked = asked_options(universal=universal, states=states, symbols=symbols, tape=tape, seed=seed)

@@ -10,7 +10,7 @@ from tests.sources.turing.formats.golden import FOLDER, Case, cases, said
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.text import nodes
-from tm2tfr.text.source import MAX_BYTES, MOST_DIAGNOSTICS
+from tm2tfr.text.source import MAX_BYTES, MOST_SHOWN
 
 GOLDEN = [(path.stem, case) for path in sorted(FOLDER.glob("*.txt")) for case in cases(path)]
 
@@ -98,11 +98,28 @@ def test_the_largest_text_is_read() -> None:
     assert native.read(machine + "x" * (MAX_BYTES - len(machine)), file="f.yaml").machine.states == ("a",)
 
 
-def test_nobody_is_shown_more_than_a_hundred_complaints() -> None:
-    rules = "".join(f"    {chr(0x4E00 + i)}: X{i}\n" for i in range(MOST_DIAGNOSTICS + 23))
-    with pytest.raises(SpecError, match=r"f\.yaml: 23 more complaints: fix those above first") as caught:
+def test_nobody_is_shown_more_than_twenty_complaints() -> None:
+    rules = "".join(f"    {chr(0x4E00 + i)}: X{i}\n" for i in range(MOST_SHOWN + 23))
+    with pytest.raises(SpecError, match=r"\nf\.yaml: … and 23 more: fix those above first$") as caught:
         native.read(f"blank: _\nstart state: a\ntable:\n  a:\n{rules}", file="f.yaml")
-    assert len(caught.value.diagnostics) == MOST_DIAGNOSTICS + 1
+    assert len(caught.value.diagnostics) == MOST_SHOWN + 1
+
+
+def test_errors_are_shown_before_warnings() -> None:
+    foreign = "".join(f"key{i}: 1\n" for i in range(100)) + "blank: __\n"
+    with pytest.raises(SpecError, match=r"\nf\.yaml: warning: … and 83 more: fix those above first$") as caught:
+        native.read(foreign, file="f.yaml")
+    shown = [(d.severity, d.span and d.span.line) for d in caught.value.diagnostics]
+    assert shown[:2] == [("error", None)] * 2
+    assert shown[2:-2] == [("warning", line) for line in range(1, 18)]
+    assert shown[-2:] == [("error", 101), ("warning", None)]
+
+
+def test_so_are_warnings_about_a_machine() -> None:
+    keys = "".join(f"key{i}: 1\n" for i in range(100))
+    found = native.read(f"{keys}blank: _\nstart state: a\ntable:\n  a:\n", file="f.yaml").warnings
+    assert len(found) == MOST_SHOWN + 1
+    assert str(found[-1]) == "f.yaml: warning: … and 80 more: fix those above first"
 
 
 def test_complaints_have_a_severity_and_a_place() -> None:

@@ -41,7 +41,35 @@ def test_or_by_the_ending_of_its_file() -> None:
     assert fails("0 1 1 r halt", file="f.jff")[0].startswith("f.jff:1:1: this is not XML")
     assert read(PALINDROMES, file="f.tm").decides
     assert read(COPIED, file="F.TM").tape == "one-way"
-    assert "f.tm: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", file="f.tm")
+    assert fails("blank: _", file="f.tm") == [
+        "f.tm: this is neither doty nor morphett, as far as can be seen: if it is a machine, name the format with --from, "
+        "one of doty, morphett"
+    ]
+    assert "f.tm: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", "doty", file="f.tm")
+
+
+FOREIGN = {
+    "a program": "def f(x):\n    return {x: 1, 2: [x, x]}\n",
+    "a letter": "Dear reader,\n\nin state A: this is a text of several words, and no machine.\n",
+    "a page": "<!doctype html>\n<html><body>0 1 1 r 0</body></html>\n",
+    "a table": "state,read,write\na,0,1\nb,1,0\n",
+    "settings": "version: '3'\nservices:\n  web:\n    image: nginx\n",
+    "JSON": '{"name": "x", "version": "1.0", "dependencies": {}}\n',
+    "C": "int main(void) { return a -> b; }\n",
+    "a shell script": "#!/bin/sh\nset -e\nmake all r 0\n",
+    "numbers": "1 2 3\n4 5 6\n",
+    "a word": "hello\n",
+}
+
+
+@pytest.mark.parametrize("about", FOREIGN)
+@pytest.mark.parametrize("file", ["f", "f.txt", "<stdin>"])
+def test_what_is_in_no_format_is_said_to_be_in_none(about: str, file: str) -> None:
+    (said,) = fails(FOREIGN[about], file=file)
+    assert said == (
+        f"{file}: this is in none of the formats that are read, as far as can be seen: if it is a machine, name the format "
+        f"with --from, one of {', '.join(choices.READABLE)}"
+    )
 
 
 def test_code_is_not_run() -> None:

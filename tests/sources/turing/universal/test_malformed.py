@@ -18,7 +18,7 @@ from tests.strategies import tries
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.text.source import MOST_DIAGNOSTICS
+from tm2tfr.text.source import MOST_SHOWN
 
 FOLDER = Path(__file__).parent / "golden"
 CLASSES = {
@@ -188,7 +188,7 @@ def test_a_text_that_is_no_prompt_at_all_is_refused_at_once() -> None:
     began = time.process_time()
     with pytest.raises(SpecError) as refused:
         prompt.read("two-way " + "q1,x →(q0,1,R) " * 4_000, Universal(states=20, symbols=6))
-    assert len(refused.value.diagnostics) == MOST_DIAGNOSTICS
+    assert len(refused.value.diagnostics) == MOST_SHOWN + 1
     assert time.process_time() - began < 10
 
 

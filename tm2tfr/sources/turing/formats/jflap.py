@@ -45,8 +45,8 @@ _COMMENT = re.compile(r"(?P<key>name|blank|input|input alphabet|tape alphabet): 
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text is XML."""
-    return text.lstrip().startswith("<")
+    """Return whether a text is XML, and no page or picture of the web."""
+    return text.lstrip().startswith("<") and not re.search("<(!doctype )?(html|svg)", text, re.IGNORECASE)
 
 
 def read(source: Source) -> Loaded:

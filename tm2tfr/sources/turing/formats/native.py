@@ -7,6 +7,7 @@ is an error, and so is a misspelt key within a rule.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from tm2tfr.errors import SpecError
@@ -21,7 +22,15 @@ from tm2tfr.text.source import Log, Source, decoded
 
 __all__ = ["Loaded", "read", "write"]
 
+_LIKE = re.compile(
+    r"""^ \s* (?:[{,] \s*)? ["']? (?:blank | start\ state | table | source\ code) ["']? \s* :""", re.MULTILINE | re.VERBOSE
+)
 _WRAPPER = ("name", "source code", "positions", "editor contents")
+
+
+def looks_like(text: str) -> bool:
+    """Return whether a text has one of the keys of a document, or is empty."""
+    return not text.strip() or _LIKE.search(text) is not None
 
 
 def read(text: str | bytes, *, file: str) -> Loaded:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, cast
 
 from tm2tfr.choices import READABLE, WRITABLE
-from tm2tfr.errors import ConversionError, did_you_mean
+from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
@@ -89,7 +89,12 @@ def _named(name: str, known: tuple[str, ...], done: str) -> Format:
 
 
 def _guess(text: str | bytes, file: str) -> Format:
-    """Return the format of a text, by the file's extension if only one format uses it; YAML if none is recognised."""
+    """Return the format of a text, by the file's extension if only one format uses it, otherwise by how it begins.
+
+    Raises:
+        ConversionError: if files with this extension are programs.
+        SpecError: if no format is recognised.
+    """
     candidates = by_extension(file)
     if len(candidates) == 1:
         if not FORMATS[candidates[0]].reads:
@@ -97,6 +102,13 @@ def _guess(text: str | bytes, file: str) -> Format:
             raise ConversionError(f"{what}: in Python, pass the DTM it makes to tm2tfr.Machine.from_automata")
         return FORMATS[candidates[0]]
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
-    readable = (f for f in OTHERS if f.reads and (not candidates or f.name in candidates))
-    sure = next((f for f in readable if f.call("looks_like", start.removeprefix("\ufeff"))), None)
-    return sure or (FORMATS[candidates[0]] if candidates else NATIVE)
+    start = start.removeprefix("\ufeff")
+    readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
+    sure = next((f for f in readable if f.call("looks_like", start)), None)
+    if sure is None:
+        some = f"neither {' nor '.join(candidates)}" if candidates else "in none of the formats that are read"
+        what = f"this is {some}, as far as can be seen"
+        known = ", ".join(candidates or READABLE)
+        remedy = f"if it is a machine, name the format with --from, one of {known}"
+        raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
+    return sure
