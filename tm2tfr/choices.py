@@ -99,9 +99,15 @@ FIGURES: tuple[str, ...] = ("text", "markdown", "latex", "json")
 """The formats of Figure 1."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
-READABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "doty", "morphett", "jflap", "ft_turing")
+READABLE: tuple[str, ...] = (
+    *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "doty", "morphett", "jflap"),
+    *("ft_turing",),
+)
 """The formats that machines are read from."""
-WRITABLE: tuple[str, ...] = ("yaml", "turingmachine.io", "bbchallenge", "morphett", "jflap", "ft_turing", "automata-lib")
+WRITABLE: tuple[str, ...] = (
+    *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "morphett", "jflap"),
+    *("ft_turing", "automata-lib"),
+)
 """The formats that machines are written in, to be read by other programs."""
 PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
 """The formats that machines are drawn or printed in."""

@@ -113,7 +113,7 @@ def write(machine: Machine) -> Written:
         else:
             shown = repr(value) if isinstance(value, str) else _set(value)
             lines += [f"    {key}={shown},"]
-    return Written("\n".join([*lines, ")", ""]), t.notes)
+    return t.written("\n".join([*lines, ")", ""]))
 
 
 def _translated(machine: Machine) -> Translation:

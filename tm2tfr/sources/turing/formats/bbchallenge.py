@@ -160,7 +160,8 @@ def write(machine: Machine) -> Written:
         notes.append(f"the input alphabet is lost: {shown} can be input as well")
     dense = renamed(replace(m, states=(*rows, *halts)), states, digits)
     cells = [[_cell(dense, q, a) for a in "0123456789"[: len(symbols)]] for q in LETTERS[: len(rows)]]
-    return Written("_".join("".join(row) for row in cells) + "\n", (*t.notes, *notes))
+    changed = {old: new for old, new in digits.items() if old != new}
+    return Written("_".join("".join(row) for row in cells) + "\n", (*t.notes, *notes), changed)
 
 
 def _cell(machine: Machine, state: str, symbol: str) -> str:

@@ -300,7 +300,7 @@ def write(machine: Machine) -> Written:
         parts |= {"read": "" if a == m.blank else a, "write": "" if rule.write == m.blank else rule.write}
         inside = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in (parts | {"move": letter(rule)}).items())
         lines.append(f"    <transition>{inside}</transition>")
-    return Written("\n".join([*lines, "  </automaton>", "</structure>", ""]), t.notes)
+    return t.written("\n".join([*lines, "  </automaton>", "</structure>", ""]))
 
 
 def _comments(m: Machine) -> Iterator[str]:

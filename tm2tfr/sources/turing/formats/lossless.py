@@ -7,8 +7,9 @@ of a tape; symbols and states may be renamed, one to one, or many to one for hal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tm2tfr.errors import ConversionError, visible
@@ -19,10 +20,15 @@ _SPARE = "xyzabcdefghijklmnopqrstuvwXYZABCDEFGHIJKLMNOPQRSTUVW0123456789#$%&@+=?
 
 
 class Written(NamedTuple):
-    """A machine in some format, with notes for the reader about the translation."""
+    """A machine in some format, with notes for the reader about the translation.
+
+    Args:
+        symbols: the symbols of the machine that have another name there.
+    """
 
     text: str
     notes: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -32,10 +38,16 @@ class Translation:
     machine: Machine
     target: str
     notes: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    """The symbols that have other names by now."""
 
     def to(self, machine: Machine, *notes: str) -> Translation:
         """Return the translation with its machine replaced."""
         return replace(self, machine=machine, notes=(*self.notes, *notes))
+
+    def written(self, text: str, *notes: str) -> Written:
+        """Return the machine as it is written."""
+        return Written(text, (*self.notes, *notes), self.symbols)
 
     def refusal(self, what: str, remedy: str) -> ConversionError:
         """Return the error that says why `target` cannot express the machine."""
@@ -169,7 +181,18 @@ def with_symbols(t: Translation, allowed: Callable[[str], bool], blank: str | No
                 raise t.refusal(f"no character is left to represent the symbol {a!r}", "use fewer symbols")
             names[a] = spare
             taken.add(spare)
-    return t.to(renamed(m, {}, names), *_said("symbol", names)) if names else t
+    return with_names(t, names)
+
+
+def with_names(t: Translation, symbols: Mapping[str, str]) -> Translation:
+    """Return the machine with symbols renamed, one to one."""
+    changed = {a: b for a, b in symbols.items() if a != b}
+    if not changed:
+        return t
+    found = t.to(renamed(t.machine, {}, changed), *_said("symbol", changed))
+    before = {a: changed.get(b, b) for a, b in t.symbols.items()}
+    added = {a: b for a, b in changed.items() if a not in t.symbols.values()}
+    return replace(found, symbols={**added, **before})
 
 
 def with_states(t: Translation, names: Mapping[str, str]) -> Translation:

@@ -234,7 +234,7 @@ def write(machine: Machine) -> Written:
         notes.append("a rule for a state that no run enters declares that the other halts reject")
     if m.tape == "one-way":
         notes.append("the tape is one-way: choose the simulator's semi-infinite variant")
-    return Written("\n".join([*_header(m), "", *rules, ""]), tuple(notes))
+    return Written("\n".join([*_header(m), "", *rules, ""]), tuple(notes), t.symbols)
 
 
 def _header(m: Machine) -> Iterator[str]:

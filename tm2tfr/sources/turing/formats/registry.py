@@ -38,6 +38,7 @@ NATIVE = Format("yaml", "native", (".yaml", ".yml"))
 OTHERS = (
     Format("turingmachine.io", "turingmachine_io", reads=False),
     Format("bbchallenge", "bbchallenge"),
+    Format("advent-of-code", "advent"),
     Format("doty", "doty", (".tm",), writes=False),
     Format("morphett", "morphett", (".tm",)),
     Format("jflap", "jflap", (".jff",)),

@@ -18,4 +18,4 @@ def write(machine: Machine) -> Written:
         ConversionError: if it stays in a cell without halting, or may move left at the end of a one-way tape.
     """
     t = accepting_by_name(without_stays(two_way(Translation(machine, "turingmachine.io"))))
-    return Written(writer.write(t.machine), t.notes)
+    return t.written(writer.write(t.machine))
