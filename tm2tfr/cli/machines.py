@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,8 +148,16 @@ def _draw_run(
     commands={"prompt": "tm2tfr prompt"},
     help="Default: from the extension of the output file, otherwise yaml, or ascii for a formula.",
 )
+@option(
+    "--input",
+    "-i",
+    "word",
+    metavar="WORD",
+    help="An input of the machine, to be converted too: what it is there is printed, and is in the file if the format has "
+    "a place for it. Default: the machine's own.",
+)
 @_cone
-def convert(asked: Asked, output: Path | None, to: str | None, cone: str | None) -> None:
+def convert(asked: Asked, output: Path | None, to: str | None, word: str | None, cone: str | None) -> None:
     """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.registry import check_target
@@ -161,10 +171,34 @@ def convert(asked: Asked, output: Path | None, to: str | None, cone: str | None)
 
         check_ending(found, output)
     target = to or (construction.format_for(output) if output else next(iter(construction.targets), "yaml"))
+    if word is not None:
+        found = _with_input(found, word, construction.noun)
     written = construction.convert(found, target)
-    for note in written.notes:
+    for note in (*written.notes, *_input_notes(found, written, asked=word is not None)):
         click.echo(f"note: {note}", err=True)
     write(written.text, output, asked.argument)
+
+
+def _with_input(program: Any, word: str, noun: str) -> Any:
+    """Return a machine with another input.
+
+    Raises:
+        UsageError: if it is not a machine.
+        InputError: if it is not an input of the machine.
+    """
+    from tm2tfr.sources.turing.spec import Machine
+
+    if not isinstance(program, Machine):
+        raise UsageError(f"tm2tfr convert: --input is of a machine, and {program.name} is a {noun}: omit it")
+    return replace(program, input=program.check_input(word), yaml=None)
+
+
+def _input_notes(program: Any, written: Any, *, asked: bool) -> Iterator[str]:
+    """Yield what the input of a machine becomes in another format, if that was asked for or it changes."""
+    word, symbols = getattr(program, "input", None), getattr(written, "symbols", {})
+    if isinstance(word, str) and (asked or (word and symbols)):
+        other = "".join(symbols.get(a, a) for a in word)
+        yield f"the input {word!r} {f'becomes {other!r}' if other != word else 'stays as it is'}"
 
 
 def _program(asked: Asked, cone: str | None) -> tuple[Any, Construction[Any]]:

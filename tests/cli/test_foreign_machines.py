@@ -1,0 +1,71 @@
+"""Machines in other people's formats on the command line: their format is named, their inputs are converted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.lines import EVERY, said
+from tests.cli.test_commands import tm2tfr
+from tm2tfr.choices import READABLE
+
+WITHOUT_A_SUBJECT = {"dataset", "sweep"}
+"""They take specs; a list of machines is recognised by its content."""
+
+
+def takes_a_text(command: click.Command) -> bool:
+    """Whether a command takes a machine, which may be a file in any format."""
+    named = {param.name for param in command.params if isinstance(param, click.Argument)}
+    return bool(named & {"machine", "what"}) and command.name not in WITHOUT_A_SUBJECT
+
+
+def test_every_command_that_takes_a_machine_takes_its_format() -> None:
+    taking = {command.name for command in EVERY if takes_a_text(command)}
+    assert {"trace", "check", "table", "graph", "convert", "list", "machines", "explore", "prompt"} < taking
+    having = {command.name for command in EVERY if any("--from" in param.opts for param in command.params)}
+    assert taking <= having
+
+
+@pytest.mark.parametrize("line", ["check", "list", "machines", "prompt", "graph", "convert", "table"])
+def test_a_file_that_says_nothing_of_its_format(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "doubtful"
+    path.write_text("0 * * r 1\n1 _ _ l halt\nand a remark\nanother one\n and a third\n", encoding="utf-8")
+    assert said(capsys, line, str(path)) == (
+        f"{path}: this is in none of the formats that are read, as far as can be seen: if it is a machine, name the format "
+        f"with --from, one of {', '.join(READABLE)}"
+    )
+    assert said(capsys, line, str(path), "--from", "morphett").startswith(
+        f"{path}:3:1: the move is missing: a rule is 'state read write l|r|* new-state', optionally followed by !\n"
+    )
+
+
+def test_the_input_is_converted_with_the_machine(tmp_path: Path) -> None:
+    done = tm2tfr("convert", "binary-increment", "--to", "bbchallenge", "--input", "011", cwd=tmp_path)
+    assert done.stderr.splitlines()[1:] == [
+        "note: symbols are renamed: '_' to '0', '0' to '1', '1' to '2'",
+        "note: the input '011' becomes '122'",
+    ]
+    done = tm2tfr("convert", "palindromes", "--to", "morphett", "-i", "ab", cwd=tmp_path)
+    assert "note: the input 'ab' stays as it is" in done.stderr.splitlines()
+    assert "; input: ab" in done.stdout.splitlines()
+
+
+def test_its_own_input_is_said_where_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(
+        "blank: ' '\nstart state: a\ninput: 'x;'\ntable:\n  a: {[x, ;]: R}\n", encoding="utf-8"
+    )
+    done = tm2tfr("convert", "m.yaml", "--to", "morphett", cwd=tmp_path)
+    assert "note: the input 'x;' becomes 'xy'" in done.stderr.splitlines()
+    assert "; input: xy" in done.stdout.splitlines()
+    assert tm2tfr("convert", "m.yaml", cwd=tmp_path).stderr == ""
+
+
+def test_an_input_that_cannot_be_converted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "convert", "chapter", "--input", "12").startswith(
+        "input of chapter: position 1: '2' is not in the input alphabet: use only its symbols ({1})\n"
+    )
+    assert said(capsys, "convert", "half-adder", "--input", "11") == (
+        "tm2tfr convert: --input is of a machine, and half-adder is a circuit: omit it"
+    )
