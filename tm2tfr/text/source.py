@@ -125,7 +125,7 @@ class Log:
         if len(found) <= self.most:
             return found
         errors_first = sorted(found, key=lambda d: d.severity != "error")
-        chosen, severity = frozenset(map(id, errors_first[:self.most])), errors_first[self.most].severity
+        chosen, severity = frozenset(map(id, errors_first[: self.most])), errors_first[self.most].severity
         what = f"… and {len(found) - self.most:,} more"
         rest = Diagnostic(what=what, remedy="fix those above first", file=self.source.file, severity=severity)
         return (*(d for d in found if id(d) in chosen), rest)

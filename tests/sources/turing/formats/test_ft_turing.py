@@ -109,8 +109,8 @@ def test_other_json_gets_a_few_errors() -> None:
     said = fails(document(transitions={"right": rules}))
     assert len(said) == 11
     assert (
-        said[0] == "f: 40 more complaints: fix those above first"
-        or said[-1] == "f: 40 more complaints: fix those above first"
+        said[0] == "f: … and 40 more: fix those above first"
+        or said[-1] == "f: … and 40 more: fix those above first"
     )
 
 

@@ -266,7 +266,7 @@ def write(machine: Machine) -> Written:
         f"    {_json(q)}: [\n" + ",\n".join(f"      {_json(rule)}" for rule in rules) + "\n    ]"
         for q, rules in rows.items()
     ]
-    return Written("\n".join([*lines, ",\n".join(states), "  }", "}", ""]), tuple(notes))
+    return Written("\n".join([*lines, ",\n".join(states), "  }", "}", ""]), tuple(notes), t.symbols)
 
 
 def _json(value: Any) -> str:
