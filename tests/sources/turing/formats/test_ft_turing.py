@@ -108,10 +108,7 @@ def test_other_json_gets_a_few_errors() -> None:
     rules = [{"read": "1", "to_state": f"q{n}", "write": "1", "action": "RIGHT"} for n in range(50)]
     said = fails(document(transitions={"right": rules}))
     assert len(said) == 11
-    assert (
-        said[0] == "f: … and 40 more: fix those above first"
-        or said[-1] == "f: … and 40 more: fix those above first"
-    )
+    assert said[0] == "f: … and 40 more: fix those above first" or said[-1] == "f: … and 40 more: fix those above first"
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
