@@ -1,6 +1,9 @@
 // The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/explorer/document.py writes both).
 
 import type { DecoderSpec } from "./live/decoder";
+import type { BoxSpec } from "./live/inputs";
+import type { ReadSpec } from "./live/readout";
+import type { Reference } from "./live/truth/reference";
 
 export interface Place {
   type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
@@ -105,6 +108,17 @@ export interface RunSpec {
   texts: string[];
   /** The weights, or why the page cannot run them. */
   decoder: DecoderSpec | { none: string };
+  live: LiveSpec;
+}
+
+/** What the page needs to record another run of the same weights. */
+export interface LiveSpec {
+  /** How the cells of each column are read. */
+  readout: ReadSpec[];
+  /** What says what is right; null if nothing does. */
+  reference: Reference | null;
+  /** How texts are shown that are not shown as they are. */
+  shown: Record<string, string>;
 }
 
 export interface MachineSpec {
@@ -146,6 +160,7 @@ export interface PageData {
   machine: MachineSpec | null;
   circuit: CircuitSpec | null;
   runs: RunSpec[];
+  box: BoxSpec;
 }
 
 /** The size of what a cell should be, relative to what it is. */

@@ -1,27 +1,55 @@
-// The page that `tm2tfr explore` writes: reads its data, and shows them.
+// The page that `tm2tfr explore` writes: reads its data, and shows them; in a worker: runs another input.
 
 import { leavesFocus } from "./controls";
-import { type PageData, unpacked } from "./data";
+import { type Buffers, type PageData, unpacked } from "./data";
 import { el } from "./dom";
-import { mount } from "./page";
+import { Box } from "./live/box";
+import { quoted } from "./live/refusals";
+import { serve } from "./live/worker";
+import { mount, type Mounted } from "./page";
 import { theme } from "./theme";
 
-const main = document.querySelector<HTMLElement>("main")!;
-
-async function start(): Promise<void> {
-  const data = JSON.parse(document.querySelector("#data")!.textContent) as PageData;
-  const buffers = await unpacked(document.querySelector("#columns")!.textContent);
-  const button = document.querySelector<HTMLElement>("#theme")!;
-  const verdict = document.querySelector<HTMLElement>(".verdict");
-  const mounted = mount(main, data, buffers, { verdict, address: true, theme: () => button.click() });
-  document.querySelector("#help")!.addEventListener("click", () => mounted.help());
+async function start(script: string): Promise<void> {
+  const find = (selector: string) => document.querySelector<HTMLElement>(selector)!;
+  const recorded = JSON.parse(find("#data").textContent) as PageData;
+  const packed = await unpacked(find("#columns").textContent);
+  const button = find("#theme");
+  const around = { verdict: find(".verdict"), address: true, theme: () => button.click() };
+  let mounted: Mounted | null = null;
+  const show = (data: PageData, buffers: Buffers) => {
+    if (mounted) {
+      mounted.dispose();
+      history.replaceState(null, "", "#"); // its position is that of another run
+    }
+    mounted = mount(find("main"), data, buffers, around);
+    window.tm2tfrShows = { data, buffers };
+  };
+  show(recorded, packed);
+  find("#help").addEventListener("click", () => mounted!.help());
+  const box = new Box(recorded, packed, script, (data, buffers) => {
+    show(data, buffers);
+    const { input } = data.runs[0]!;
+    find(".bar .input b").textContent = input || "(empty)";
+    find(".bar .input").title = find(".bar .input").textContent;
+    document.title = `${recorded.box.name} on ${quoted(input)}`;
+  });
+  find("main").before(box.element);
   for (const cut of document.querySelectorAll<HTMLElement>(".bar .input, .bar .about")) cut.title = cut.textContent!;
-  leavesFocus(document.querySelector<HTMLElement>(".bar")!);
+  leavesFocus(find(".bar"));
   theme(button);
   document.documentElement.dataset["ready"] = "true";
 }
 
-start().catch((error: unknown) => {
-  main.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
-  throw error;
-});
+declare global {
+  interface Window {
+    /** What the page shows, for whoever wants to look at the numbers in the browser's console. */
+    tm2tfrShows?: { data: PageData; buffers: Buffers };
+  }
+}
+
+if (typeof document === "undefined") serve();
+else
+  start(document.currentScript!.textContent).catch((error: unknown) => {
+    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    throw error;
+  });

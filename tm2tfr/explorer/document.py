@@ -8,6 +8,7 @@ from typing import Any
 
 from tm2tfr.contract import ANY, AnyRow, shown
 from tm2tfr.explorer.columns import PackedColumns
+from tm2tfr.explorer.live_data import box_data, live_data
 from tm2tfr.explorer.programs import Show, circuit_data, machine_data
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.weights_data import decoder_data
@@ -31,6 +32,7 @@ def document(title: str, program: Machine | Circuit | None, recordings: Sequence
         "machine": machine_data(program, show, columns) if isinstance(program, Machine) else None,
         "circuit": circuit_data(program, columns) if isinstance(program, Circuit) else None,
         "runs": [_run(recording, columns, show) for recording in recordings],
+        "box": box_data(program, recordings),
     }
     return data, columns.packed()
 
@@ -82,6 +84,7 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
         "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
         "texts": list(texts),
         "decoder": decoder_data(decoder, columns),
+        "live": live_data(recording, show),
     }
 
 

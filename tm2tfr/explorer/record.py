@@ -77,13 +77,16 @@ class Recording:
     """A run: its trace, its heads by layer, and what each stage of the computation changed.
 
     `written` has one dictionary per stage (the embedding, then attention and feed-forward of each layer in turn): the
-    number of a subspace -> its column, for the subspaces that this stage changes anywhere in the run.
+    number of a subspace -> its column, for the subspaces that this stage changes anywhere in the run. `truth` is the
+    reference's run that it was compared with, and `max_steps` its limit, if there were any.
     """
 
     decoder: Decoder
     trace: Trace
     heads: Sequence[Sequence[Attended]]
     written: Sequence[dict[int, Content]]
+    truth: Truth | None = None
+    max_steps: int | None = None
 
 
 def record(
@@ -108,7 +111,7 @@ def record(
         trace = checking.run(decoder, word, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
     else:
         trace = checking.check(decoder, truth, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
-    return recorder.recording(decoder, trace)
+    return replace(recorder.recording(decoder, trace), truth=truth, max_steps=max_steps)
 
 
 class _Recorder:

@@ -44,6 +44,11 @@ export function quoted(text: string): string {
   return `${mark}${inside}${mark}`;
 }
 
+/** A text for a line that people read: what cannot be printed as `\\n` or `\\x1b`. */
+export function visible(text: string): string {
+  return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+}
+
 const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 /** What Python escapes: controls, formats, surrogates, unassigned, separators other than the space. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;

@@ -1,0 +1,33 @@
+// Numbers and names as Python writes them, so that a cell of this page is the cell that Python has.
+
+/** An integer as such, as long as floats can tell it from its neighbours; any other number as `repr` writes it. */
+export function plainNumber(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+  return special(value) ?? pointed(value.toExponential(), 16);
+}
+
+/** A number to six digits, as `:.6g` writes it. */
+export function sixDigits(value: number): string {
+  return special(value) ?? pointed(value.toExponential(5), 6, true);
+}
+
+function special(value: number): string | null {
+  if (Number.isNaN(value)) return "nan";
+  return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+}
+
+/** Digits with an exponent, `1.25e-7`, as Python writes them: without one if it is from -4 up to, not including, `most`. */
+function pointed(text: string, most: number, short = false): string {
+  const [mantissa, power] = text.split("e") as [string, string];
+  const exponent = Number(power);
+  const sign = mantissa.startsWith("-") ? "-" : "";
+  let digits = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+  if (exponent < -4 || exponent >= most) {
+    const fraction = digits.slice(1) ? `.${digits.slice(1)}` : "";
+    return `${sign}${digits[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  }
+  if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits}`;
+  digits = digits.padEnd(exponent + 1, "0");
+  const rest = digits.slice(exponent + 1);
+  return `${sign}${digits.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+}

@@ -1,0 +1,135 @@
+// A run recorded from the inside, as tm2tfr/explorer/record.py records it: what each stage changed, and where heads look.
+
+import type { SubspaceSpec } from "../data";
+import type { Look } from "./attention";
+import type { Watch } from "./dense";
+import { oneHot, startsOf } from "./readout";
+
+const MOST_SHARERS = 64;
+const FIRST_SIZE = 64;
+
+/** A growing column of numbers. */
+export class Growing {
+  private values = new Float64Array(FIRST_SIZE);
+
+  set(i: number, value: number): void {
+    while (i >= this.values.length) {
+      const larger = new Float64Array(2 * this.values.length);
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values[i] = value;
+  }
+
+  get(i: number): number {
+    return this.values[i]!;
+  }
+
+  upto(count: number): Float64Array {
+    return this.values.slice(0, count);
+  }
+}
+
+/** What a subspace holds after a stage, by position: see `Value` in data.ts; `others` has the coordinates where that is -1. */
+interface Column {
+  values: Growing;
+  others: Map<number, number[]>;
+}
+
+/** The content of a subspace at the present position, as far as it is computed. */
+interface Standing {
+  value: number;
+  other: number[] | null;
+}
+
+/** Where a head looks, by position. */
+export interface Seen {
+  winner: Growing;
+  count: Growing;
+  score: Growing;
+  runner: Growing;
+  runner_score: Growing;
+  sharers: Map<number, number[]>;
+}
+
+export class Recorder implements Watch {
+  /** By layer and head. */
+  readonly seen: Seen[][];
+  /** By stage, the columns of the subspaces that it changes anywhere. */
+  readonly written: Map<number, Column>[];
+  private readonly starts: number[];
+  private readonly before: Float64Array;
+  private readonly standing: Standing[];
+  private position = -1;
+  private number = 0;
+
+  /** heads: the number of heads of each layer. */
+  constructor(
+    readonly subspaces: SubspaceSpec[],
+    heads: number[],
+  ) {
+    this.starts = startsOf(subspaces);
+    this.before = new Float64Array(this.starts.at(-1)!);
+    this.standing = subspaces.map(() => ({ value: 0, other: null }));
+    this.written = Array.from({ length: 1 + 2 * heads.length }, () => new Map());
+    this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: new Map() })));
+  }
+
+  stage(layer: number, _part: string, x: Float64Array): void {
+    if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
+    const [here, columns, first] = [this.position, this.written[this.number]!, this.number === 0];
+    for (let n = 0; n < this.subspaces.length; n++) {
+      let column = columns.get(n);
+      if (first || this.differs(n, x)) {
+        this.standing[n] = this.content(n, x);
+        column ??= this.begun(n, columns);
+      }
+      if (column) this.put(column, here, this.standing[n]!);
+    }
+    this.before.set(x);
+    this.number++;
+  }
+
+  head(layer: number, head: number, look: Look | null): void {
+    const [seen, here] = [this.seen[layer]![head]!, this.position];
+    const count = look ? look.attended.length : here + 1;
+    const first = look ? look.attended[0]! : 0;
+    const runner = look ? look.runner : -1;
+    seen.winner.set(here, first);
+    seen.count.set(here, count);
+    seen.score.set(here, look ? look.scores[first]! : 0);
+    seen.runner.set(here, runner);
+    seen.runner_score.set(here, runner < 0 ? 0 : look!.scores[runner]!);
+    if (look && runner >= 0 && count > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
+  }
+
+  private differs(n: number, x: Float64Array): boolean {
+    for (let k = this.starts[n]!; k < this.starts[n + 1]!; k++) if (x[k] !== this.before[k]) return true;
+    return false;
+  }
+
+  private content(n: number, x: Float64Array): Standing {
+    const { labels } = this.subspaces[n]!;
+    if (labels === null) return { value: x[this.starts[n]!]!, other: null };
+    if (!labels.length) return { value: 0, other: null };
+    const part = x.subarray(this.starts[n]!, this.starts[n + 1]!);
+    const value = oneHot(part);
+    return { value, other: value < 0 ? Array.from(part) : null };
+  }
+
+  /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
+  private begun(n: number, columns: Map<number, Column>): Column {
+    const column = { values: new Growing(), others: new Map<number, number[]>() };
+    columns.set(n, column);
+    let earlier = this.number - 1;
+    while (earlier >= 0 && !this.written[earlier]!.has(n)) earlier--;
+    const old = earlier < 0 ? undefined : this.written[earlier]!.get(n)!;
+    for (let i = 0; old && i < this.position; i++) this.put(column, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
+    return column;
+  }
+
+  private put(column: Column, i: number, { value, other }: Standing): void {
+    column.values.set(i, value);
+    if (other) column.others.set(i, other);
+  }
+}

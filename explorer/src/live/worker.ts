@@ -1,0 +1,97 @@
+// A run in a worker of its own, which can be stopped: the same script as the page's, told what to do by a message.
+
+import { decoderOf, type Decoder } from "./decoder";
+import type { Buffers, Heading, Numbers, RunSpec, SubspaceSpec } from "../data";
+import { documented, Shelf } from "./document";
+import { Recorder } from "./record";
+import { Refused } from "./refusals";
+import { run } from "./run";
+import type { Gates } from "./truth/circuit";
+import { truthOf } from "./truth/reference";
+
+/** Runs of one page on one input: of each its recorded run, and the weights. */
+export interface Order {
+  runs: { spec: RunSpec; decoder: Decoder }[];
+  word: string[];
+  maxSteps: number | null;
+  gates: Gates | null;
+}
+
+/** What came out: runs, with their columns. */
+export interface Finished {
+  runs: RunSpec[];
+  columns: Numbers[];
+}
+
+/** Carry out an order; progress: called with the number of positions done in all runs. Throws `Refused`. */
+export function carriedOut({ runs, word, maxSteps, gates }: Order, progress: (done: number) => void): Finished {
+  const shelf = new Shelf();
+  let done = 0;
+  const made = runs.map(({ spec, decoder }) => {
+    const { columns, subspaces, layers, live, tape } = spec;
+    const names = columns.map(({ name }: Heading) => name);
+    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates });
+    const recorder = new Recorder(subspaces as SubspaceSpec[], layers.map(({ heads }) => heads.length));
+    const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps }, recorder, (positions) => progress(done + positions));
+    done += ran.rows.length;
+    return documented(spec, ran, recorder, word, truth?.result() ?? "", shelf);
+  });
+  return { runs: made, columns: shelf.columns };
+}
+
+type Message = { done: number } | { finished: Finished } | { refused: string } | { broken: string };
+
+/** In a worker: wait for an order. */
+export function serve(): void {
+  addEventListener("message", ({ data }: MessageEvent<Order>) => {
+    const say = (message: Message, transfer: Transferable[] = []) => postMessage(message, { transfer });
+    let last = performance.now();
+    try {
+      const finished = carriedOut(data, (done) => {
+        if (performance.now() - last < 50) return;
+        last = performance.now();
+        say({ done });
+      });
+      say({ finished }, finished.columns.map(({ buffer }) => buffer));
+    } catch (error) {
+      say(error instanceof Refused ? { refused: error.message } : { broken: String(error) });
+    }
+  });
+}
+
+/** An order that is being carried out. */
+export interface Running {
+  finished: Promise<Finished>;
+  /** End it: then `finished` never comes. */
+  stop(): void;
+}
+
+/** In the page: have an order carried out by a worker; script: the text of the page's script. */
+export function ordered(order: Order, script: string, progress: (done: number) => void): Running {
+  const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const worker = new Worker(address);
+  const stop = () => {
+    worker.terminate();
+    URL.revokeObjectURL(address);
+  };
+  const finished = new Promise<Finished>((resolve, reject) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+      if ("done" in data) return progress(data.done);
+      stop();
+      if ("finished" in data) resolve(data.finished);
+      else reject("refused" in data ? new Refused(data.refused) : new Error(data.broken));
+    });
+    worker.addEventListener("error", (event) => {
+      stop();
+      reject(new Error(event.message || "this browser starts no worker here"));
+    });
+  });
+  worker.postMessage(order);
+  return { finished, stop };
+}
+
+/** The weights of a run of the page; why it cannot be run in the page, as text. */
+export function weightsOf({ decoder, dtype }: RunSpec, buffers: Buffers): Decoder | string {
+  if (decoder.none !== undefined) return decoder.none;
+  return dtype === "float64" ? decoderOf(decoder, buffers) : `the run was computed in ${dtype}, and the page computes in float64`;
+}
