@@ -42,7 +42,7 @@ export class Box {
     const units = data.circuit ? "gates" : "steps";
     this.element = el(
       "form",
-      { class: "live", "aria-label": "Another input", submit: (event: SubmitEvent) => this.submit(event) },
+      { class: "live", "aria-label": "Run in this page", submit: (event: SubmitEvent) => this.submit(event) },
       el("label", { for: "live-input" }, "another input"),
       this.input,
       el("datalist", { id: "live-examples" }, ...box.examples.map((word) => el("option", { value: word }))),
