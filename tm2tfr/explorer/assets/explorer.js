@@ -1361,14 +1361,24 @@
     }
   };
   function best(scores, start2) {
-    let [first, count2, runner] = [0, 1, -1];
+    let first = 0;
+    let count2 = 1;
+    let runner = -1;
     let most = scores[0];
     let second = -Infinity;
     for (let n = 1; n < scores.length; n++) {
       const score = scores[n];
-      if (score > most) [second, runner, most, first, count2] = [most, first, score, n, 1];
-      else if (score === most) count2++;
-      else if (score > second) [second, runner] = [score, n];
+      if (score > most) {
+        second = most;
+        runner = first;
+        most = score;
+        first = n;
+        count2 = 1;
+      } else if (score === most) count2++;
+      else if (score > second) {
+        second = score;
+        runner = n;
+      }
     }
     const attended = new Int32Array(count2);
     for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
@@ -1547,10 +1557,8 @@
     /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
     attend(n, x, reads, position, length, watch) {
       const { heads } = this.layers[n];
-      heads.forEach((head, k) => {
-        const look = head.look(reads, position, length);
-        watch?.head(n, k, look);
-      });
+      const looks3 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks3.forEach((look, k) => watch.head(n, k, look));
       for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
     }
     /** Add to x what the feed-forward part of layer n answers. */
