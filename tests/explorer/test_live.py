@@ -103,7 +103,9 @@ def test_what_is_wrong_is_found_in_the_same_cell(opened: Open, boundary: str) ->
     page = opened(tm2tfr.explore(decoder, "", max_steps=20))
     said = run(page, "11")
     assert said.endswith(f"cells compared with the simulator, and it differs at position {divergence.position}.")
-    notice = f"✗ This run goes wrong at position {divergence.position}: {divergence.column} should be {divergence.expected} but"
+    notice = (
+        f"✗ This run goes wrong at position {divergence.position}: {divergence.column} should be {divergence.expected} but"
+    )
     assert notice in page.locator("main .notice").inner_text()
     assert position(page) == divergence.position
     wrong = page.locator(f"[data-row='{divergence.position}'] [data-column='{divergence.column}']")
