@@ -14,6 +14,7 @@ import tm2tfr
 from tests.engines.labellers import scrambled, soft
 from tests.explorer.reading import column
 from tests.handmade import normed, tabled
+from tm2tfr.explorer import weights_data
 from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.weights_data import decoder_data
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -62,5 +63,10 @@ def test_names_are_there_where_a_refusal_may_need_them() -> None:
 
 
 def test_soft_heads_are_refused_with_the_reason() -> None:
-    said = "its heads are soft, and browsers round exponentials differently from the dense engine"
+    said = "they have soft heads, and browsers round exponentials differently from the dense engine"
     assert packed(soft(scrambled(1)))[0] == {"none": said}
+
+
+def test_weights_that_are_too_many_for_a_page_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights_data, "MOST_ENTRIES", 280)
+    assert packed(tm2tfr.compile("chapter"))[0] == {"none": "they have 281 entries, and a page takes at most 280"}

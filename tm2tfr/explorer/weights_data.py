@@ -11,6 +11,9 @@ from tm2tfr.engines.overflow import reach
 from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
 
+MOST_ENTRIES = 2_000_000
+"""The most entries that are not 0 of the weights in a page, of which they take up to 10 MB; SHA-256 has 336,494."""
+
 
 def decoder_data(decoder: Decoder, columns: PackedColumns) -> dict[str, Any]:
     """Return the data of `decoder`, or ``{"none": reason}`` if a page cannot run it.
@@ -23,7 +26,9 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> dict[str, Any]:
     page could promise the numbers of the dense engine.
     """
     if decoder.soft:
-        return {"none": "its heads are soft, and browsers round exponentials differently from the dense engine"}
+        return {"none": "they have soft heads, and browsers round exponentials differently from the dense engine"}
+    if decoder.nonzero > MOST_ENTRIES:
+        return {"none": f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"}
     found = list(matrices(decoder).values())
     return {
         "width": decoder.layout.width,

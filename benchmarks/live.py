@@ -1,0 +1,69 @@
+"""The engine in the explorer's page beside the dense one: seconds for 5,000 positions in Chromium, and what numpy needs.
+
+Needs Chromium and Playwright. Both compute the same numbers, which ``tests/explorer/test_live_engine.py`` holds; here only
+the tokens are compared.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tests.explorer import browser
+from tests.explorer.test_live_engine import SCRIPT
+from tm2tfr.api.subject import Subject
+from tm2tfr.engines.decode import generate, prompted
+from tm2tfr.engines.dense import Dense
+from tm2tfr.explorer.columns import PackedColumns
+from tm2tfr.explorer.weights_data import decoder_data
+
+POSITIONS = 5_000
+RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("busy-beaver-5", {}),
+    ("binary-counter", {}),
+    ("never-halts", {"universal": (2, 2)}),
+    ("binary-counter", {"universal": (8, 4)}),
+    ("sha256", {}),
+)
+RUN = """
+async ({ script, columns, spec, given, positions }) => {
+  const live = new Function(script + "; return live;")();
+  const start = performance.now();
+  const decoder = live.decoderOf(spec, await live.unpacked(columns));
+  const ready = performance.now();
+  const fed = [];
+  for (const step of live.generate(decoder, given, positions)) fed.push(step.fed);
+  return { fed, unpacking: (ready - start) / 1000, seconds: (performance.now() - ready) / 1000 };
+}
+"""
+
+
+def main() -> None:
+    """Print the figures."""
+    if why := browser.missing():
+        raise SystemExit(why)
+    headings = ("positions", "unpacked s", "browser s", "numpy s", "browser ÷ numpy")
+    print(f"{'decoder':<36}" + "".join(f"{heading:>17}" for heading in headings))
+    with browser.browser() as chromium:
+        for name, options in RUNS:
+            subject = Subject.of(name, options=options)
+            decoder, columns = subject.decoder, PackedColumns()
+            spec = decoder_data(decoder, columns)
+            prompt = list(subject.prompt(None))
+            argument = {"script": SCRIPT, "columns": columns.packed(), "spec": spec, "positions": POSITIONS}
+            argument["given"] = prompted(decoder, prompt)
+            page = chromium.new_page()
+            found = page.evaluate(RUN, argument)
+            page.close()
+            start = time.perf_counter()
+            steps = list(generate(decoder, prompt, engine=Dense(), max_positions=POSITIONS))
+            seconds = time.perf_counter() - start
+            if [decoder.numbers[step.token] for step in steps] != found["fed"]:
+                raise SystemExit(f"{name}: the two engines differ")
+            called = name + "".join(f", {key} {value}" for key, value in options.items())
+            figures = (found["unpacking"], found["seconds"], seconds, found["seconds"] / seconds)
+            print(f"{called:<36}{len(steps):>17,}" + "".join(f"{figure:17.2f}" for figure in figures))
+
+
+if __name__ == "__main__":
+    main()
