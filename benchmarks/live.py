@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from tests.explorer import browser
-from tests.explorer.test_live_engine import SCRIPT
+from tests.explorer.test_live_engine import in_a_worker
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import Dense
@@ -26,13 +26,12 @@ RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sha256", {}),
 )
 RUN = """
-async ({ script, columns, spec, given, positions }) => {
-  const live = new Function(script + "; return live;")();
+async ({ columns, spec, given, positions }) => {
   const start = performance.now();
-  const decoder = live.decoderOf(spec, await live.unpacked(columns));
+  const decoder = explorer.decoderOf(spec, await explorer.unpacked(columns));
   const ready = performance.now();
   const fed = [];
-  for (const step of live.generate(decoder, given, positions)) fed.push(step.fed);
+  for (const step of explorer.generate(decoder, given, positions)) fed.push(step.fed);
   return { fed, unpacking: (ready - start) / 1000, seconds: (performance.now() - ready) / 1000 };
 }
 """
@@ -50,11 +49,9 @@ def main() -> None:
             decoder, columns = subject.decoder, PackedColumns()
             spec = decoder_data(decoder, columns)
             prompt = list(subject.prompt(None))
-            argument = {"script": SCRIPT, "columns": columns.packed(), "spec": spec, "positions": POSITIONS}
+            argument = {"columns": columns.packed(), "spec": spec, "positions": POSITIONS}
             argument["given"] = prompted(decoder, prompt)
-            page = chromium.new_page()
-            found = page.evaluate(RUN, argument)
-            page.close()
+            found = in_a_worker(chromium, RUN, argument)
             start = time.perf_counter()
             steps = list(generate(decoder, prompt, engine=Dense(), max_positions=POSITIONS))
             seconds = time.perf_counter() - start

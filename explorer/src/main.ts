@@ -1,5 +1,7 @@
 // The page that `tm2tfr explore` writes: reads its data, and shows them; in a worker: runs another input.
 
+export * from "./live/engine";
+
 import { leavesFocus } from "./controls";
 import { type Buffers, type PageData, unpacked } from "./data";
 import { el } from "./dom";

@@ -18,7 +18,7 @@ BUNDLED = re.compile(r"^  // node_modules/((?:@[^/]+/)?[^/]+)/", re.MULTILINE)
 PACKAGE = Path(tm2tfr.__file__).parent
 ASSETS = PACKAGE / "explorer" / "assets"
 BUILT = {
-    "explorer": ["explorer.css", "explorer.js", "live.js", "page.html", "viz.js"],
+    "explorer": ["explorer.css", "explorer.js", "page.html", "viz.js"],
     "playground": ["LICENSE-codemirror.txt", "draws.js", "index.html", "playground.css", "playground.js"],
 }
 
@@ -37,8 +37,8 @@ def test_the_assets_are_built_from_the_sources(tmp_path: Path) -> None:
 
 
 def test_nothing_of_ours_is_minified_and_the_lock_names_no_registry() -> None:
-    for name in ("explorer.js", "live.js"):
-        assert max(map(len, (ASSETS / name).read_text(encoding="utf-8").splitlines())) < 400
+    lines = (ASSETS / "explorer.js").read_text(encoding="utf-8").splitlines()
+    assert max(map(len, lines)) < 400
     lock = (SOURCES / "package-lock.json").read_text(encoding="utf-8")
     assert "resolved" not in lock
     assert "http" not in lock

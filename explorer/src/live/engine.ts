@@ -1,4 +1,4 @@
-// The engine by itself, as the tests run it.
+// The engine, which the script of a page offers to a worker that has something of its own to run, such as a test.
 
 export { unpacked } from "../data";
 export { decoderOf } from "./decoder";

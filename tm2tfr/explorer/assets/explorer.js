@@ -1,190 +1,34 @@
 // Built from explorer/src; see explorer/README.md.
 "use strict";
-(() => {
-  // src/dom.ts
-  function el(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    set(element, attributes);
-    element.append(...children.filter((child) => child != null));
-    return element;
-  }
-  function svg(tag, attributes = {}, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    set(element, attributes);
-    element.append(...children.filter((child) => child != null));
-    return element;
-  }
-  function set(element, attributes) {
-    for (const [name, value] of Object.entries(attributes)) {
-      if (typeof value === "function") element.addEventListener(name, value);
-      else if (value === null || value === void 0 || value === false) element.removeAttribute(name);
-      else element.setAttribute(name, value === true ? "" : String(value));
-    }
-  }
-  function icon(path) {
-    return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
-  }
-  function characterWidth(where) {
-    const probe = el("span", { class: "mono", style: "position:absolute;visibility:hidden" }, "0".repeat(40));
-    where.append(probe);
-    const width = probe.getBoundingClientRect().width / 40;
-    probe.remove();
-    return width;
-  }
-
-  // src/controls.ts
-  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
-  var PLAY = "M8 5v14l11-7z";
-  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
-    ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
-    ["g", `enlarge the ${graph} to the whole window, and back`],
-    ["+ −", "faster, slower"],
-    ["j", "jump to a position"],
-    ["d", "jump to the first divergence, if there is one"],
-    ["r", "show the raw numbers of the residual stream"],
-    ["t", "light, dark, or the system's setting"],
-    ["?", "show these keys"]
-  ];
-  var Controls = class {
-    constructor(store, root, signal, settings) {
-      this.store = store;
-      this.root = root;
-      this.settings = settings;
-      const { last } = store;
-      const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
-      this.play = button("Play", PLAY, () => store.toggle(), "play");
-      this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
-      this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
-      this.jump.style.width = `${String(last).length + 4}ch`;
-      this.speed = el(
-        "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
-        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
-      );
-      this.element = el(
-        "nav",
-        { class: "controls", "aria-label": "Playing" },
-        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
-        this.play,
-        button("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
-        this.slider,
-        el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
-        this.speed
-      );
-      this.help = el(
-        "dialog",
-        { class: "help", "aria-label": "Keys" },
-        el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
-        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
-      );
-      store.subscribe((now) => this.draw(now));
-      addEventListener("keydown", (event) => this.key(event), { signal });
-      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
-      signal.addEventListener("abort", () => clearTimeout(this.timer));
-    }
-    store;
-    root;
-    settings;
-    element;
-    help;
-    slider;
-    jump;
-    speed;
-    play;
-    timer = 0;
-    draw(now) {
-      this.slider.value = String(now.i);
-      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
-      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
-      this.speed.value = String(now.speed);
-      const name = now.playing ? "Pause" : "Play";
-      set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
-      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
-      clearTimeout(this.timer);
-      if (!this.settings.address) return;
-      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
-    }
-    key(event) {
-      const target = event.target;
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
-      if (target === this.jump || target instanceof HTMLSelectElement) {
-        if (event.key === "Enter" || event.key === "Escape") target.blur();
-        return;
-      }
-      if (target !== this.slider && (target.matches("input, textarea") || target.isContentEditable)) return;
-      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
-      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
-      const act = this.action(event);
-      if (!act) return;
-      event.preventDefault();
-      act();
-    }
-    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
-    turn(by) {
-      const stages = this.store.layers + 1;
-      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
-      requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
-    }
-    action(event) {
-      const { store, root } = this;
-      const { divergence, theme: theme2 } = this.settings;
-      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
-      const actions = {
-        " ": () => store.toggle(),
-        k: () => store.toggle(),
-        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
-        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
-        ArrowUp: () => this.turn(-1),
-        ArrowDown: () => this.turn(1),
-        PageDown: () => store.step(100),
-        PageUp: () => store.step(-100),
-        Home: () => store.begin(),
-        End: () => store.step(Infinity),
-        "+": faster(1),
-        "=": faster(1),
-        "-": faster(-1),
-        j: () => this.jump.select(),
-        g: () => root.querySelector("[data-enlarges]")?.click(),
-        r: () => store.set({ raw: !store.now.raw }),
-        t: () => theme2?.(),
-        "?": () => this.help.showModal()
-      };
-      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
-      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
-      return actions[event.key];
-    }
+var explorer = (() => {
+  var __defProp = Object.defineProperty;
+  var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
+  var __getOwnPropNames = Object.getOwnPropertyNames;
+  var __hasOwnProp = Object.prototype.hasOwnProperty;
+  var __export = (target, all) => {
+    for (var name in all)
+      __defProp(target, name, { get: all[name], enumerable: true });
   };
-  function leavesFocus(root, signal) {
-    const prevent = (event) => {
-      if (event.target.closest("button")) event.preventDefault();
-    };
-    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
-  }
-  function fromAddress() {
-    const said = new URLSearchParams(location.hash.slice(1));
-    const found = {};
-    const [i, layer] = [said.get("i"), said.get("layer")];
-    if (i !== null && /^\d+$/.test(i)) found.i = Number(i);
-    if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
-    return found;
-  }
-  function toAddress({ i, layer }, home) {
-    const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
-    if (hash === location.hash) return;
-    try {
-      history.replaceState(null, "", hash);
-    } catch {
+  var __copyProps = (to, from, except, desc) => {
+    if (from && typeof from === "object" || typeof from === "function") {
+      for (let key of __getOwnPropNames(from))
+        if (!__hasOwnProp.call(to, key) && key !== except)
+          __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
     }
-  }
+    return to;
+  };
+  var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
+
+  // src/main.ts
+  var main_exports = {};
+  __export(main_exports, {
+    Dense: () => Dense,
+    decoderOf: () => decoderOf,
+    generate: () => generate,
+    prompted: () => prompted,
+    unpacked: () => unpacked,
+    wholeRun: () => wholeRun
+  });
 
   // src/data.ts
   var DUE = 0.8;
@@ -374,519 +218,6 @@
     });
   }
 
-  // src/circuit.ts
-  var Circuit = class {
-    constructor(spec, buffers) {
-      this.spec = spec;
-      this.kinds = buffers(spec.kinds);
-      this.places = spec.operands.map(buffers);
-      for (const [name, net] of spec.outputs) this.driven.set(net, [...this.driven.get(net) ?? [], name]);
-    }
-    spec;
-    kinds;
-    places;
-    driven = /* @__PURE__ */ new Map();
-    /** The number of nets: inputs, then gates. */
-    get size() {
-      return this.spec.nets.length;
-    }
-    name(net) {
-      return this.spec.nets[net];
-    }
-    isInput(net) {
-      return net < this.spec.inputs;
-    }
-    /** The net whose bit is answered at position i; null before the last input, and after the last gate. */
-    answered(i) {
-      return i + 1 < this.spec.inputs || i + 1 >= this.size ? null : i + 1;
-    }
-    /** The operands of the gate of a net, in order; of an input none. */
-    operands(net) {
-      if (this.isInput(net)) return [];
-      return this.places.map((place) => place[net - this.spec.inputs]).filter((operand) => operand >= 0);
-    }
-    /** What the gate of a net does, in a word. */
-    kind(net) {
-      return this.isInput(net) ? "input" : this.spec.functions[this.kinds[net - this.spec.inputs]].name;
-    }
-    /** The truth table of the gate of a net. */
-    table(net) {
-      return this.spec.functions[this.kinds[net - this.spec.inputs]].table;
-    }
-    /** The gate of a net as a formula: `XOR(a, b)`. */
-    formula(net) {
-      return `${this.kind(net)}(${this.operands(net).map((operand) => this.name(operand)).join(", ")})`;
-    }
-    /** A net in words: `a, an input`, or `sum = XOR(a, b)`. */
-    said(net) {
-      return this.isInput(net) ? `${this.name(net)}, an input` : `${this.name(net)} = ${this.formula(net)}`;
-    }
-    /** The outputs that a net drives. */
-    outputs(net) {
-      return this.driven.get(net) ?? [];
-    }
-  };
-  var Bits = class {
-    constructor(circuit, run2) {
-      this.circuit = circuit;
-      this.run = run2;
-    }
-    circuit;
-    run;
-    /** The bit of a net as the decoder has it once position i has answered; null if it has none yet. */
-    at(net, i) {
-      if (net <= i) return this.run.rows.fed(net);
-      return net === i + 1 && net === this.circuit.answered(i) ? this.run.rows.answer(i) : null;
-    }
-    /** The bit of an input, which is known before it is given, or of any other net as `at` has it. */
-    known(net, i) {
-      return net < Math.min(this.circuit.spec.inputs, this.run.count) ? this.run.rows.fed(net) : this.at(net, i);
-    }
-    /** What the bit of a net should be, if the check found that it is something else. */
-    wrong(net) {
-      const { columns } = this.run.spec;
-      const [column3, i] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
-      return i < this.run.count ? this.run.wrong(column3.name, i) : void 0;
-    }
-    /** What a gate makes of the bits that its operands have at position i; null if one has none. */
-    computed(net, i) {
-      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i));
-      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
-      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
-    }
-  };
-
-  // src/words.ts
-  function math(text) {
-    const nodes = [];
-    let last = 0;
-    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
-      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
-      const low = match[1] ?? match[2];
-      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
-      last = match.index + match[0].length;
-    }
-    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
-    return nodes;
-  }
-  function symbolOf(name) {
-    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
-    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
-  }
-  function number(value, i) {
-    if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
-    return digits(value);
-  }
-  function digits(value, precision = 6) {
-    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
-    return String(Number(value.toPrecision(precision))).replace("-", "−");
-  }
-  function apart(score, runner) {
-    let precision = 6;
-    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
-    return [digits(score, precision), digits(runner, precision)];
-  }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number(value.number, i);
-    if (value.number > 0) return subspace.labels[value.number - 1];
-    if (value.number === 0) return "⊥";
-    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-  function shortened(text, most) {
-    const signs = [...text];
-    if (signs.length <= most) return text;
-    const end2 = Math.ceil(0.7 * (most - 1));
-    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
-  }
-  function count(n, noun) {
-    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  }
-  var STOP = "stop";
-  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
-  var MOVES = { "-1": "L", "0": "S", "1": "R" };
-  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
-  function token(text) {
-    return el("b", { class: "mono" }, text);
-  }
-  function described(run2, description, i) {
-    const rule = description?.ruleAt(i);
-    const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
-    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
-  }
-  function ruled({ wanted, found }, atWall, answer, end2) {
-    const next = end2 ? "the answer is " : "the next token is ";
-    if (!found) return ["The prompt has no rule for ", token(wanted), `, and ${next}`, token(answer), "."];
-    const says = ["The prompt's rule for ", token(wanted), " says ", token(found.answer)];
-    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
-    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
-    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
-  }
-  function lookedUp({ wanted, look, found, due }) {
-    const asked = ["looks for ", token(wanted)];
-    if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
-    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
-    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
-    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
-  }
-  function plainStory(run2, i) {
-    const { rows } = run2;
-    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
-    const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
-    const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
-    return [...given, " It answers with ", token(rows.answer(i)), then];
-  }
-  function story(run2, machine, description, i) {
-    const { rows, spec } = run2;
-    const answer = rows.answer(i);
-    if (i < spec.lead) return described(run2, description, i);
-    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
-    if (i === spec.prompt)
-      return [
-        token("BOS"),
-        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
-        token(answer),
-        "."
-      ];
-    const q = rows.text("q", i);
-    const a = rows.text("a", i) ?? "⊥";
-    const head = rows.number("h", i);
-    const said = [
-      "The machine went to ",
-      token(q ?? "⊥"),
-      ", wrote ",
-      token(rows.text("b", i) ?? "⊥"),
-      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
-      token(a),
-      ` in cell ${String(head).replace("-", "−")}`
-    ];
-    const end2 = spec.stop.includes(answer);
-    const lookup = description?.lookup(i);
-    if (lookup) return [...said, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
-    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
-    if (machine && rule) {
-      const [, , r, b, m] = rule;
-      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
-      const triple2 = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
-      let link = answer === triple2(m) ? ", so the next token is " : ", but the next token is ";
-      if (end2) link = ", and the answer is ";
-      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple2(0)) link = "; at the left end the head stays, so the next token is ";
-      return [...said, ": ", token(why), link, token(answer), "."];
-    }
-    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
-  }
-  function ruleAt(machine, state, symbol) {
-    const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
-  }
-
-  // src/live/refusals.ts
-  var Refused = class extends Error {
-    name = "Refused";
-  };
-  function tooLarge(where, position, what) {
-    return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
-  }
-  function beyondTheTable(position) {
-    return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
-  }
-  function layerCalled(decoder, number2) {
-    return `layer ${number2} (${decoder.layers[number2 - 1].name})`;
-  }
-  function firstInfinite(numbers) {
-    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
-    return -1;
-  }
-  function counted(number2, noun) {
-    return `${thousands(number2)} ${noun}${number2 === 1 ? "" : "s"}`;
-  }
-  function thousands(number2) {
-    return number2.toLocaleString("en-US");
-  }
-  function quoted(text) {
-    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
-    let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
-    return `${mark}${inside}${mark}`;
-  }
-  function visible(text) {
-    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
-  }
-  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
-  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code = sign.codePointAt(0).toString(16);
-    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
-    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
-  }
-
-  // src/live/truth/circuit.ts
-  var OPERANDS = 3;
-  function evaluated({ gates }, word) {
-    const bits = word.map(Number);
-    for (const { table, operands } of gates) bits.push(Number(table[operands.reduce((index, net) => 2 * index + bits[net], 0)]));
-    return bits;
-  }
-  function positions({ inputs, gates }, maxSteps) {
-    return inputs - 1 + Math.min(maxSteps ?? Infinity, gates.length);
-  }
-  function* circuitRows(circuit, word, maxSteps, columns) {
-    const bits = evaluated(circuit, word);
-    for (let i = 0; i < positions(circuit, maxSteps); i++) yield cells(circuit, bits, i, columns);
-  }
-  function cells({ inputs, gates, names }, bits, i, columns) {
-    const gate = gates[i + 1 - inputs];
-    const before = i < inputs - 1;
-    const found = gate?.operands.length ? gate.operands : [0];
-    const places = Array.from({ length: OPERANDS }, (_, n) => found[Math.min(n, found.length - 1)]);
-    const cases = 2 ** OPERANDS;
-    const digits2 = gate ? [...gate.table].map((bit) => bit.repeat(cases / gate.table.length)).join("") : "0".repeat(cases);
-    const known = { x: String(bits[i]), gate: names[digits2] ?? digits2, y: before ? ANY : String(bits[i + 1]) };
-    ["a", "b", "c"].forEach((name, n) => {
-      known[name] = places[n];
-      known[`x_${name}`] = bits[places[n]];
-    });
-    const signs = gate ? gate.operands.map((net) => 2 * bits[net] - 1) : [];
-    known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
-    return columns.map((name) => known[name] ?? ANY);
-  }
-  function circuitSays(circuit, word, maxSteps) {
-    const last = circuit.inputs + circuit.gates.length - 1;
-    return {
-      result() {
-        if (positions(circuit, maxSteps) < last) return "";
-        const bits = evaluated(circuit, word);
-        const out = circuit.outputs.map((net) => bits[net]);
-        if (circuit.encoding) return hexadecimal(out);
-        return circuit.buses.map(({ name, bits: places }) => `${name} = ${whole(places.map((place) => out[place]).reverse())}`).join(", ");
-      },
-      ending(stop, there) {
-        const found = there === null ? "endless" : there.toLocaleString("en-US");
-        if (there !== last) return { expected: last.toLocaleString("en-US"), found };
-        return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
-      }
-    };
-  }
-  function whole(bits) {
-    return bits.reduce((number2, bit) => 2n * number2 + BigInt(bit), 0n);
-  }
-  function hexadecimal(bits) {
-    return whole(bits).toString(16).padStart(bits.length / 4, "0");
-  }
-
-  // src/live/truth/machine.ts
-  var VERDICTS2 = ["ACC", "REJ", "HALT"];
-  function triple(state, symbol, move) {
-    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
-  }
-  function* machineRows(machine, word, maxSteps) {
-    const { states, blank, lead } = machine;
-    const under = word[0] ?? blank;
-    for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
-    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
-    let token2 = machine.first ?? triple(states[machine.start], under, 0);
-    yield ["BOS", null, null, 0, 0, under, token2];
-    if (VERDICTS2.includes(token2)) return;
-    const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
-    const halting = new Set(machine.halting);
-    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
-    let [state, head, written2, moved] = [machine.start, 0, under, 0];
-    for (let step = 0; ; step++) {
-      const symbol = tape.get(head) ?? blank;
-      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
-      const row = [token2, states[state], written2, moved, head, symbol];
-      if (!rule) {
-        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
-        yield [...row, unruled?.[2] ?? machine.stopped[state]];
-        return;
-      }
-      if (maxSteps !== null && step >= maxSteps) return;
-      const [next, write, move] = rule;
-      const made = machine.oneWay && head === 0 && move < 0 ? 0 : move;
-      const said = machine.nominal ? move : made;
-      token2 = machine.entered[next] ?? triple(states[next], write, said);
-      yield [...row, token2];
-      if (VERDICTS2.includes(token2)) return;
-      tape.set(head, write);
-      [state, head, written2, moved] = [next, head + made, write, said];
-    }
-  }
-  function machineSays(machine) {
-    return {
-      result: () => "",
-      ending(stop) {
-        const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
-        const early = stop.filter((token2) => !VERDICTS2.includes(token2));
-        const listed = (tokens) => tokens.join(", ") || "empty";
-        return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
-      }
-    };
-  }
-
-  // src/live/truth/reference.ts
-  var ANY = /* @__PURE__ */ Symbol("any");
-  function truthOf(reference, { word, maxSteps, columns, gates }) {
-    if (reference.kind === "machine") return { lead: reference.lead, rows: machineRows(reference, word, maxSteps), ...machineSays(reference) };
-    if (!gates) throw new Error("a circuit's reference needs its gates");
-    return { lead: [], rows: circuitRows(gates, word, maxSteps, columns), ...circuitSays(gates, word, maxSteps) };
-  }
-  function agrees(expected, found) {
-    return expected === ANY || expected === found;
-  }
-
-  // src/live/document.ts
-  var NAMES = ["winner", "count", "score", "runner", "runner_score"];
-  var Shelf = class {
-    columns = [];
-    add(values) {
-      this.columns.push(values);
-      return { type: "f8", at: -this.columns.length, count: values.length };
-    }
-  };
-  function shelved(columns, { at }) {
-    return at < 0 ? columns[-1 - at] : null;
-  }
-  function documented(old, ran, recorder, word, result, shelf) {
-    const { rows, expected, divergence, compared: compared2, answer, T } = ran;
-    const { shown } = old.live;
-    const show = (text) => Object.hasOwn(shown, text) ? shown[text] : visible(text);
-    const texts = /* @__PURE__ */ new Map();
-    const count2 = rows.length;
-    const checked = old.live.reference !== null;
-    return {
-      ...old,
-      T,
-      agrees: checked ? !divergence && compared2 > 0 : null,
-      compared: compared2,
-      answer,
-      result,
-      input: word.map(show).join(""),
-      prompt: ran.prompt,
-      lead: ran.lead,
-      count: count2,
-      rows: sheet(old.columns, rows, texts, show, shelf),
-      expected: divergence ? sheet(old.columns, expected, texts, show, shelf) : null,
-      checked: expected.length,
-      unspecified: unspecified(old.columns, expected, shelf),
-      divergence,
-      layers: old.layers.map((layer, l) => ({
-        ...layer,
-        heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(recorder.seen[l][k], count2, shelf) } : head)
-      })),
-      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
-      texts: [...texts.keys()]
-    };
-  }
-  function sheet(columns, rows, texts, show, shelf) {
-    const interned = (cell) => {
-      if (cell === null || cell === ANY) return 0;
-      const text = show(String(cell));
-      if (!texts.has(text)) texts.set(text, texts.size);
-      return texts.get(text) + 1;
-    };
-    const number2 = (cell) => cell === ANY ? 0 : Number(cell);
-    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number2 : interned)(row[n])))]));
-  }
-  function unspecified(columns, expected, shelf) {
-    const free = columns.flatMap(({ name }, n) => {
-      const cells2 = Uint8Array.from(expected, (row) => Number(row[n] === ANY));
-      return cells2.includes(1) ? [[name, cells2]] : [];
-    });
-    return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
-  }
-  function looks2(seen, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(seen[name].upto(count2))]));
-    const sharers = Object.fromEntries([...seen.sharers].filter(([i]) => i < count2));
-    return { seen: places, sharers };
-  }
-  function coordinates(others, count2) {
-    const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
-    return kept.length ? { others: Object.fromEntries(kept) } : {};
-  }
-
-  // src/live/inputs.ts
-  var NEAR = 60;
-  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
-  var SEPARATORS = /\s*[+*,]\s*/;
-  var NUMBER = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
-  var MOST_NAMED = 8;
-  var BLOCK_BYTES = 64;
-  function wordOf(box, text) {
-    const signs = [...text];
-    if (box.circuit) return [...bitsOf(box, text)];
-    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
-    return signs;
-  }
-  function checkSymbols({ name, blank }, alphabet, signs) {
-    const known = new Set(alphabet);
-    const first = signs.findIndex((sign) => !known.has(sign));
-    if (first < 0) return;
-    const near = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown = near.map((sign) => visible(sign) === sign ? sign : "�").join("");
-    const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
-    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
-    const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
-  ${shown}
-  ${marks}`);
-  }
-  function bitsOf({ name, circuit }, text) {
-    const { inputs, encoding, buses } = circuit;
-    const bits = text.trim();
-    const refused = (what, remedy) => new Refused(`input of ${name}: ${what}: ${remedy}`);
-    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
-    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
-    if (bits.length === inputs && /^[01]*$/.test(bits)) return bits;
-    if (encoding) return padded(text);
-    if (/^[01]*$/.test(bits)) throw refused(`${counted(bits.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts = bits.split(SEPARATORS);
-    if (parts.length !== buses.length) throw refused(`${counted(parts.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
-    const found = new Array(inputs).fill("0");
-    buses.forEach((bus, n) => {
-      const part = parts[n];
-      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
-      const number2 = NUMBER.exec(part);
-      if (!number2) throw refused(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
-      const digits2 = number2[1] ? `0x${number2[1]}` : number2[2] ? `0b${number2[2]}` : number2[3];
-      const value = BigInt(digits2);
-      const width = bus.bits.length;
-      if (value >> BigInt(width)) throw refused(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
-      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
-    });
-    return found.join("");
-  }
-  function padded(text) {
-    const message = new TextEncoder().encode(text);
-    const most = BLOCK_BYTES - 9;
-    if (message.length > most) {
-      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
-      throw new Refused(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
-    }
-    const block = new Uint8Array(BLOCK_BYTES);
-    block.set(message);
-    block[message.length] = 128;
-    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
-    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
-  }
-  function hint({ alphabet, blank, circuit, examples }) {
-    const quote = (text) => text === "" ? "the empty word" : visible(text);
-    const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
-    if (circuit?.encoding) return "any text, or a bit for each input";
-    if (circuit) {
-      const whole2 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
-      return `${counted(circuit.inputs, "bit")}, one for each input${whole2}`;
-    }
-    if (!alphabet) return "one token for each character";
-    if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
-    return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
-  }
-
   // src/live/decoder.ts
   function decoderOf(spec, buffers) {
     const { width, vocabulary, features, positions: positions2, outputs } = spec;
@@ -933,188 +264,6 @@
     }
     return found;
   }
-
-  // src/live/python.ts
-  function plainNumber(value) {
-    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
-    return special(value) ?? pointed(value.toExponential(), 16);
-  }
-  function sixDigits(value) {
-    return special(value) ?? pointed(value.toExponential(5), 6, true);
-  }
-  function special(value) {
-    if (Number.isNaN(value)) return "nan";
-    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
-  }
-  function pointed(text, most, short = false) {
-    const [mantissa, power] = text.split("e");
-    const exponent = Number(power);
-    const sign = mantissa.startsWith("-") ? "-" : "";
-    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
-    if (exponent < -4 || exponent >= most) {
-      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-    }
-    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
-    digits2 = digits2.padEnd(exponent + 1, "0");
-    const rest = digits2.slice(exponent + 1);
-    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
-  }
-
-  // src/live/readout.ts
-  function startsOf(subspaces) {
-    const starts = [0];
-    for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
-    return starts;
-  }
-  var Readout = class {
-    constructor(columns, subspaces) {
-      this.columns = columns;
-      this.subspaces = subspaces;
-      this.starts = startsOf(subspaces);
-    }
-    columns;
-    subspaces;
-    starts;
-    /** The cells of a position; x: (width,) the stream after the last layer. */
-    cells(fed, answer, x) {
-      return this.columns.map((column3) => {
-        switch (column3.kind) {
-          case "fed":
-            return fed;
-          case "answered":
-            return answer;
-          case "bits":
-            return this.bits(column3, x);
-          case "label":
-            return label(column3.labels ?? this.subspaces[column3.at].labels, this.part(column3.at, x));
-          case "number":
-            return x[this.starts[column3.at]] + 0;
-        }
-      });
-    }
-    part(n, x) {
-      return x.subarray(this.starts[n], this.starts[n + 1]);
-    }
-    bits({ bits, names }, x) {
-      const values = bits.map((n) => x[this.starts[n]]);
-      const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
-      if (names[digits2] || digits2) return names[digits2] ?? digits2;
-      return combination(bits.map((n) => this.subspaces[n].name), values);
-    }
-  };
-  function oneHot(part) {
-    let [best2, size] = [0, 0];
-    for (let k = 0; k < part.length; k++) {
-      if (part[k] > part[best2]) best2 = k;
-      size += Math.abs(part[k]);
-    }
-    if (size === 1 && part[best2] === 1) return best2 + 1;
-    return size === 0 ? 0 : -1;
-  }
-  function label(labels, part) {
-    const found = oneHot(part);
-    if (found > 0) return labels[found - 1];
-    return found === 0 ? null : combination(labels, part);
-  }
-  function combination(labels, values) {
-    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-
-  // src/live/record.ts
-  var MOST_SHARERS = 64;
-  var FIRST_SIZE = 64;
-  var Growing = class {
-    values = new Float64Array(FIRST_SIZE);
-    set(i, value) {
-      while (i >= this.values.length) {
-        const larger = new Float64Array(2 * this.values.length);
-        larger.set(this.values);
-        this.values = larger;
-      }
-      this.values[i] = value;
-    }
-    get(i) {
-      return this.values[i];
-    }
-    upto(count2) {
-      return this.values.slice(0, count2);
-    }
-  };
-  var Recorder = class {
-    /** heads: the number of heads of each layer. */
-    constructor(subspaces, heads) {
-      this.subspaces = subspaces;
-      this.starts = startsOf(subspaces);
-      this.before = new Float64Array(this.starts.at(-1));
-      this.standing = subspaces.map(() => ({ value: 0, other: null }));
-      this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
-      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
-    }
-    subspaces;
-    /** By layer and head. */
-    seen;
-    /** By stage, the columns of the subspaces that it changes anywhere. */
-    written;
-    starts;
-    before;
-    standing;
-    position = -1;
-    number = 0;
-    stage(layer, _part, x) {
-      if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
-      const [here, columns, first] = [this.position, this.written[this.number], this.number === 0];
-      for (let n = 0; n < this.subspaces.length; n++) {
-        let column3 = columns.get(n);
-        if (first || this.differs(n, x)) {
-          this.standing[n] = this.content(n, x);
-          column3 ??= this.begun(n, columns);
-        }
-        if (column3) this.put(column3, here, this.standing[n]);
-      }
-      this.before.set(x);
-      this.number++;
-    }
-    head(layer, head, look) {
-      const [seen, here] = [this.seen[layer][head], this.position];
-      const count2 = look ? look.attended.length : here + 1;
-      const first = look ? look.attended[0] : 0;
-      const runner = look ? look.runner : -1;
-      seen.winner.set(here, first);
-      seen.count.set(here, count2);
-      seen.score.set(here, look ? look.scores[first] : 0);
-      seen.runner.set(here, runner);
-      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner]);
-      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
-    }
-    differs(n, x) {
-      for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
-      return false;
-    }
-    content(n, x) {
-      const { labels } = this.subspaces[n];
-      if (labels === null) return { value: x[this.starts[n]], other: null };
-      if (!labels.length) return { value: 0, other: null };
-      const part = x.subarray(this.starts[n], this.starts[n + 1]);
-      const value = oneHot(part);
-      return { value, other: value < 0 ? Array.from(part) : null };
-    }
-    /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
-    begun(n, columns) {
-      const column3 = { values: new Growing(), others: /* @__PURE__ */ new Map() };
-      columns.set(n, column3);
-      let earlier = this.number - 1;
-      while (earlier >= 0 && !this.written[earlier].has(n)) earlier--;
-      const old = earlier < 0 ? void 0 : this.written[earlier].get(n);
-      for (let i = 0; old && i < this.position; i++) this.put(column3, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
-      return column3;
-    }
-    put(column3, i, { value, other }) {
-      column3.values.set(i, value);
-      if (other) column3.others.set(i, other);
-    }
-  };
 
   // src/live/matrix.ts
   var LinearMap = class {
@@ -1198,9 +347,51 @@
     return found;
   }
 
+  // src/live/refusals.ts
+  var Refused = class extends Error {
+    name = "Refused";
+  };
+  function tooLarge(where, position, what) {
+    return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
+  }
+  function beyondTheTable(position) {
+    return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
+  }
+  function layerCalled(decoder, number2) {
+    return `layer ${number2} (${decoder.layers[number2 - 1].name})`;
+  }
+  function firstInfinite(numbers) {
+    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
+    return -1;
+  }
+  function counted(number2, noun) {
+    return `${thousands(number2)} ${noun}${number2 === 1 ? "" : "s"}`;
+  }
+  function thousands(number2) {
+    return number2.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
+    return `${mark}${inside}${mark}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code = sign.codePointAt(0).toString(16);
+    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+  }
+
   // src/live/attention.ts
   var MANY = 8;
-  var FIRST_SIZE2 = 64;
+  var FIRST_SIZE = 64;
   var Cache = class {
     constructor(width) {
       this.width = width;
@@ -1209,9 +400,9 @@
     }
     width;
     used = 0;
-    size = FIRST_SIZE2;
+    size = FIRST_SIZE;
     /** Of a component that was 0 at every position so far, only this. */
-    zeros = new Float64Array(FIRST_SIZE2);
+    zeros = new Float64Array(FIRST_SIZE);
     components;
     /** The sum of each component over all positions so far, from the first. */
     sums;
@@ -1284,7 +475,7 @@
     keys;
     values;
     name;
-    scores = new Float64Array(FIRST_SIZE2);
+    scores = new Float64Array(FIRST_SIZE);
     /** Keep the key and the value of the next position; x: (width,) what the head reads there. */
     take(x) {
       this.key.into(this.taken, x);
@@ -1649,6 +840,24 @@
       return argmax(this.logits);
     }
   };
+  var Whole = class extends Weights {
+    run(tokens, watches) {
+      const streams = Array.from(tokens, (token2, i) => this.embedded(token2, i));
+      for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]);
+      this.layers.forEach(({ heads, attentionNorm }, n) => {
+        if (heads.length) {
+          const reads = streams.map((x, i) => read(attentionNorm, x, i));
+          for (const x of reads) for (const head of heads) head.take(x);
+          streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
+        }
+        streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
+      });
+      return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
+    }
+  };
+  function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
+    return new Whole(decoder).run(tokens, watches);
+  }
   function argmax(numbers) {
     let found = 0;
     for (let n = 1; n < numbers.length; n++) if (numbers[n] > numbers[found]) found = n;
@@ -1692,6 +901,844 @@
       if (stop.has(answer) && position + 1 >= given.length) return;
     }
   }
+
+  // src/dom.ts
+  function el(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    set(element, attributes);
+    element.append(...children.filter((child) => child != null));
+    return element;
+  }
+  function svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    set(element, attributes);
+    element.append(...children.filter((child) => child != null));
+    return element;
+  }
+  function set(element, attributes) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") element.addEventListener(name, value);
+      else if (value === null || value === void 0 || value === false) element.removeAttribute(name);
+      else element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  function icon(path) {
+    return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
+  }
+  function characterWidth(where) {
+    const probe = el("span", { class: "mono", style: "position:absolute;visibility:hidden" }, "0".repeat(40));
+    where.append(probe);
+    const width = probe.getBoundingClientRect().width / 40;
+    probe.remove();
+    return width;
+  }
+
+  // src/controls.ts
+  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
+  var PLAY = "M8 5v14l11-7z";
+  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+  var keys = (graph) => [
+    ["Space", "play, pause"],
+    ["→ ←", "one step forward, one step back"],
+    ["Shift → ←", "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+    ["Home, End", "the first position, the last position"],
+    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["g", `enlarge the ${graph} to the whole window, and back`],
+    ["+ −", "faster, slower"],
+    ["j", "jump to a position"],
+    ["d", "jump to the first divergence, if there is one"],
+    ["r", "show the raw numbers of the residual stream"],
+    ["t", "light, dark, or the system's setting"],
+    ["?", "show these keys"]
+  ];
+  var Controls = class {
+    constructor(store, root, signal, settings) {
+      this.store = store;
+      this.root = root;
+      this.settings = settings;
+      const { last } = store;
+      const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
+      this.play = button("Play", PLAY, () => store.toggle(), "play");
+      this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+      this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
+      this.jump.style.width = `${String(last).length + 4}ch`;
+      this.speed = el(
+        "select",
+        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
+      );
+      this.element = el(
+        "nav",
+        { class: "controls", "aria-label": "Playing" },
+        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
+        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        this.play,
+        button("Step", "M7 5v14l10-7z", () => store.step(1)),
+        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+        this.slider,
+        el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
+        this.speed
+      );
+      this.help = el(
+        "dialog",
+        { class: "help", "aria-label": "Keys" },
+        el("h2", {}, "Keys"),
+        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
+      );
+      store.subscribe((now) => this.draw(now));
+      addEventListener("keydown", (event) => this.key(event), { signal });
+      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+      signal.addEventListener("abort", () => clearTimeout(this.timer));
+    }
+    store;
+    root;
+    settings;
+    element;
+    help;
+    slider;
+    jump;
+    speed;
+    play;
+    timer = 0;
+    draw(now) {
+      this.slider.value = String(now.i);
+      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
+      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
+      this.speed.value = String(now.speed);
+      const name = now.playing ? "Pause" : "Play";
+      set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
+      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
+      clearTimeout(this.timer);
+      if (!this.settings.address) return;
+      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
+    }
+    key(event) {
+      const target = event.target;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+      if (target === this.jump || target instanceof HTMLSelectElement) {
+        if (event.key === "Enter" || event.key === "Escape") target.blur();
+        return;
+      }
+      if (target !== this.slider && (target.matches("input, textarea") || target.isContentEditable)) return;
+      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
+      const act = this.action(event);
+      if (!act) return;
+      event.preventDefault();
+      act();
+    }
+    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
+    turn(by) {
+      const stages = this.store.layers + 1;
+      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
+      requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
+    }
+    action(event) {
+      const { store, root } = this;
+      const { divergence, theme: theme2 } = this.settings;
+      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
+      const actions = {
+        " ": () => store.toggle(),
+        k: () => store.toggle(),
+        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
+        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
+        ArrowUp: () => this.turn(-1),
+        ArrowDown: () => this.turn(1),
+        PageDown: () => store.step(100),
+        PageUp: () => store.step(-100),
+        Home: () => store.begin(),
+        End: () => store.step(Infinity),
+        "+": faster(1),
+        "=": faster(1),
+        "-": faster(-1),
+        j: () => this.jump.select(),
+        g: () => root.querySelector("[data-enlarges]")?.click(),
+        r: () => store.set({ raw: !store.now.raw }),
+        t: () => theme2?.(),
+        "?": () => this.help.showModal()
+      };
+      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
+      return actions[event.key];
+    }
+  };
+  function leavesFocus(root, signal) {
+    const prevent = (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    };
+    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+  }
+  function fromAddress() {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const found = {};
+    const [i, layer] = [said.get("i"), said.get("layer")];
+    if (i !== null && /^\d+$/.test(i)) found.i = Number(i);
+    if (layer !== null && /^\d+$/.test(layer)) found.layer = Number(layer) - 1;
+    return found;
+  }
+  function toAddress({ i, layer }, home) {
+    const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
+    if (hash === location.hash) return;
+    try {
+      history.replaceState(null, "", hash);
+    } catch {
+    }
+  }
+
+  // src/circuit.ts
+  var Circuit = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.kinds = buffers(spec.kinds);
+      this.places = spec.operands.map(buffers);
+      for (const [name, net] of spec.outputs) this.driven.set(net, [...this.driven.get(net) ?? [], name]);
+    }
+    spec;
+    kinds;
+    places;
+    driven = /* @__PURE__ */ new Map();
+    /** The number of nets: inputs, then gates. */
+    get size() {
+      return this.spec.nets.length;
+    }
+    name(net) {
+      return this.spec.nets[net];
+    }
+    isInput(net) {
+      return net < this.spec.inputs;
+    }
+    /** The net whose bit is answered at position i; null before the last input, and after the last gate. */
+    answered(i) {
+      return i + 1 < this.spec.inputs || i + 1 >= this.size ? null : i + 1;
+    }
+    /** The operands of the gate of a net, in order; of an input none. */
+    operands(net) {
+      if (this.isInput(net)) return [];
+      return this.places.map((place) => place[net - this.spec.inputs]).filter((operand) => operand >= 0);
+    }
+    /** What the gate of a net does, in a word. */
+    kind(net) {
+      return this.isInput(net) ? "input" : this.spec.functions[this.kinds[net - this.spec.inputs]].name;
+    }
+    /** The truth table of the gate of a net. */
+    table(net) {
+      return this.spec.functions[this.kinds[net - this.spec.inputs]].table;
+    }
+    /** The gate of a net as a formula: `XOR(a, b)`. */
+    formula(net) {
+      return `${this.kind(net)}(${this.operands(net).map((operand) => this.name(operand)).join(", ")})`;
+    }
+    /** A net in words: `a, an input`, or `sum = XOR(a, b)`. */
+    said(net) {
+      return this.isInput(net) ? `${this.name(net)}, an input` : `${this.name(net)} = ${this.formula(net)}`;
+    }
+    /** The outputs that a net drives. */
+    outputs(net) {
+      return this.driven.get(net) ?? [];
+    }
+  };
+  var Bits = class {
+    constructor(circuit, run2) {
+      this.circuit = circuit;
+      this.run = run2;
+    }
+    circuit;
+    run;
+    /** The bit of a net as the decoder has it once position i has answered; null if it has none yet. */
+    at(net, i) {
+      if (net <= i) return this.run.rows.fed(net);
+      return net === i + 1 && net === this.circuit.answered(i) ? this.run.rows.answer(i) : null;
+    }
+    /** The bit of an input, which is known before it is given, or of any other net as `at` has it. */
+    known(net, i) {
+      return net < Math.min(this.circuit.spec.inputs, this.run.count) ? this.run.rows.fed(net) : this.at(net, i);
+    }
+    /** What the bit of a net should be, if the check found that it is something else. */
+    wrong(net) {
+      const { columns } = this.run.spec;
+      const [column3, i] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
+      return i < this.run.count ? this.run.wrong(column3.name, i) : void 0;
+    }
+    /** What a gate makes of the bits that its operands have at position i; null if one has none. */
+    computed(net, i) {
+      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i));
+      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+    }
+  };
+
+  // src/words.ts
+  function math(text) {
+    const nodes = [];
+    let last = 0;
+    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
+      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
+      const low = match[1] ?? match[2];
+      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
+      last = match.index + match[0].length;
+    }
+    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
+    return nodes;
+  }
+  function symbolOf(name) {
+    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
+    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
+  }
+  function number(value, i) {
+    if (Number.isInteger(value)) return String(value).replace("-", "−");
+    const above = Math.round(value * (i + 1));
+    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    return digits(value);
+  }
+  function digits(value, precision = 6) {
+    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
+    return String(Number(value.toPrecision(precision))).replace("-", "−");
+  }
+  function apart(score, runner) {
+    let precision = 6;
+    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
+    return [digits(score, precision), digits(runner, precision)];
+  }
+  function words(subspace, value, i) {
+    if (!subspace.labels) return number(value.number, i);
+    if (value.number > 0) return subspace.labels[value.number - 1];
+    if (value.number === 0) return "⊥";
+    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+  function shortened(text, most) {
+    const signs = [...text];
+    if (signs.length <= most) return text;
+    const end2 = Math.ceil(0.7 * (most - 1));
+    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
+  }
+  function count(n, noun) {
+    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  }
+  var STOP = "stop";
+  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOVES = { "-1": "L", "0": "S", "1": "R" };
+  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function token(text) {
+    return el("b", { class: "mono" }, text);
+  }
+  function described(run2, description, i) {
+    const rule = description?.ruleAt(i);
+    const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
+    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
+    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
+  }
+  function ruled({ wanted, found }, atWall, answer, end2) {
+    const next = end2 ? "the answer is " : "the next token is ";
+    if (!found) return ["The prompt has no rule for ", token(wanted), `, and ${next}`, token(answer), "."];
+    const says = ["The prompt's rule for ", token(wanted), " says ", token(found.answer)];
+    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
+    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
+    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
+  }
+  function lookedUp({ wanted, look, found, due }) {
+    const asked = ["looks for ", token(wanted)];
+    if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
+    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
+    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
+    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+  }
+  function plainStory(run2, i) {
+    const { rows } = run2;
+    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
+    const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
+    return [...given, " It answers with ", token(rows.answer(i)), then];
+  }
+  function story(run2, machine, description, i) {
+    const { rows, spec } = run2;
+    const answer = rows.answer(i);
+    if (i < spec.lead) return described(run2, description, i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
+    if (i === spec.prompt)
+      return [
+        token("BOS"),
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
+        token(answer),
+        "."
+      ];
+    const q = rows.text("q", i);
+    const a = rows.text("a", i) ?? "⊥";
+    const head = rows.number("h", i);
+    const said = [
+      "The machine went to ",
+      token(q ?? "⊥"),
+      ", wrote ",
+      token(rows.text("b", i) ?? "⊥"),
+      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
+      token(a),
+      ` in cell ${String(head).replace("-", "−")}`
+    ];
+    const end2 = spec.stop.includes(answer);
+    const lookup = description?.lookup(i);
+    if (lookup) return [...said, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
+    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
+    if (machine && rule) {
+      const [, , r, b, m] = rule;
+      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
+      const triple2 = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
+      let link = answer === triple2(m) ? ", so the next token is " : ", but the next token is ";
+      if (end2) link = ", and the answer is ";
+      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple2(0)) link = "; at the left end the head stays, so the next token is ";
+      return [...said, ": ", token(why), link, token(answer), "."];
+    }
+    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
+  }
+  function ruleAt(machine, state, symbol) {
+    const q = machine.states.findIndex(({ name }) => name === state);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+  }
+
+  // src/live/truth/circuit.ts
+  var OPERANDS = 3;
+  function evaluated({ gates }, word) {
+    const bits = word.map(Number);
+    for (const { table, operands } of gates) bits.push(Number(table[operands.reduce((index, net) => 2 * index + bits[net], 0)]));
+    return bits;
+  }
+  function positions({ inputs, gates }, maxSteps) {
+    return inputs - 1 + Math.min(maxSteps ?? Infinity, gates.length);
+  }
+  function* circuitRows(circuit, word, maxSteps, columns) {
+    const bits = evaluated(circuit, word);
+    for (let i = 0; i < positions(circuit, maxSteps); i++) yield cells(circuit, bits, i, columns);
+  }
+  function cells({ inputs, gates, names }, bits, i, columns) {
+    const gate = gates[i + 1 - inputs];
+    const before = i < inputs - 1;
+    const found = gate?.operands.length ? gate.operands : [0];
+    const places = Array.from({ length: OPERANDS }, (_, n) => found[Math.min(n, found.length - 1)]);
+    const cases = 2 ** OPERANDS;
+    const digits2 = gate ? [...gate.table].map((bit) => bit.repeat(cases / gate.table.length)).join("") : "0".repeat(cases);
+    const known = { x: String(bits[i]), gate: names[digits2] ?? digits2, y: before ? ANY : String(bits[i + 1]) };
+    ["a", "b", "c"].forEach((name, n) => {
+      known[name] = places[n];
+      known[`x_${name}`] = bits[places[n]];
+    });
+    const signs = gate ? gate.operands.map((net) => 2 * bits[net] - 1) : [];
+    known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
+    return columns.map((name) => known[name] ?? ANY);
+  }
+  function circuitSays(circuit, word, maxSteps) {
+    const last = circuit.inputs + circuit.gates.length - 1;
+    return {
+      result() {
+        if (positions(circuit, maxSteps) < last) return "";
+        const bits = evaluated(circuit, word);
+        const out = circuit.outputs.map((net) => bits[net]);
+        if (circuit.encoding) return hexadecimal(out);
+        return circuit.buses.map(({ name, bits: places }) => `${name} = ${whole(places.map((place) => out[place]).reverse())}`).join(", ");
+      },
+      ending(stop, there) {
+        const found = there === null ? "endless" : there.toLocaleString("en-US");
+        if (there !== last) return { expected: last.toLocaleString("en-US"), found };
+        return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
+      }
+    };
+  }
+  function whole(bits) {
+    return bits.reduce((number2, bit) => 2n * number2 + BigInt(bit), 0n);
+  }
+  function hexadecimal(bits) {
+    return whole(bits).toString(16).padStart(bits.length / 4, "0");
+  }
+
+  // src/live/truth/machine.ts
+  var VERDICTS2 = ["ACC", "REJ", "HALT"];
+  function triple(state, symbol, move) {
+    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
+  }
+  function* machineRows(machine, word, maxSteps) {
+    const { states, blank, lead } = machine;
+    const under = word[0] ?? blank;
+    for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
+    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
+    let token2 = machine.first ?? triple(states[machine.start], under, 0);
+    yield ["BOS", null, null, 0, 0, under, token2];
+    if (VERDICTS2.includes(token2)) return;
+    const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
+    const halting = new Set(machine.halting);
+    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
+    let [state, head, written2, moved] = [machine.start, 0, under, 0];
+    for (let step = 0; ; step++) {
+      const symbol = tape.get(head) ?? blank;
+      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
+      const row = [token2, states[state], written2, moved, head, symbol];
+      if (!rule) {
+        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
+        yield [...row, unruled?.[2] ?? machine.stopped[state]];
+        return;
+      }
+      if (maxSteps !== null && step >= maxSteps) return;
+      const [next, write, move] = rule;
+      const made = machine.oneWay && head === 0 && move < 0 ? 0 : move;
+      const said = machine.nominal ? move : made;
+      token2 = machine.entered[next] ?? triple(states[next], write, said);
+      yield [...row, token2];
+      if (VERDICTS2.includes(token2)) return;
+      tape.set(head, write);
+      [state, head, written2, moved] = [next, head + made, write, said];
+    }
+  }
+  function machineSays(machine) {
+    return {
+      result: () => "",
+      ending(stop) {
+        const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
+        const early = stop.filter((token2) => !VERDICTS2.includes(token2));
+        const listed = (tokens) => tokens.join(", ") || "empty";
+        return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
+      }
+    };
+  }
+
+  // src/live/truth/reference.ts
+  var ANY = /* @__PURE__ */ Symbol("any");
+  function truthOf(reference, { word, maxSteps, columns, gates }) {
+    if (reference.kind === "machine") return { lead: reference.lead, rows: machineRows(reference, word, maxSteps), ...machineSays(reference) };
+    if (!gates) throw new Error("a circuit's reference needs its gates");
+    return { lead: [], rows: circuitRows(gates, word, maxSteps, columns), ...circuitSays(gates, word, maxSteps) };
+  }
+  function agrees(expected, found) {
+    return expected === ANY || expected === found;
+  }
+
+  // src/live/document.ts
+  var NAMES = ["winner", "count", "score", "runner", "runner_score"];
+  var Shelf = class {
+    columns = [];
+    add(values) {
+      this.columns.push(values);
+      return { type: "f8", at: -this.columns.length, count: values.length };
+    }
+  };
+  function shelved(columns, { at }) {
+    return at < 0 ? columns[-1 - at] : null;
+  }
+  function documented(old, ran, recorder, word, result, shelf) {
+    const { rows, expected, divergence, compared: compared2, answer, T } = ran;
+    const { shown } = old.live;
+    const show = (text) => Object.hasOwn(shown, text) ? shown[text] : visible(text);
+    const texts = /* @__PURE__ */ new Map();
+    const count2 = rows.length;
+    const checked = old.live.reference !== null;
+    return {
+      ...old,
+      T,
+      agrees: checked ? !divergence && compared2 > 0 : null,
+      compared: compared2,
+      answer,
+      result,
+      input: word.map(show).join(""),
+      prompt: ran.prompt,
+      lead: ran.lead,
+      count: count2,
+      rows: sheet(old.columns, rows, texts, show, shelf),
+      expected: divergence ? sheet(old.columns, expected, texts, show, shelf) : null,
+      checked: expected.length,
+      unspecified: unspecified(old.columns, expected, shelf),
+      divergence,
+      layers: old.layers.map((layer, l) => ({
+        ...layer,
+        heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(recorder.seen[l][k], count2, shelf) } : head)
+      })),
+      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
+      texts: [...texts.keys()]
+    };
+  }
+  function sheet(columns, rows, texts, show, shelf) {
+    const interned = (cell) => {
+      if (cell === null || cell === ANY) return 0;
+      const text = show(String(cell));
+      if (!texts.has(text)) texts.set(text, texts.size);
+      return texts.get(text) + 1;
+    };
+    const number2 = (cell) => cell === ANY ? 0 : Number(cell);
+    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number2 : interned)(row[n])))]));
+  }
+  function unspecified(columns, expected, shelf) {
+    const free = columns.flatMap(({ name }, n) => {
+      const cells2 = Uint8Array.from(expected, (row) => Number(row[n] === ANY));
+      return cells2.includes(1) ? [[name, cells2]] : [];
+    });
+    return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
+  }
+  function looks2(seen, count2, shelf) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(seen[name].upto(count2))]));
+    const sharers = Object.fromEntries([...seen.sharers].filter(([i]) => i < count2));
+    return { seen: places, sharers };
+  }
+  function coordinates(others, count2) {
+    const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
+    return kept.length ? { others: Object.fromEntries(kept) } : {};
+  }
+
+  // src/live/inputs.ts
+  var NEAR = 60;
+  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+  var SEPARATORS = /\s*[+*,]\s*/;
+  var NUMBER = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
+  var MOST_NAMED = 8;
+  var BLOCK_BYTES = 64;
+  function wordOf(box, text) {
+    const signs = [...text];
+    if (box.circuit) return [...bitsOf(box, text)];
+    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
+    return signs;
+  }
+  function checkSymbols({ name, blank }, alphabet, signs) {
+    const known = new Set(alphabet);
+    const first = signs.findIndex((sign) => !known.has(sign));
+    if (first < 0) return;
+    const near = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const shown = near.map((sign) => visible(sign) === sign ? sign : "�").join("");
+    const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
+    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
+    const why = signs[first] === blank ? " (it is the blank)" : "";
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+  ${shown}
+  ${marks}`);
+  }
+  function bitsOf({ name, circuit }, text) {
+    const { inputs, encoding, buses } = circuit;
+    const bits = text.trim();
+    const refused = (what, remedy) => new Refused(`input of ${name}: ${what}: ${remedy}`);
+    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
+    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
+    if (bits.length === inputs && /^[01]*$/.test(bits)) return bits;
+    if (encoding) return padded(text);
+    if (/^[01]*$/.test(bits)) throw refused(`${counted(bits.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts = bits.split(SEPARATORS);
+    if (parts.length !== buses.length) throw refused(`${counted(parts.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const found = new Array(inputs).fill("0");
+    buses.forEach((bus, n) => {
+      const part = parts[n];
+      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
+      const number2 = NUMBER.exec(part);
+      if (!number2) throw refused(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number2[1] ? `0x${number2[1]}` : number2[2] ? `0b${number2[2]}` : number2[3];
+      const value = BigInt(digits2);
+      const width = bus.bits.length;
+      if (value >> BigInt(width)) throw refused(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
+    });
+    return found.join("");
+  }
+  function padded(text) {
+    const message = new TextEncoder().encode(text);
+    const most = BLOCK_BYTES - 9;
+    if (message.length > most) {
+      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
+      throw new Refused(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
+    }
+    const block = new Uint8Array(BLOCK_BYTES);
+    block.set(message);
+    block[message.length] = 128;
+    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
+    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
+  }
+  function hint({ alphabet, blank, circuit, examples }) {
+    const quote = (text) => text === "" ? "the empty word" : visible(text);
+    const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
+    if (circuit?.encoding) return "any text, or a bit for each input";
+    if (circuit) {
+      const whole2 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
+      return `${counted(circuit.inputs, "bit")}, one for each input${whole2}`;
+    }
+    if (!alphabet) return "one token for each character";
+    if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
+    return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
+  }
+
+  // src/live/python.ts
+  function plainNumber(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function sixDigits(value) {
+    return special(value) ?? pointed(value.toExponential(5), 6, true);
+  }
+  function special(value) {
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power] = text.split("e");
+    const exponent = Number(power);
+    const sign = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/live/readout.ts
+  function startsOf(subspaces) {
+    const starts = [0];
+    for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
+    return starts;
+  }
+  var Readout = class {
+    constructor(columns, subspaces) {
+      this.columns = columns;
+      this.subspaces = subspaces;
+      this.starts = startsOf(subspaces);
+    }
+    columns;
+    subspaces;
+    starts;
+    /** The cells of a position; x: (width,) the stream after the last layer. */
+    cells(fed, answer, x) {
+      return this.columns.map((column3) => {
+        switch (column3.kind) {
+          case "fed":
+            return fed;
+          case "answered":
+            return answer;
+          case "bits":
+            return this.bits(column3, x);
+          case "label":
+            return label(column3.labels ?? this.subspaces[column3.at].labels, this.part(column3.at, x));
+          case "number":
+            return x[this.starts[column3.at]] + 0;
+        }
+      });
+    }
+    part(n, x) {
+      return x.subarray(this.starts[n], this.starts[n + 1]);
+    }
+    bits({ bits, names }, x) {
+      const values = bits.map((n) => x[this.starts[n]]);
+      const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
+      if (names[digits2] || digits2) return names[digits2] ?? digits2;
+      return combination(bits.map((n) => this.subspaces[n].name), values);
+    }
+  };
+  function oneHot(part) {
+    let [best2, size] = [0, 0];
+    for (let k = 0; k < part.length; k++) {
+      if (part[k] > part[best2]) best2 = k;
+      size += Math.abs(part[k]);
+    }
+    if (size === 1 && part[best2] === 1) return best2 + 1;
+    return size === 0 ? 0 : -1;
+  }
+  function label(labels, part) {
+    const found = oneHot(part);
+    if (found > 0) return labels[found - 1];
+    return found === 0 ? null : combination(labels, part);
+  }
+  function combination(labels, values) {
+    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+
+  // src/live/record.ts
+  var MOST_SHARERS = 64;
+  var FIRST_SIZE2 = 64;
+  var Growing = class {
+    values = new Float64Array(FIRST_SIZE2);
+    set(i, value) {
+      while (i >= this.values.length) {
+        const larger = new Float64Array(2 * this.values.length);
+        larger.set(this.values);
+        this.values = larger;
+      }
+      this.values[i] = value;
+    }
+    get(i) {
+      return this.values[i];
+    }
+    upto(count2) {
+      return this.values.slice(0, count2);
+    }
+  };
+  var Recorder = class {
+    /** heads: the number of heads of each layer. */
+    constructor(subspaces, heads) {
+      this.subspaces = subspaces;
+      this.starts = startsOf(subspaces);
+      this.before = new Float64Array(this.starts.at(-1));
+      this.standing = subspaces.map(() => ({ value: 0, other: null }));
+      this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
+      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
+    }
+    subspaces;
+    /** By layer and head. */
+    seen;
+    /** By stage, the columns of the subspaces that it changes anywhere. */
+    written;
+    starts;
+    before;
+    standing;
+    position = -1;
+    number = 0;
+    stage(layer, _part, x) {
+      if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
+      const [here, columns, first] = [this.position, this.written[this.number], this.number === 0];
+      for (let n = 0; n < this.subspaces.length; n++) {
+        let column3 = columns.get(n);
+        if (first || this.differs(n, x)) {
+          this.standing[n] = this.content(n, x);
+          column3 ??= this.begun(n, columns);
+        }
+        if (column3) this.put(column3, here, this.standing[n]);
+      }
+      this.before.set(x);
+      this.number++;
+    }
+    head(layer, head, look) {
+      const [seen, here] = [this.seen[layer][head], this.position];
+      const count2 = look ? look.attended.length : here + 1;
+      const first = look ? look.attended[0] : 0;
+      const runner = look ? look.runner : -1;
+      seen.winner.set(here, first);
+      seen.count.set(here, count2);
+      seen.score.set(here, look ? look.scores[first] : 0);
+      seen.runner.set(here, runner);
+      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner]);
+      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
+    }
+    differs(n, x) {
+      for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
+      return false;
+    }
+    content(n, x) {
+      const { labels } = this.subspaces[n];
+      if (labels === null) return { value: x[this.starts[n]], other: null };
+      if (!labels.length) return { value: 0, other: null };
+      const part = x.subarray(this.starts[n], this.starts[n + 1]);
+      const value = oneHot(part);
+      return { value, other: value < 0 ? Array.from(part) : null };
+    }
+    /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
+    begun(n, columns) {
+      const column3 = { values: new Growing(), others: /* @__PURE__ */ new Map() };
+      columns.set(n, column3);
+      let earlier = this.number - 1;
+      while (earlier >= 0 && !this.written[earlier].has(n)) earlier--;
+      const old = earlier < 0 ? void 0 : this.written[earlier].get(n);
+      for (let i = 0; old && i < this.position; i++) this.put(column3, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
+      return column3;
+    }
+    put(column3, i, { value, other }) {
+      column3.values.set(i, value);
+      if (other) column3.others.set(i, other);
+    }
+  };
 
   // src/live/run.ts
   var STOP2 = "stop";
@@ -3562,4 +3609,5 @@
       document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
       throw error;
     });
+  return __toCommonJS(main_exports);
 })();
