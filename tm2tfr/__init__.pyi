@@ -4,6 +4,7 @@ from .api.cases import check_many
 from .api.datasets import make_dataset, sweep
 from .api.drawings import draw_requests, draw_run
 from .api.figure_1 import figure_1
+from .api.frames import animate, frames
 from .api.machines import convert, formula, load, to_graph
 from .api.pages import explore
 from .api.prompts import prompt_of, read_prompt
@@ -36,6 +37,7 @@ __all__ = [
     "Universal",
     "__version__",
     "activations",
+    "animate",
     "attention_of",
     "certify",
     "check",
@@ -50,6 +52,7 @@ __all__ = [
     "export_to",
     "figure_1",
     "formula",
+    "frames",
     "listing",
     "load",
     "load_weights",

@@ -123,3 +123,6 @@ LOGIC_FORMATS: tuple[str, ...] = ("ascii", "paper")
 """The formats that formulas are written in, beside LaTeX and drawings: as they are typed, and in the signs of the paper."""
 TARGETS: tuple[str, ...] = ("gpt2", "bert", "lens", "torch", "onnx")
 """The programs that weights are exported to."""
+FrameFormat = Literal["svg", "png", "both"]
+FRAMES: tuple[FrameFormat, ...] = get_args(FrameFormat)
+"""What is written of each step of a run that is drawn as slides."""

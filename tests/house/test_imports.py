@@ -47,9 +47,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "targets": RUN | {"registry", "compiler", "proof"},
     "dataset": WHOLE,
     "explorer": WHOLE,
-    "api": WHOLE | {"dataset", "explorer"},
+    "slides": WHOLE | {"explorer"},
+    "api": WHOLE | {"dataset", "explorer", "slides"},
     "__init__": WHOLE | {"api"},
-    "cli": WHOLE | {"dataset", "explorer", "api"},
+    "cli": WHOLE | {"dataset", "explorer", "slides", "api"},
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""

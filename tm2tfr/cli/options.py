@@ -20,6 +20,7 @@ MAX_STEPS, EVERY = 10_000, 60.0
 """The defaults of a run: those of `tm2tfr.runs.options`, which ``--help`` does not import."""
 RUN, LONG_RUNS, CONSTRUCTION, CIRCUITS = "Running", "Long runs", "The construction", "Circuits"
 PROGRAMS, FORMULAS, UNIVERSAL = "RASP programs", "Temporal logic", "Universal decoder"
+SLIDES = "Slides"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (

@@ -15,7 +15,7 @@ WIDEST = 100
 SETTINGS: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 
 
-PANELS = ("Arguments", "Options", "Running", "Long runs", "The construction", "Universal decoder", "Circuits")
+PANELS = ("Arguments", "Options", "Slides", "Running", "Long runs", "The construction", "Universal decoder", "Circuits")
 """The order of the panels of a command's help."""
 OLDER = {"verify-checkpoint": "verify-export"}
 """The older name of a command -> its name."""

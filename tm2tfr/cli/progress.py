@@ -132,6 +132,31 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
             bar.stop()
 
 
+@contextmanager
+def drawing() -> Iterator[Callable[[int, int], None]]:
+    """Yield a callback that shows on a terminal how many pictures are drawn.
+
+    Raises:
+        Interrupted: on Ctrl-C; nothing is left behind.
+    """
+    bar = line("{task.completed:,} of {task.fields[every]} pictures") if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=None, every="…")
+    if bar is not None:
+        bar.start()
+
+    def show(done: int, every: int) -> None:
+        if bar is not None and task is not None:
+            bar.update(task, completed=done, every=f"{every:,}")
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted while pictures were drawn: nothing is written") from None
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
 def _bar(max_steps: int | None) -> Bar:
     most = "" if max_steps is None else f" of at most {max_steps:,}"
     text = (

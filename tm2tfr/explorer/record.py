@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine, Session, Watch
+from tm2tfr.engines.watching import Observation
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
@@ -242,3 +243,19 @@ class _Session:
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         return self._session.feed(token, self._recorder)
+
+
+def replayed(decoder: Decoder, trace: Trace, seen: Sequence[Observation]) -> Recording:
+    """Return the recording of a run of which all positions were observed at once, as a labeller's are.
+
+    Args:
+        seen: (n_positions,), as `tm2tfr.engines.watching.observe_all` returns them.
+    """
+    recorder = _Recorder(decoder)
+    for i, each in enumerate(seen):
+        for layer, part, residual in each.stages:
+            recorder.stage(layer, part, np.asarray(residual, dtype=np.float64))
+        for (layer, head), (scores, attended) in each.heads.items():
+            hidden = [-np.inf] * i if decoder.layers[layer].heads[head].mask == "past" else []
+            recorder.head(layer, head, np.asarray([*hidden, *scores], dtype=np.float64), np.asarray(attended))
+    return recorder.recording(decoder, trace)
