@@ -101,12 +101,12 @@ SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
 READABLE: tuple[str, ...] = (
     *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "doty", "morphett", "jflap"),
-    *("ft_turing",),
+    *("ft_turing", "turingmachinesimulator.com"),
 )
 """The formats that machines are read from."""
 WRITABLE: tuple[str, ...] = (
     *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "morphett", "jflap"),
-    *("ft_turing", "automata-lib"),
+    *("ft_turing", "turingmachinesimulator.com", "automata-lib"),
 )
 """The formats that machines are written in, to be read by other programs."""
 PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from tests.sources.turing.formats.reading import fails, read
 from tests.sources.turing.formats.test_doty import COPIED
+from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.sources.turing.formats.test_morphett import PALINDROMES
+from tests.sources.turing.formats.test_turingmachinesimulator import PARITY
 from tm2tfr import choices
 from tm2tfr.errors import ConversionError, SpecError
 from tm2tfr.sources.turing import conversion
@@ -24,6 +26,8 @@ TEXTS = {
     "morphett": PALINDROMES,
     "doty": COPIED,
     "jflap": document(ENDS, step(0, 1, "1", "1")),
+    "ft_turing": ft_turing(),
+    "turingmachinesimulator.com": PARITY,
     "yaml": shipped_text("parity"),
 }
 

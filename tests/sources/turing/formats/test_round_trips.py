@@ -177,6 +177,7 @@ def test_how_many_shipped_machines_each_format_can_say() -> None:
     assert counts["bbchallenge"] >= 20
     assert counts["jflap"] >= 14
     assert counts["ft_turing"] >= len(shipped()) - 3
+    assert counts["turingmachinesimulator.com"] == counts["jflap"]
     assert counts["automata-lib"] >= 13
 
 

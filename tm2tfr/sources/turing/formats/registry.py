@@ -43,6 +43,7 @@ OTHERS = (
     Format("morphett", "morphett", (".tm",)),
     Format("jflap", "jflap", (".jff",)),
     Format("ft_turing", "ft_turing", (".json",)),
+    Format("turingmachinesimulator.com", "turingmachinesimulator"),
     Format("automata-lib", "automata_lib", (".py",), reads=False),
 )
 FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
