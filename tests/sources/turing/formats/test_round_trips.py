@@ -82,7 +82,7 @@ def in_order(machine: Machine) -> Machine:
     """Return a machine with its sets in order: some formats have sets, or no list of states."""
     sets = {key: tuple(sorted(getattr(machine, key) or ())) for key in ("states", "tape_alphabet", "input_alphabet")}
     ends = {key: named and tuple(sorted(named)) for key, named in (("accept", machine.accept), ("reject", machine.reject))}
-    return replace(machine, **sets, **ends)
+    return replace(machine, **sets, **ends, examples=())
 
 
 def refused_rightly(machine: Machine, said: str) -> None:
