@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +34,35 @@ def executed(path: Path) -> Any:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     os.environ["PYTHONPATH"] = str(ROOT)
-    client = nbclient.NotebookClient(
-        notebook, timeout=TIMEOUT, record_timing=False, resources={"metadata": {"path": str(ROOT)}}
-    )
-    client.execute()
+    programs = str(Path(sys.executable).parent)
+    if programs not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([programs, os.environ["PATH"]])
+    with tempfile.TemporaryDirectory() as folder:  # where cells may write files
+        resources = {"metadata": {"path": folder}}
+        nbclient.NotebookClient(notebook, timeout=TIMEOUT, record_timing=False, resources=resources).execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":  # warnings name files of this machine
-            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            cell.outputs = list(_joined(output for output in cell.outputs if output.get("name") != "stderr"))
     return notebook
 
 
+def _joined(outputs: Iterable[Any]) -> Iterator[Any]:
+    """Yield the outputs of a cell; what is printed comes in pieces, as it happens, and is put together."""
+    for stream, group in groupby(outputs, lambda output: output.get("name")):
+        first, *more = group
+        if stream is not None:
+            first.text += "".join(output.text for output in more)
+            more = []
+        yield from (first, *more)
+
+
 def printed(notebook: Any) -> list[str]:
-    """Return what the cells show as text, one after the other; objects' addresses and pictures are left out."""
+    """Return what each cell shows as text; objects' addresses and pictures are left out."""
     found = []
     for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            text = output.get("text") or output.get("data", {}).get("text/plain", "")
-            found.append(re.sub(r" at 0x[0-9a-f]+|<Figure size [^>]*>", "", "".join(text)))
+        outputs = cell.get("outputs", ())
+        text = "".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+        found.append(re.sub(r" at 0x[0-9a-f]+|<Figure size [^>]*>", "", text))
     return found
 
 

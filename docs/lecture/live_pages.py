@@ -1,6 +1,6 @@
 """Explorer's pages within the site's: built by the very command that stands beside them, from the present code.
 
-A page of the site says where, with a line `<!-- live NAME -->`: it becomes the command, the page in a frame and a link to it.
+A page of the site says where, with a line `<!-- live NAME -->`: this becomes the command, the page in a frame, and a link.
 """
 
 from __future__ import annotations

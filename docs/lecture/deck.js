@@ -1,0 +1,43 @@
+"use strict";
+// The slides are sections below each other: keys and buttons turn them by scrolling, and the address keeps the number.
+const slides = [...document.querySelectorAll("section")];
+const numbered = () => Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), slides.length);
+let now = numbered();
+
+function go(n) {
+  now = Math.min(Math.max(n, 1), slides.length);
+  slides[now - 1].scrollIntoView({ behavior: "instant" });
+  slides[now - 1].focus({ preventScroll: true });
+  history.replaceState(null, "", `#${now}`);
+}
+
+function notes() {
+  const shown = document.body.toggleAttribute("data-notes");
+  document.getElementById("notes").setAttribute("aria-pressed", String(shown));
+}
+
+const keys = {
+  ArrowRight: () => go(now + 1), ArrowDown: () => go(now + 1), PageDown: () => go(now + 1), " ": () => go(now + 1),
+  ArrowLeft: () => go(now - 1), ArrowUp: () => go(now - 1), PageUp: () => go(now - 1),
+  Home: () => go(1), End: () => go(slides.length), n: notes,
+};
+
+addEventListener("keydown", (event) => {
+  const turns = keys[event.key];
+  if (!turns || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("nav")) return;
+  event.preventDefault();
+  turns();
+});
+addEventListener("hashchange", () => go(numbered()));
+document.getElementById("back").addEventListener("click", () => go(now - 1));
+document.getElementById("on").addEventListener("click", () => go(now + 1));
+document.getElementById("notes").addEventListener("click", notes);
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries)
+    if (isIntersecting) {
+      now = slides.indexOf(target) + 1;
+      history.replaceState(null, "", `#${now}`);
+    }
+}, { threshold: 0.6 });
+for (const slide of slides) seen.observe(slide);
+if (location.hash) go(now);

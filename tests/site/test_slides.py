@@ -1,0 +1,80 @@
+"""The slides: everything fits, keys turn them, they need no network, print a slide a page, and are there as Markdown."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.readme import ROOT
+
+pytestmark = pytest.mark.slow
+
+TEXT = (ROOT / "docs/lecture/slides.md").read_text(encoding="utf-8")
+SLIDES = len(re.findall(r"^---$", TEXT, re.MULTILINE)) - 1  # two more are around what says that it is slides
+STICKING_OUT = """() => [...document.querySelectorAll(".slide, .slide pre")]
+  .filter(part => part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight)
+  .map(part => part.textContent.slice(0, 80))"""
+
+
+@pytest.fixture
+def deck(site: Path, chromium: Any) -> Iterator[Any]:
+    """Give the slides in a window of their shape, where nothing may be complained of or asked of a network."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: said.append(request.url))
+    page.goto((site / "lecture/slides.html").as_uri())
+    yield page
+    page.close()
+    assert [each for each in said if not each.startswith(("file:", "data:"))] == []
+
+
+def test_there_are_enough_for_45_minutes() -> None:
+    assert 20 <= SLIDES <= 26
+    assert TEXT.count("\n## ") == SLIDES - 1
+
+
+def test_everything_fits(deck: Any) -> None:
+    assert deck.locator("section").count() == SLIDES
+    assert deck.evaluate(STICKING_OUT) == []
+    pictures = deck.evaluate("[...document.images].map(i => [i.alt.length > 20, i.naturalWidth, i.height])")
+    assert len(pictures) == TEXT.count("](figures/")
+    assert all(alt and width and height > 300 for alt, width, height in pictures)
+
+
+def test_keys_turn_them_and_show_the_notes(deck: Any) -> None:
+    def now() -> str:
+        top = "x => Math.abs(x.getBoundingClientRect().top) < 2"
+        return str(deck.evaluate(f"[...document.querySelectorAll('section')].find({top}).id + ' ' + location.hash"))
+
+    for key, slide in (("ArrowRight", 2), (" ", 3), ("PageDown", 4), ("ArrowLeft", 3), ("End", SLIDES), ("Home", 1)):
+        deck.keyboard.press(key)
+        assert now() == f"{slide} #{slide}"
+    assert not deck.locator("aside").first.is_visible()
+    deck.keyboard.press("n")
+    assert deck.locator("aside").first.is_visible()
+    assert deck.locator("aside").count() == TEXT.count("\n<!-- ")
+    deck.evaluate("location.hash = '#7'")
+    deck.wait_for_function("Math.abs(document.getElementById('7').getBoundingClientRect().top) < 2")
+
+
+def test_printed_each_is_a_page(deck: Any) -> None:
+    printed = deck.pdf(prefer_css_page_size=True, print_background=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == SLIDES
+    shapes = {(int(w), int(h)) for w, h in re.findall(rb"/MediaBox\s*\[0 0 (\d+)[\d.]* (\d+)[\d.]*\]", printed)}
+    assert shapes == {(906, 510)}  # 320 by 180 mm, in points
+
+
+def test_lecturers_get_the_markdown_with_its_figures(site: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO((site / "lecture/slides.zip").read_bytes())) as archive:
+        assert archive.read("slides/slides.md").decode() == TEXT
+        figures = {f"slides/figures/{name}" for name in re.findall(r"\]\(figures/([^)]+)\)", TEXT)}
+        assert {name for name in archive.namelist() if "figures" in name} == figures
+        assert all(archive.read(name).lstrip().startswith(b"<?xml") for name in figures)
