@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -69,3 +70,53 @@ def test_an_input_that_cannot_be_converted(capsys: pytest.CaptureFixture[str]) -
     assert said(capsys, "convert", "half-adder", "--input", "11") == (
         "tm2tfr convert: --input is of a machine, and half-adder is a circuit: omit it"
     )
+
+
+# ── lists ───────────────────────────────────────────────────────────────────────────────────────────────────
+LIST = "machine,status,steps\n1RB1LB_1LA1RZ,halt,6\n1RB1LA_1LA1RB,endless,\n"
+LINES = [
+    "ok    ''             halt    6 steps, 8 tokens, 56 cells agree  1RB1LB_1LA1RZ  (in the list: halt, 6)",
+    "ok    ''             limit   50 steps, 51 tokens, 357 cells agree  1RB1LA_1LA1RB  (in the list: endless)",
+    "m.csv: 2 machines, 2 runs (1 halt, 1 cut off after 50 steps), 413 cells compared, all agree",
+]
+
+
+def test_every_machine_of_a_list_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(LIST, encoding="utf-8")
+    done = tm2tfr("check", "m.csv", "--max-steps", "50", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()) == (0, LINES)
+    done = tm2tfr("check", "m.csv", "-i", "", "-i", "1", "--format", "json", "--max-steps", "9", cwd=tmp_path)
+    assert [(run["machine"], run["outcome"]) for run in map(json.loads, done.stdout.splitlines())] == [
+        ("1RB1LB_1LA1RZ", "halt"),
+        ("1RB1LB_1LA1RZ", "halt"),
+        ("1RB1LA_1LA1RB", "limit"),
+        ("1RB1LA_1LA1RB", "limit"),
+    ]
+    done = tm2tfr("check", "m.csv", "--universal", "8,4", "--max-steps", "9", cwd=tmp_path)
+    assert done.stdout.splitlines()[-1].startswith("m.csv: 2 machines, 2 runs (1 halt, 1 cut off after 9 steps), ")
+
+
+def test_every_machine_of_a_list_is_swept(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(LIST, encoding="utf-8")
+    done = tm2tfr("sweep", "m.csv", "--workers", "1", "--max-steps", "50", cwd=tmp_path)
+    assert done.stdout == "m: 2 machines, 2 runs (1 halt, 1 limit), 59 rows, 413 cells compared, all agree\n"
+
+
+def test_what_is_not_for_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(LIST, encoding="utf-8")
+    what = f"tm2tfr check: {path} is a list of machines, and"
+    assert said(capsys, "check", str(path), "--all") == f"{what} --all is not for lists: omit it"
+    assert said(capsys, "check", str(path), "--temperature", "auto") == f"{what} --temperature is not for lists: omit it"
+    assert said(capsys, "check", str(path), "-o", str(tmp_path / "rows.csv")).startswith(
+        "there are 2 runs, and a checkpoint"
+    )
+    path.write_text(f"{LIST}1RB1LA_1LA\nnothing\n", encoding="utf-8")
+    for command in ("check", "sweep"):
+        lines = said(capsys, command, str(path)).splitlines()
+        assert [line for line in lines if not line.startswith("  ")] == [
+            f"{path}:4:8: the row of state B has 1 cells, the first one 2: write one cell per symbol, --- where nothing is "
+            "defined",
+            f"{path}:5:1: there is no machine in this line: write one such as 1RB1LB_1LA1RZ per line, or begin the line "
+            "with # to have it as a comment",
+        ]

@@ -14,6 +14,7 @@ from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.cases import Many, by_default, report_of_cases
 from tm2tfr.cli.cautions import warn_of_formulas
+from tm2tfr.cli.lists import check_list
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
@@ -200,6 +201,9 @@ def check(
 ) -> None:
     """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
     check_places(asked.argument, run)
+    refused: dict[str, object] = {"--all": everything, "--random": count, "--all-up-to": all_up_to}
+    refused |= {"--attention": attention, "--temperature": temperature}
+    check_list(asked, words, run, refused=refused, as_json=format == "json")
     found = subject(asked, seeded=count is not None)
     for word in words:  # what is no input is refused before any run
         given = found.word(word)

@@ -17,6 +17,7 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.given.library import is_logic
 from tm2tfr.sources.rasp.given.library import is_program
 from tm2tfr.sources.registry import built, loaded
+from tm2tfr.sources.turing.library import load_list
 from tm2tfr.sources.turing.library import shipped as machines
 
 TRAINED, TESTED = 10_000, 1_000
@@ -35,7 +36,8 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
 
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
     these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program or a formula stands for 1,000 random
-    inputs with 1 to 10 tokens, and with a single token for all of them.
+    inputs with 1 to 10 tokens, and with a single token for all of them. A list of bbchallenge machines stands for a spec of
+    these on the blank tape, with at most 1,000 steps.
 
     Args:
         max_length: of what labels words, the longest word of the split ``train``; the split ``test`` has words of more
@@ -58,6 +60,9 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
         return read(shelf.shipped_text(shelf.SPECS, name), file=f"{name}.yaml")
     if isinstance(where, str) and name in GENERATORS and not Path(name).is_file():
         return _of_circuit(name, built(name, {}).program)
+    if (listed := load_list(where)) is not None:
+        machines_of = json.dumps([each.text for each in listed])
+        return read(f"machines: {machines_of}\ninputs: ['']\n", file=f"{Path(name).stem}.yaml")
     if _is_circuit_file(name):
         return _of_circuit(name, loaded(where).program)
     return read(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(name).parent)

@@ -9,10 +9,11 @@ from pathlib import Path
 from tm2tfr import shelf
 from tm2tfr.errors import ReadError, SpecWarning
 from tm2tfr.files import is_safetensors
-from tm2tfr.sources.turing.formats import bbchallenge, registry
+from tm2tfr.sources.turing.formats import bbchallenge, lists, registry
+from tm2tfr.sources.turing.formats.lists import Listed
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MAX_BYTES
+from tm2tfr.text.source import MAX_BYTES, decoded
 
 STDIN = "-"
 
@@ -66,6 +67,26 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
     if text and not Path(name).exists():
         return registry.read(name, file=name, format="bbchallenge")
     return registry.read(shelf.contents(shelf.MACHINES, name), file=shelf.display(name), format=format)
+
+
+def load_list(where: str | Path) -> tuple[Listed, ...] | None:
+    """Return the machines of a file that is a list of bbchallenge machines, see `formats.lists`; None if it is not one.
+
+    Raises:
+        ReadError: if the file cannot be read.
+        SpecError: with every error of the list.
+    """
+    name = str(where)
+    if name == STDIN or not Path(name).is_file() or is_safetensors(_beginning(name), Path(name).stat().st_size):
+        return None
+    if not lists.is_list(_beginning(name).decode(errors="replace").removeprefix("\ufeff")):
+        return None
+    return lists.read_list(decoded(shelf.contents(shelf.MACHINES, name), file=shelf.display(name), noun="list of machines"))
+
+
+def _beginning(name: str) -> bytes:
+    with Path(name).open("rb") as file:
+        return file.read(1 << 16)
 
 
 def _standard_input() -> bytes:

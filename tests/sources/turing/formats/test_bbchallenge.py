@@ -71,7 +71,10 @@ def test_what_is_wrong_is_said_all_at_once_and_where() -> None:
     assert fails("1RB1LB_1LA1R", "bbchallenge")[0].startswith("f:1:11: '1R' is not a cell")
     assert fails("\n \n", "bbchallenge") == ["f: this text contains no machine: write rows such as 1RB1LB_1LA1RZ"]
     assert fails("_".join(["1RA"] * 27), "bbchallenge")[0].startswith("f:1:105: there are 27 rows: the states are ABC")
-    assert fails("1RB1LB_1LA1RZ\n\n1RB---_1LA1RZ") == ["f:3:1: a second machine begins here: keep one machine per file"]
+    assert fails("1RB1LB_1LA1RZ\n\n1RB---_1LA1RZ") == [
+        "f:3:1: a second machine begins here: keep one machine per file; 'tm2tfr check' and 'tm2tfr sweep' go through a "
+        "list"
+    ]
     assert fails("1RA" * 11, "bbchallenge")[0].startswith(
         "f:1:1: the row of state A has 11 cells, at most 10 are allowed: "
     )

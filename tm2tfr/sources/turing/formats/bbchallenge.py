@@ -1,7 +1,8 @@
 """bbchallenge text, ``1RB1LB_1LA1RZ``: rows are the states A, B, …, cells are write, move, next state.
 
 A letter past the last row halts, by convention Z; ``---`` is undefined and halts too. The blank is 0, the start
-state A, the tape two-way. A step into a halting state is made and counts; ``---`` is not a step.
+state A, the tape two-way. A step into a halting state is made and counts; ``---`` is not a step. Older texts have the state
+first, ``B1R B1L A1L H1R``, and do not say where a row ends: there are as many symbols as are written, at least two.
 Source: https://bbchallenge.org.
 """
 
@@ -24,8 +25,14 @@ HALT = "Z"
 UNDEFINED = "---"
 
 _CELL = re.compile("([0-9])([LR])([A-Z])|---")
-_LIKE = re.compile(r"(?:[0-9][LRSN][A-Z0-9]|---)")
-_ARGUMENT = re.compile(rf"(?=.*[0-9][LR]){_LIKE.pattern}{{1,10}}(?:_{_LIKE.pattern}{{1,10}})*")
+_OLDER = re.compile("([A-Z])([0-9])([LR])")
+_LIKE = r"(?:[0-9][LRSN][A-Z0-9]|---)"
+_ARGUMENT = re.compile(
+    rf"(?=.*[0-9][LR])(?:{_LIKE}{{1,10}}(?:_{_LIKE}{{1,10}})*|{_LIKE}(?: {{1,4}}{_LIKE})+)"
+    r"|(?:[A-Z][0-9][LR]|---)(?: +(?:[A-Z][0-9][LR]|---)){3,}"
+)
+_MANY_SYMBOLS = 4
+"""A single row of as many cells may be several, without the underscores between them."""
 
 
 def is_argument(text: str) -> bool:
@@ -35,8 +42,8 @@ def is_argument(text: str) -> bool:
 
 def looks_like(text: str) -> bool:
     """Return whether the contents of a file look like bbchallenge text."""
-    lines = text.strip().splitlines()
-    return bool(lines) and all(is_argument(re.sub(r"\s", "", line)) for line in lines if line.strip())
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(is_argument(re.sub(r"\s", "", line)) or _older(line) for line in lines)
 
 
 def read(source: Source) -> Loaded:
@@ -53,10 +60,23 @@ def read(source: Source) -> Loaded:
     if len(rows) > len(LETTERS):
         draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
         raise draft.log.failure()
-    for number in [n for n, line in enumerate(source.lines) if "_" in line][1:]:
-        draft.error(
-            _node((Mark(number, 0), source.lines[number])), "a second machine begins here", "keep one machine per file"
-        )
+    for number in _further(source):
+        node = _node((Mark(number, 0), source.lines[number]))
+        remedy = "keep one machine per file; 'tm2tfr check' and 'tm2tfr sweep' go through a list"
+        draft.error(node, "a second machine begins here", remedy)
+    if any(d.severity == "error" for d in draft.log.found):
+        raise draft.log.failure()
+    read_rows(draft, rows)
+    return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
+
+
+def _further(source: Source) -> list[int]:
+    """Return the numbers of the lines, from 0, in which a second machine begins, or a third."""
+    return [n for n, line in enumerate(source.lines) if "_" in line or (_older(line) and len(line.split()) > 3)][1:]
+
+
+def read_rows(draft: Draft, rows: list[list[tuple[Mark, str]]]) -> None:
+    """Put the machine whose rows have these cells, each with its place, into the draft."""
     width = len(rows[0])
     rules: dict[tuple[str, str], Rule] = {}
     for state, row in zip(LETTERS, rows, strict=False):
@@ -69,8 +89,11 @@ def read(source: Source) -> Loaded:
             rule = _rule(draft, cell, width)
             if rule is not None:
                 rules[state, symbol] = rule
+    if len(rows) == 1 and width >= _MANY_SYMBOLS and any(rule.state not in ("A", HALT, "H") for rule in rules.values()):
+        first, (mark, text) = rows[0][0][0], rows[0][-1]
+        what = f"this is one state with {width} symbols, and every state but A halts"
+        draft.warn(Node(first, _node((mark, text)).end), what, "put an underscore after each row: 1RB1LB_1LA1RZ")
     draft.values |= _values(rules, len(rows), min(width, 10))
-    return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
 
 
 def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[str, Any]:
@@ -87,19 +110,45 @@ def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[s
 
 def _rows(source: Source) -> list[list[tuple[Mark, str]]]:
     """Return the cells of each row; rows are separated by underscores, several spaces, or line breaks."""
-    rows = []
-    for number, line in enumerate(source.lines):
-        apart = "_" if "_" in line else r"\s{2,}" if _spaced(line) else r"\s+"
-        start = 0
-        for piece in re.split(f"({apart})", line):
-            cells = [
-                (Mark(number, start + found.start() + k), found[0][k : k + 3])
-                for found in re.finditer(r"\S+", piece.replace("_", " "))
-                for k in range(0, len(found[0]), 3)
-            ]
-            rows += [cells] if cells else []
-            start += len(piece)
+    return [row for number, line in enumerate(source.lines) for row in rows_of(number, line, 0)]
+
+
+def rows_of(number: int, line: str, start: int) -> list[list[tuple[Mark, str]]]:
+    """Return the cells of each row in a piece of a line, each with its place; the piece begins in column `start`."""
+    rows: list[list[tuple[Mark, str]]] = []
+    if _older(line):
+        cells = [(Mark(number, start + found.start()), found[0]) for found in re.finditer(r"\S+", line)]
+        width = _symbols([text for _, text in cells])
+        return [cells[k : k + width] for k in range(0, len(cells), width)]
+    apart = "_" if "_" in line else r"\s{2,}" if _spaced(line) else r"\s+"
+    for piece in re.split(f"({apart})", line):
+        cells = [
+            (Mark(number, start + found.start() + k), found[0][k : k + 3])
+            for found in re.finditer(r"\S+", piece.replace("_", " "))
+            for k in range(0, len(found[0]), 3)
+        ]
+        rows += [cells] if cells else []
+        start += len(piece)
     return rows
+
+
+def newer(cell: str) -> str:
+    """Return a cell in today's order: what is written, the move, the state."""
+    found = _OLDER.fullmatch(cell)
+    return cell if found is None else f"{found[2]}{found[3]}{found[1]}"
+
+
+def _older(line: str) -> bool:
+    """Whether a line has cells in the older notation, state first."""
+    words = line.split()
+    return any(map(_OLDER.fullmatch, words)) and all(_OLDER.fullmatch(word) or word == UNDEFINED for word in words)
+
+
+def _symbols(cells: list[str]) -> int:
+    """Return how many symbols a machine has whose rows follow each other: as few as what is written allows."""
+    written = [int(found[2]) for cell in cells if (found := _OLDER.fullmatch(cell))]
+    least = max(2, 1 + max(written))
+    return next((k for k in range(least, len(cells) // 2 + 1) if len(cells) % k == 0), least)
 
 
 def _spaced(line: str) -> bool:
@@ -109,7 +158,7 @@ def _spaced(line: str) -> bool:
 
 def _rule(draft: Draft, cell: tuple[Mark, str], width: int) -> Rule | None:
     mark, text = cell
-    found = _CELL.fullmatch(text)
+    found = _CELL.fullmatch(newer(text))
     if found is None:
         what = f"{text!r} is not a cell"
         draft.error(_node(cell), what, "a cell is a digit, L or R, and a letter, as in 1RB, or ---")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 from tm2tfr.choices import READABLE, WRITABLE
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
 from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.formats.lists import is_list
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
 from tm2tfr.sources.turing.spec import Machine
@@ -107,6 +108,12 @@ def _guess(text: str | bytes, file: str) -> Format:
     start = start.removeprefix("\ufeff")
     readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
     sure = next((f for f in readable if f.call("looks_like", start)), None)
+    if sure is None and is_list(start):
+        what, remedy = (
+            "this is a list of machines",
+            "go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them",
+        )
+        raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
     if sure is None:
         some = f"neither {' nor '.join(candidates)}" if candidates else "in none of the formats that are read"
         what = f"this is {some}, as far as can be seen"

@@ -1,0 +1,168 @@
+"""Lists of bbchallenge machines, in the notations in which people have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.turing.formats.reading import fails, read, warned
+from tm2tfr.errors import SpecError
+from tm2tfr.sources.turing.formats import bbchallenge
+from tm2tfr.sources.turing.formats.lists import is_list, read_list
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import result
+from tm2tfr.text.source import Source
+
+BB2, BB3, ENDLESS = "1RB1LB_1LA1RZ", "1RB1RZ_1LB0RC_1LC1LA", "1RB1LA_1LA1RB"
+CSV = f'machine,status,steps\n{BB2},halt,6\n"{BB3}",halt,21\n{ENDLESS},endless,\n'
+
+
+def texts(text: str) -> list[str]:
+    assert is_list(text)
+    return [each.text for each in read_list(Source(text, "f"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{BB2}\n{BB3}\n",
+        f"\n# machines\n{BB2}  # the second\n\n  {BB3}\n",
+        f"{BB2} 6 4\n{BB3} 21 5\n",
+        f"{BB2},6,4\n{BB3},21,5\n",
+        f"{BB2};halt\r\n{BB3};halt\r\n",
+        f"no;machine;steps\n1;{BB2};6\n2;{BB3};21\n",
+        f'"machine"\t"steps"\n"{BB2}"\t6\n"{BB3}"\t21\n',
+        f"1 {BB2}\n2 {BB3}\n",
+        f"| {BB2} | 6 |\n| {BB3} | 21 |\n",
+        "1RB 1LB  1LA 1RZ\n1RB 1RZ  1LB 0RC  1LC 1LA\n",
+        "1RB 1LB   1LA 1RZ   6\n1RB 1RZ   1LB 0RC   1LC 1LA   21\n",
+        "B1R B1L A1L Z1R\nB1R Z1R B1L C0R C1L A1L\n",
+        " 1 B1R B1L A1L Z1R  4 6 \n 2 B1R Z1R B1L C0R C1L A1L  5 21 \n",
+        f"{BB2}\n{BB3}\n{BB2}\n",
+    ],
+)
+def test_the_ways_to_write_a_list(text: str) -> None:
+    assert texts(text) == [BB2, BB3]
+
+
+def test_columns_and_lines_are_kept() -> None:
+    found = read_list(Source(CSV, "f"))
+    assert [(each.line, each.columns) for each in found] == [(2, ("halt", "6")), (3, ("halt", "21")), (4, ("endless",))]
+    assert [result(each.machine, max_steps=50).steps for each in found] == [6, 21, 50]
+    assert found[0].machine.name == BB2
+
+
+def test_the_older_notation() -> None:
+    five = "B1L C1R C1L B1L D1L E0R A1R D1R H1L A0R"  # Marxen and Buntrock (1990), a mirror image of the machine shipped
+    machine = read(f" {five} \n")
+    ours = load("busy-beaver-5")
+    assert len(machine.transitions) == 10
+    assert result(machine, max_steps=10_000).ones == result(ours, max_steps=10_000).ones
+    assert texts(f"1 {five}  4098 47176870\n") == ["1LB1RC_1LC1LB_1LD0RE_1RA1RD_1LH0RA"]
+    assert load(five).halting_states == {"H"}
+    assert texts("1 B1R A2L H1R B1L A1L B1R --- B1R 9 9") == [
+        "1RB2LA1RH1LB_1LA1RB---1RB"
+    ]  # four symbols, or three: 8 cells
+
+
+def test_spaced_text_is_an_argument() -> None:
+    for text in ("1RB 1LB  1LA 1RZ", "1RB 1LB   1LA 1RZ", "B1R B1L A1L Z1R"):
+        assert bbchallenge.is_argument(text)
+        assert load(text).transitions == load(BB2).transitions
+    for text in ("1RB", "B1R", "a b c d", "1RB 1L", "B1R B1L A1L", "---", "--- ---"):
+        assert not bbchallenge.is_argument(text)
+
+
+def test_a_forgotten_underscore_is_remarked_on() -> None:
+    said = "warning: this is one state with 4 symbols, and every state but A halts: put an underscore after each row: "
+    said += "1RB1LB_1LA1RZ"
+    assert warned("1RB1LB1LA1RZ")[1] == [f"f:1:1: {said}"]
+    assert warned("1RB 1LB 1LA 1RZ")[1] == [f"f:1:1: {said}"]
+    assert warned("1RA1LA1LA1RZ")[1] == warned("1RB1LZ")[1] == []
+
+
+def test_a_list_is_no_machine() -> None:
+    said = ["f: this is a list of machines: go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"]
+    assert fails(CSV) == said
+    remedy = "keep one machine per file; 'tm2tfr check' and 'tm2tfr sweep' go through a list"
+    assert fails(f"{BB2}\n{BB3}\n") == [f"f:2:1: a second machine begins here: {remedy}"]
+    assert fails("B1R B1L A1L Z1R\nB1R B1L A1L Z1R\n") == [f"f:2:1: a second machine begins here: {remedy}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BB2,
+        f"{BB2}\n",
+        "1RB 1LB\n1LA 1RZ\n",
+        "1RB1LB\n1LA1RZ\n",
+        "B1R B1L A1L Z1R\n",
+        "0 1 1 r 0\n0 _ _ r halt\n",
+        "blank: 0\nstart state: A\nname: 1RB1LB_1LA1RZ\ntable:\n  A:\n",
+        f'Lemma one: halts "{BB2}".\nProof.\nsolve.\nQed.\n\nLemma two: halts "{BB3}".\nProof.\nQed.\n',
+        "a,b\n1,2\n",
+        "",
+    ],
+)
+def test_what_is_no_list(text: str) -> None:
+    assert not is_list(text)
+
+
+NO_MACHINE = "there is no machine in this line: write one such as 1RB1LB_1LA1RZ per line"
+BROKEN = [
+    ("hello", f"f:4:1: {NO_MACHINE}"),
+    ("  1RB1LB_", f"f:4:3: {NO_MACHINE}"),
+    ("_1RB1LB", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB__1LA1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB-1LA1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1R", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1RZZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1rZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA--", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1XZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LAARZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1SZ", "f:4:11: '1SZ' is not a cell: a cell is a digit, L or R, and a letter, as in 1RB, or ---"),
+    ("1RB1LB_1LA1NZ", "f:4:11: '1NZ' is not a cell"),
+    ("1RB1LB_1LA1R0", "f:4:11: '1R0' is not a cell"),
+    ("1RB2LB_1LA1RZ", "f:4:4: '2LB' writes 2, but the rows have 2 cells, for the symbols up to 1"),
+    ("9RB1LB_1LA1RZ", "f:4:1: '9RB' writes 9"),
+    ("1RB1LB_1LA", "f:4:8: the row of state B has 1 cells, the first one 2: write one cell per symbol"),
+    ("1RB_---1LA", "f:4:8: '1LA' writes 1, but the rows have 1 cells, for the symbols up to 0"),
+    ("1RB1LB_1LA1RZ_1RA", "f:4:15: the row of state C has 1 cells, the first one 2"),
+    ("1RB1LB_1LA1RZ1RA", "f:4:8: the row of state B has 3 cells, the first one 2"),
+    ("x,1RB1LB_1LA", "f:4:10: the row of state B has 1 cells, the first one 2"),
+    ('"1RB3LB_1LA1RZ"', "f:4:5: '3LB' writes 3"),
+    ("7 1RB3LB_1LA1RZ", "f:4:6: '3LB' writes 3"),
+    ("1RB 1LB  1LA", "f:4:10: the row of state B has 1 cells, the first one 2"),
+    ("1RB 1LB  1LA 5RZ", "f:4:14: '5RZ' writes 5"),
+    ("1RB 1LB 1LA 1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB 1LB  1LA 1R", "f:4:10: the row of state B has 1 cells, the first one 2"),
+    ("1RB 1SB  1LA 1RZ", "f:4:5: '1SB' is not a cell"),
+    ("B1R B1L A1L", f"f:4:1: {NO_MACHINE}"),
+    ("B1R B1L A1L Z1", f"f:4:1: {NO_MACHINE}"),
+    ("B1R B1L A1L Z1X", f"f:4:1: {NO_MACHINE}"),
+    ("B1R B1L A1L Z1R C1R", "f:4:17: the row of state C has 1 cells, the first one 2"),
+    ("B1R B1L A1L b1R", f"f:4:1: {NO_MACHINE}"),
+    ("B2R B1L A1L Z1R B1R", "f:4:13: the row of state B has 2 cells, the first one 3"),
+    ("(1RB1LB_1LA1RZ)", f"f:4:1: {NO_MACHINE}"),
+    ("tm: 1RB1LB_1LA1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("=1RB1LB_1LA1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1RZ=6", f"f:4:1: {NO_MACHINE}"),
+    ("1 2 3", f"f:4:1: {NO_MACHINE}"),
+    ("machine,steps", f"f:4:1: {NO_MACHINE}"),
+    ("---", f"f:4:1: {NO_MACHINE}"),
+    ("blank: 0", f"f:4:1: {NO_MACHINE}"),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), BROKEN)
+def test_broken_lines_are_refused_at_their_place(line: str, words: str) -> None:
+    text = f"{BB2}\n{BB3}\n{ENDLESS}\n{line}\n"
+    assert is_list(text)
+    with pytest.raises(SpecError) as caught:
+        read_list(Source(text, "f"))
+    assert str(caught.value.diagnostics[-1]).startswith(words)
+
+
+def test_there_are_forty_broken_ones() -> None:
+    assert len({line for line, _ in BROKEN}) >= 40
