@@ -14,11 +14,11 @@ from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.cases import Many, by_default, report_of_cases
 from tm2tfr.cli.cautions import warn_of_formulas
-from tm2tfr.cli.lists import check_list
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
 from tm2tfr.cli.subject import runs as runs_of
+from tm2tfr.cli.turing.lists import check_list
 from tm2tfr.errors import OutputError, UsageError, counted
 
 if TYPE_CHECKING:
