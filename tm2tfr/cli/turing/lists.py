@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.cli.asked import Asked
     from tm2tfr.runs.options import RunOptions
-    from tm2tfr.sources.turing.formats.lists import Listed
+    from tm2tfr.sources.turing.formats.lists import ListedMachine
 
 MOST_STEPS = 1_000
 """The limit of each run if none is given: many machines of such lists never halt."""
@@ -54,7 +54,9 @@ def _refuse(asked: Asked, run: RunOptions, refused: Mapping[str, object]) -> Non
     refuse_several(run, 2)
 
 
-def _report(listed: Sequence[Listed], asked: Asked, words: Sequence[str], run: RunOptions, *, as_json: bool) -> NoReturn:
+def _report(
+    listed: Sequence[ListedMachine], asked: Asked, words: Sequence[str], run: RunOptions, *, as_json: bool
+) -> NoReturn:
     from tm2tfr.api.subject import Subject
     from tm2tfr.sources.turing.spec import Example
 

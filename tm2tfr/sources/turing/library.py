@@ -10,7 +10,7 @@ from tm2tfr import shelf
 from tm2tfr.errors import ReadError, SpecWarning
 from tm2tfr.files import is_safetensors
 from tm2tfr.sources.turing.formats import bbchallenge, lists, registry
-from tm2tfr.sources.turing.formats.lists import Listed
+from tm2tfr.sources.turing.formats.lists import ListedMachine
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.source import MAX_BYTES, decoded
@@ -69,7 +69,7 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
     return registry.read(shelf.contents(shelf.MACHINES, name), file=shelf.display(name), format=format)
 
 
-def load_list(where: str | Path) -> tuple[Listed, ...] | None:
+def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
     """Return the machines of a file that is a list of bbchallenge machines, see `formats.lists`; None if it is not one.
 
     Raises:

@@ -25,7 +25,7 @@ _FIELD = re.compile(r"[^\s,;|\"']+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class ListedMachine:
     """A machine of a list.
 
     Args:
@@ -49,13 +49,13 @@ def is_list(text: str) -> bool:
     return len(found) > 1 or len(lines) > 1 or bool(_columns(*found[0]))
 
 
-def read_list(source: Source) -> tuple[Listed, ...]:
+def read_list(source: Source) -> tuple[ListedMachine, ...]:
     """Return the machines of a list; one that is there twice, once.
 
     Raises:
         SpecError: with every error: at a line without a machine, and within machines.
     """
-    log, found = Log(source), dict[str, Listed]()
+    log, found = Log(source), dict[str, ListedMachine]()
     headed = False
     for number, whole in enumerate(source.lines):
         line = whole.split("#")[0]
@@ -72,7 +72,7 @@ def read_list(source: Source) -> tuple[Listed, ...]:
         headed = True
         text, machine = _read(log, number, match)
         if machine is not None:
-            listed = Listed(text=text, line=number + 1, machine=machine, columns=_columns(line, match))
+            listed = ListedMachine(text=text, line=number + 1, machine=machine, columns=_columns(line, match))
             found.setdefault(text, listed)
     if not found and not log.found:
         log.add(None, "there are no machines in this list", "write one such as 1RB1LB_1LA1RZ per line")
