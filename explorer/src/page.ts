@@ -5,7 +5,7 @@ import { Bits, Circuit } from "./circuit";
 import { Controls, fromAddress, leavesFocus } from "./controls";
 import { type Buffers, type MachineSpec, type PageData, Run } from "./data";
 import { Description } from "./description";
-import { el } from "./dom";
+import { el, set } from "./dom";
 import { CircuitGraph } from "./gates";
 import { History } from "./history";
 import { Layers, Stream } from "./layers";
@@ -98,6 +98,7 @@ function view(run: Run, { root, signal, store, buffers, machine, circuit, severa
   const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
+  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,

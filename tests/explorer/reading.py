@@ -42,15 +42,20 @@ def recorded(html: str) -> list[dict[str, Any]]:
     A number that JSON cannot tell from others is text. Causes are left out: a page does not search for them.
     """
     data = buffer(html)
-    return [_without_cause(_plain(run, data)) for run in embedded(html)["runs"]]
+    return comparable([_plain(run, data) for run in embedded(html)["runs"]])
 
 
 def rerun(page: Any) -> list[dict[str, Any]]:
     """Return the runs that a page in a browser shows, see `recorded`."""
-    return [_without_cause(run) for run in page.evaluate(_SHOWN)]
+    return comparable(page.evaluate(SHOWN))
 
 
-_SHOWN = """() => {
+def comparable(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return runs, see `recorded`, as the function `SHOWN` returns them in a browser."""
+    return [_without_cause(run) for run in runs]
+
+
+SHOWN = """() => {
   const {data, buffers} = window.tm2tfrShows;
   const number = x => Object.is(x, -0) ? "-0" : Number.isFinite(x) ? x : String(x);
   const plain = value => {
