@@ -49,8 +49,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explorer": WHOLE,
     "slides": WHOLE | {"explorer"},
     "api": WHOLE | {"dataset", "explorer", "slides"},
+    "playground": WHOLE | {"explorer", "api"},
     "__init__": WHOLE | {"api"},
-    "cli": WHOLE | {"dataset", "explorer", "slides", "api"},
+    "cli": WHOLE | {"dataset", "explorer", "slides", "api", "playground"},
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""

@@ -21,7 +21,16 @@ from tm2tfr.cli.pictures.plot import plot
 from tm2tfr.cli.universal import prompts
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
-    "Inspect": (runs.trace, runs.table, exploring.explore, plot, machines.graph, machines.list_, machines.machines),
+    "Inspect": (
+        runs.trace,
+        runs.table,
+        exploring.explore,
+        exploring.playground,
+        plot,
+        machines.graph,
+        machines.list_,
+        machines.machines,
+    ),
     "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
     "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),
 }

@@ -1,4 +1,4 @@
-"""The command for the browser: ``explore``."""
+"""The commands for the browser: ``explore`` and ``playground``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from tm2tfr.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
 from tm2tfr.cli import colour, options, wording
-from tm2tfr.cli.arguments import SECONDS
+from tm2tfr.cli.arguments import MACHINE, SECONDS
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.options import SLIDES
@@ -96,3 +96,36 @@ def explore(
     if show and output is not None:
         click.launch(str(output))
     raise click.exceptions.Exit(1 if traces[0].divergence is not None else 0)
+
+
+@command(summary="Edit a source and watch its run, in the browser", example="tm2tfr playground binary-increment")
+@options.argument(
+    "source",
+    type=MACHINE,
+    required=False,
+    help="What the page opens with: a file, the name of something shipped, or bbchallenge text.",
+)
+@options.count("--port", help="The port to listen on; 0 is any that is free. Default: 8465.")
+@options.flag("--no-open", "hidden", help="Print the address without opening it in the browser.")
+def playground(source: str | None, port: int | None, hidden: bool) -> None:
+    """Serve a page on this computer, and to nobody else, on which sources are edited and run. Ctrl-C ends it.
+
+    A named file is read once and never written to: save what you change with the buttons of the page.
+    """
+    from tm2tfr.extras import required
+
+    required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
+    from tm2tfr.playground import opened, server
+
+    fragment = "" if source is None else opened.fragment(source)
+    found = server.playground(server.PORT if port is None else port)
+    address = f"{found.address}{fragment}"
+
+    def started() -> None:
+        click.echo(f"the playground is at {address}")
+        click.echo("Ctrl-C ends it", err=True)
+        if not hidden:
+            click.launch(address)
+
+    found.run(started)
+    click.echo("ended", err=True)

@@ -23,14 +23,20 @@ from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 
-def document(title: str, program: Machine | Circuit | None, recordings: Sequence[Recording]) -> tuple[dict[str, Any], str]:
-    """Return the data of a page, and the buffer with its columns as base64."""
+def document(
+    title: str, program: Machine | Circuit | None, recordings: Sequence[Recording], *, drawn: bool = True
+) -> tuple[dict[str, Any], str]:
+    """Return the data of a page, and the buffer with its columns as base64.
+
+    Args:
+        drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
+    """
     columns = PackedColumns()
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": title,
-        "machine": machine_data(program, show, columns) if isinstance(program, Machine) else None,
-        "circuit": circuit_data(program, columns) if isinstance(program, Circuit) else None,
+        "machine": machine_data(program, show, columns, drawn=drawn) if isinstance(program, Machine) else None,
+        "circuit": circuit_data(program, columns, drawn=drawn) if isinstance(program, Circuit) else None,
         "runs": [_run(recording, columns, show) for recording in recordings],
         "box": box_data(program, recordings),
     }

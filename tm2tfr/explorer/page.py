@@ -48,8 +48,14 @@ class Explorer:
         return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
 
 
-def explorer(program: Machine | Circuit | Universal | None, recordings: Sequence[Recording]) -> Explorer:
-    """Return the page that shows `recordings`, one or two runs of the same program on the same input."""
+def explorer(
+    program: Machine | Circuit | Universal | None, recordings: Sequence[Recording], *, drawn: bool = True
+) -> Explorer:
+    """Return the page that shows `recordings`, one or two runs of the same program on the same input.
+
+    Args:
+        drawn: see `document`.
+    """
     first, about = recordings[0].trace, program.description if isinstance(program, Machine | Circuit) else ""
     if isinstance(program, Universal):
         many = f"{counted(program.states, 'state')} and {counted(program.symbols, 'symbol')}"
@@ -57,7 +63,7 @@ def explorer(program: Machine | Circuit | Universal | None, recordings: Sequence
         program = program.right
         about += program.description
     title = f"{first.machine} on {first.input!r}"
-    data, columns = document(title, program, recordings)
+    data, columns = document(title, program, recordings, drawn=drawn)
     draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
     parts = {
         "title": escape(title),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
 from tm2tfr.contract import Construction
-from tm2tfr.errors import CompileError, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
+from tm2tfr.errors import CompileError, Diagnostic, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
 from tm2tfr.files import is_safetensors
 
 if TYPE_CHECKING:
@@ -65,8 +65,13 @@ class LoadedProgram:
     """A program that was read from a text, what its author may not have meant, and the examples of a circuit's text."""
 
     program: Any
-    warnings: tuple[str, ...] = ()
+    remarks: tuple[Diagnostic, ...] = ()
     examples: tuple[Any, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What its author may not have meant, as text."""
+        return tuple(map(str, self.remarks))
 
     @property
     def name(self) -> str:
@@ -103,7 +108,7 @@ def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
         found = load_with_warnings(given, format=format)
     except NotFoundError as error:
         raise (_unknown(name) if _is_word(name) else error) from None
-    return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+    return LoadedProgram(found.machine, found.warnings)
 
 
 def _is_rasp(given: str | Path) -> bool:
@@ -142,32 +147,91 @@ def _logic(given: str | Path, format: str | None) -> LoadedProgram:
 
 
 def _of_logic(found: LoadedLogic) -> LoadedProgram:
-    return LoadedProgram(found.program, tuple(map(str, found.warnings)), found.program.examples)
+    return LoadedProgram(found.program, found.warnings, found.program.examples)
 
 
 def _of_rasp(found: LoadedRasp) -> LoadedProgram:
-    return LoadedProgram(found.program, tuple(map(str, found.warnings)), found.program.examples)
+    return LoadedProgram(found.program, found.warnings, found.program.examples)
 
 
 def _of_standard_input(format: str | None) -> LoadedProgram:
-    """Return the program on standard input: a circuit, a RASP program or a formula by its content, otherwise a machine."""
+    """Return the program on standard input."""
     from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
-    from tm2tfr.sources.logic.given import library as formulas  # noqa: PLC0415
-    from tm2tfr.sources.rasp.given.library import from_text, looks_like  # noqa: PLC0415
-    from tm2tfr.sources.turing.formats.registry import read  # noqa: PLC0415
 
     data = formats.standard_input()
     if is_safetensors(data[:9], len(data)):
         raise ReadError("<stdin>: this is a weight file, and standard input is for the text of a machine: name the file")
-    if format is None and looks_like(data):
-        return _of_rasp(from_text(data))
-    if format is None and formulas.looks_like(data):
-        return _of_logic(formulas.from_text(data))
-    told = formats.recognised(data)
+    return of_text(data, kind_of_text(data, format=format), file="<stdin>", name="stdin", folder=Path())
+
+
+def kind_of_text(text: str | bytes, *, format: str | None = None, file: str = "<text>") -> tuple[str, str]:
+    """Return the name of the construction of a text whose file is not known, by its content, and the name of its format.
+
+    It is a circuit, a RASP program or a formula if it looks like one, otherwise a machine.
+
+    Args:
+        text: the whole text.
+        format: its format, if it is not to be guessed.
+        file: the name of the text, for complaints.
+
+    Raises:
+        ConversionError: if no such format is read.
+    """
+    from tm2tfr.sources.circuit.formats import registry as circuits  # noqa: PLC0415
+    from tm2tfr.sources.logic.given import library as formulas  # noqa: PLC0415
+    from tm2tfr.sources.logic.read import language_of  # noqa: PLC0415
+    from tm2tfr.sources.rasp.given import library as programs  # noqa: PLC0415
+    from tm2tfr.sources.turing.formats import registry as machines  # noqa: PLC0415
+
+    data = text if isinstance(text, bytes) else text.encode(errors="replace")
+    written = format is None and not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"{"))  # neither XML nor JSON
+    if format == RASP or (written and programs.looks_like(data)):
+        return RASP, RASP
+    if format in LOGIC_LANGUAGES:
+        return LOGIC, format
+    if written and formulas.looks_like(data):
+        return LOGIC, language_of(data.decode(errors="replace"))
+    if format is not None and format != "yaml" and format in circuits.CIRCUIT_READABLE:
+        return CIRCUIT, format
+    told = circuits.recognised(data)
     if told is not None and told.name not in _DOUBTFUL and format in (None, told.name):
-        return _circuit(formats.read(data, file="<stdin>", format=told.name))
-    found = read(data, file="<stdin>", format=format)
-    return LoadedProgram(found.machine, tuple(map(str, found.warnings)))
+        return CIRCUIT, told.name
+    return TURING, machines.format_of(text, file) if format is None else format
+
+
+def of_text(
+    text: str | bytes, kind: tuple[str, str], *, file: str = "<text>", name: str = "", folder: Path | None = None
+) -> LoadedProgram:
+    """Return the program that a text describes; no other file is read for it, but for ``load "x";`` of RASP in `folder`.
+
+    Args:
+        text: the whole text.
+        kind: its construction and its format, see `kind_of_text`.
+        file: the name of the text, for complaints.
+        name: that of the program, where its text does not say it.
+        folder: where the statement ``load`` of a RASP program looks for other programs; None: it is refused.
+
+    Raises:
+        ConversionError: if no such format is read.
+        SpecError: with every error of the text.
+    """
+    construction, format = kind
+    if construction == RASP:
+        from tm2tfr.sources.rasp.read import read as read_rasp  # noqa: PLC0415
+
+        return _of_rasp(read_rasp(text, file=file, folder=folder, name=name or "program"))
+    if construction == LOGIC:
+        from tm2tfr.sources.logic.read import read as read_logic  # noqa: PLC0415
+
+        return _of_logic(read_logic(text, file=file, name=name or "formula", language="tl" if format == "tl" else "srasp"))
+    if construction == CIRCUIT:
+        from tm2tfr.sources.circuit.formats import registry as circuits  # noqa: PLC0415
+
+        return _circuit(circuits.read(text, file=file, format=format))
+    from tm2tfr.sources.turing.formats.registry import read as read_machine  # noqa: PLC0415
+
+    found = read_machine(text, file=file, format=format)
+    return LoadedProgram(found.machine, found.warnings)
 
 
 def _is_word(name: str) -> bool:
@@ -266,7 +330,7 @@ def of_truth_table(text: str) -> LoadedProgram:
 
 
 def _circuit(found: Any) -> LoadedProgram:
-    return LoadedProgram(found.circuit, tuple(map(str, found.warnings)), found.examples)
+    return LoadedProgram(found.circuit, found.warnings, found.examples)
 
 
 def _is_circuit_text(name: str, format: str | None) -> bool:

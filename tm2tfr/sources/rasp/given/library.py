@@ -9,7 +9,6 @@ from tm2tfr import shelf
 from tm2tfr.sources.rasp.read import LoadedRasp, read
 
 ENDING = shelf.PROGRAMS.endings[0]
-STDIN = "<stdin>"
 _FIRST = re.compile(
     rb"""(\xef\xbb\xbf)?(\s|\#[^\n]*(\n|$))*
     (def\s+\w+\s*\( | set\s+example\b | (load|draw|for)\b[^\n:]*[;{] | \w+(\s*,\s*\w+)*\s*=[^=][^\#]*?;)""",
@@ -46,12 +45,3 @@ def load(where: str | Path) -> LoadedRasp:
 def looks_like(text: bytes) -> bool:
     """Return whether a text whose file is not known is a RASP program, by its first statement."""
     return _FIRST.match(text) is not None
-
-
-def from_text(text: bytes) -> LoadedRasp:
-    """Return the program that was read from standard input; ``load "x";`` looks for x.rasp in the current folder.
-
-    Raises:
-        SpecError: with every error of the text.
-    """
-    return read(text, file=STDIN, folder=Path(), name="stdin")

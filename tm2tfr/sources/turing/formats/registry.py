@@ -78,6 +78,15 @@ def write(machine: Machine, format: str) -> Written:
     return cast(Written, chosen.call("write", machine))
 
 
+def format_of(text: str | bytes, file: str) -> str:
+    """Return the name of the format of a text, by the file's extension, or the text.
+
+    Raises:
+        ConversionError: if files in it are programs.
+    """
+    return _guess(text, file).name
+
+
 def by_extension(file: str) -> tuple[str, ...]:
     """Return the names of the formats that use the extension of `file`."""
     suffix = PurePath(file).suffix.lower()

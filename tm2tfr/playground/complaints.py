@@ -1,0 +1,129 @@
+"""Complaints for an editor: where they are in the text as a browser counts, and what can be fixed with one click."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tm2tfr.errors import Diagnostic, Severity, Span, SpecError, Tm2tfrError
+from tm2tfr.text.source import Source
+
+MOST = 100
+"""The most complaints in one answer."""
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_MEANT = re.compile(rf"(?P<name>{_QUOTED})?[^'\"]*? \(did you mean (?P<other>{_QUOTED})\?\)")
+_BREAK = re.compile("\r\n|[\n\r]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """A part of a line that can be replaced, in the units of `Complaint`, with the words for that."""
+
+    label: str
+    line: int
+    column: int
+    length: int
+    replacement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Complaint:
+    """A `Diagnostic` for an editor.
+
+    Args:
+        line, column: from 1; None: it is about no place in particular. The lines are those of an editor, ended by CR, LF or
+            both; columns and lengths count UTF-16 code units, as JavaScript does.
+    """
+
+    severity: Severity
+    what: str
+    remedy: str
+    line: int | None = None
+    column: int | None = None
+    length: int | None = None
+    fixes: tuple[Fix, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "fixes": [asdict(fix) for fix in self.fixes]}
+
+
+def of_diagnostics(found: Iterable[Diagnostic], text: str) -> list[Complaint]:
+    """Return the complaints about `text`, at most `MOST`."""
+    places = _Places(text)
+    return [_complaint(each, places) for each, _ in zip(found, range(MOST), strict=False)]
+
+
+def of_error(error: Tm2tfrError, text: str) -> list[Complaint]:
+    """Return the complaints of an error about `text`: those with places of a `SpecError`, of any other its message."""
+    if isinstance(error, SpecError):
+        return of_diagnostics(error.diagnostics, text)
+    return [said(str(error))]
+
+
+def said(message: str, severity: Severity = "error") -> Complaint:
+    """Return a message, ``what is wrong: what to do``, as a complaint about no place in particular."""
+    what, _, remedy = message.partition("\n")[0].rpartition(": ")
+    return Complaint(severity=severity, what=what or remedy, remedy=remedy if what else "")
+
+
+def _complaint(found: Diagnostic, places: _Places) -> Complaint:
+    about = {"severity": found.severity, "what": found.what, "remedy": found.remedy}
+    if found.span is None:
+        return Complaint(**about)  # type: ignore[arg-type]  # mypy takes all of them for texts
+    line, column, length = places.of(found.span)
+    fix = _fix(found, found.span, places)
+    return Complaint(**about, line=line, column=column, length=length, fixes=() if fix is None else (fix,))  # type: ignore[arg-type]
+
+
+def _fix(found: Diagnostic, span: Span, places: _Places) -> Fix | None:
+    """Return what ``'x' … (did you mean 'y'?)`` suggests, where the marked text is 'x', or has it in it once."""
+    said = _MEANT.search(found.what)
+    if said is None:
+        return None
+    other = _read(said["other"])
+    marked = span.text[span.column - 1 : span.column - 1 + span.length]
+    name = marked if said["name"] is None else _read(said["name"])
+    if not name or other is None or marked.count(name) != 1:
+        return None
+    at = marked.index(name)
+    around = (marked[at - 1 : at], marked[at + len(name) : at + len(name) + 1])
+    if any(sign.isalnum() or sign == "_" for sign in around):
+        return None
+    line, column, length = places.of(Span(line=span.line, column=span.column + at, length=len(name), text=span.text))
+    return Fix(label=f"Replace {name!r} with {other!r}", line=line, column=column, length=length, replacement=other)
+
+
+def _read(literal: str) -> str | None:
+    try:
+        found = ast.literal_eval(literal)
+    except (SyntaxError, ValueError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+class _Places:
+    """Places in a text, as a browser counts them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._skipped = len(text) - len(text.removeprefix("\ufeff"))
+        self._source = Source(text[self._skipped :], "")
+        self._beginnings = [0, *(found.end() for found in _BREAK.finditer(text))]
+
+    def of(self, span: Span) -> tuple[int, int, int]:
+        """Return the line and the column, from 1, and the length of a span."""
+        lines = self._source.beginnings
+        start = self._skipped + lines[min(span.line, len(lines)) - 1] + span.column - 1
+        start = min(start, len(self._text))
+        line = next(n for n in range(len(self._beginnings), 0, -1) if self._beginnings[n - 1] <= start)
+        begins = self._beginnings[line - 1]
+        return line, _units(self._text[begins:start]) + 1, max(1, _units(self._text[start : start + span.length]))
+
+
+def _units(text: str) -> int:
+    """Return the number of UTF-16 code units."""
+    return len(text) + sum(sign > "\uffff" for sign in text)

@@ -1,0 +1,74 @@
+"""A source that the page opens with, carried by the fragment of its address, which no browser sends to any server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from pathlib import Path
+
+from tm2tfr import shelf
+from tm2tfr.errors import NotFoundError, ReadError, UsageError
+from tm2tfr.files import is_safetensors
+from tm2tfr.playground.shipped import shipped, shipped_text
+from tm2tfr.sources.circuit.formats.registry import by_ending
+from tm2tfr.sources.turing.formats import bbchallenge
+from tm2tfr.sources.turing.formats.registry import by_extension
+from tm2tfr.text.source import decoded
+
+MOST_FRAGMENT = 64_000
+"""The longest fragment, in characters, and below the most bytes that it carries: the page takes no more."""
+MOST_CARRIED = 300_000
+
+
+def fragment(given: str) -> str:
+    """Return the fragment, with its ``#``, that opens what a user names: a file, something shipped, or bbchallenge text.
+
+    The file is read here, once; the page never does.
+
+    Raises:
+        NotFoundError, ReadError: if there is no such thing, or it cannot be read.
+        SpecError: if it is not text.
+        UsageError: if it is too long for an address.
+    """
+    name, format, text = _text(given)
+    carried = {"v": 1, "name": name, "source": text, "format": format, "input": None, "options": {}}
+    data = json.dumps(carried, ensure_ascii=False, separators=(",", ":")).encode()
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = base64.urlsafe_b64encode(packer.compress(data) + packer.flush()).decode("ascii").rstrip("=")
+    found = f"source={packed}"
+    if len(data) > MOST_CARRIED or len(found) > MOST_FRAGMENT:
+        raise UsageError(
+            f"{shelf.display(given)}: this is too long for an address: open the playground, and paste the text there"
+        )
+    return f"#{found}"
+
+
+def _text(given: str) -> tuple[str, str | None, str]:
+    """Return the name, the format if the ending or the shelf says it, and the text."""
+    path = Path(given)
+    known = {each["name"]: each["format"] for each in shipped()}
+    if given in known and not path.is_file():
+        return given, known[given], shipped_text(given)
+    if bbchallenge.is_argument(given) and not path.exists():
+        return given[:40], "bbchallenge", given
+    try:
+        data = shelf.contents(shelf.MACHINES, given)
+    except NotFoundError:
+        remedy = "name a file, or what 'tm2tfr list' lists"
+        raise NotFoundError(
+            f"{shelf.display(given)}: there is no such file, and nothing of that name is shipped: {remedy}"
+        ) from None
+    if is_safetensors(data[:9], len(data)):
+        raise ReadError(
+            f"{shelf.display(given)}: this is a weight file, and the playground takes a source: name the file of that"
+        )
+    text = decoded(data, file=shelf.display(given), noun="source").text
+    ending = path.suffix.lower()
+    if ending in (".rasp", ".tl", ".srasp"):
+        return path.stem, ending.removeprefix("."), text
+    formats = by_extension(given)
+    circuit = by_ending(given)
+    if circuit is not None and circuit.name not in ("yaml", "aig"):
+        return path.stem, circuit.name, text
+    return path.stem, formats[0] if len(formats) == 1 and formats[0] != "yaml" else None, text

@@ -1,0 +1,97 @@
+"""The run of a source as the data of the explorer's page, and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tm2tfr.api.drawings import draw_run
+from tm2tfr.api.pages import MOST_LABELLED
+from tm2tfr.api.subject import Subject
+from tm2tfr.engines import engine as engine_named
+from tm2tfr.engines.watching import observe_all
+from tm2tfr.errors import CompileError, InputError, OutputError, Tm2tfrError
+from tm2tfr.explorer.document import document
+from tm2tfr.explorer.labeller import labeller_page
+from tm2tfr.explorer.page import Explorer, explorer
+from tm2tfr.explorer.record import Recording, record
+from tm2tfr.playground.request import GATES, STEPS, Request
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.run import carried_out
+from tm2tfr.runs.truths import truth_of
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.tables.sheet import Gap, Sheet
+from tm2tfr.tables.table import WINDOW
+from tm2tfr.trace.check import Trace
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run: its trace, and what there is to show of it, a recording or the finished page of a labeller."""
+
+    trace: Trace
+    shown: Recording | Explorer
+
+    def page(self, program: Any) -> dict[str, Any]:
+        """Return the data for the views of the explorer, as ``data`` and ``columns``, or the page, as ``html``."""
+        if isinstance(self.shown, Explorer):
+            return {"html": self.shown.html}
+        title = f"{self.trace.machine} on {self.trace.input!r}"
+        data, columns = document(title, program, [self.shown], drawn=False)
+        return {"data": data, "columns": columns}
+
+    def whole_page(self, program: Any) -> str:
+        """Return the page of the explorer, which needs no network."""
+        return self.shown.html if isinstance(self.shown, Explorer) else explorer(program, [self.shown], drawn=False).html
+
+    def table(self) -> list[list[str]]:
+        """Return the rows of the table as text, the headings first."""
+        sheet = Sheet.of(self.trace, window=WINDOW)
+        rows = [[*line.cells.values()] for line in sheet.lines if not isinstance(line, Gap)]
+        return [[column.name for column in sheet.columns], *rows]
+
+
+def ran(found: Subject, word: str, request: Request) -> Ran:
+    """Return the run of a source on `word`, compared with its reference.
+
+    Raises:
+        CompileError: if it cannot be compiled, or its weights are soft.
+        InputError: if `word` is not an input of it, or too long.
+    """
+    decoder = found.decoder
+    if decoder.soft:
+        raise CompileError("the page shows where hard attention looks, and these weights are soft: use another variant")
+    if decoder.labeller:
+        return _labelled(found, word)
+    limit = request.steps(STEPS if decoder.positions is None else GATES)
+    engine, truth = engine_named("dense", None), truth_of(found.right, word, decoder, limit)
+    recorded = record(decoder, word, truth=truth, engine=engine, max_steps=limit)
+    return Ran(recorded.trace, recorded)
+
+
+def _labelled(found: Subject, word: str) -> Ran:
+    tokens = found.prompt(word)
+    if len(tokens) > MOST_LABELLED:
+        what = f"the page shows every pair of positions, and {len(tokens):,} are too many"
+        raise InputError(f"{what}: use at most {MOST_LABELLED:,}")
+    trace = carried_out(found.decoder, word, found.right, RunOptions(engine="dense", max_steps=None))
+    seen = observe_all(found.decoder, tokens, engine=engine_named("dense", None))
+    plain = isinstance(found.program, Program)
+    pictures = (("The run, layer by layer", _drawn(found, word)),) if plain else ()
+    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=None if plain else tokens))
+
+
+def _drawn(found: Subject, word: str) -> str:
+    """Return the run of a RASP program as SVG; in place of it, why there is none."""
+    try:
+        return draw_run(found, word, attention=True)
+    except Tm2tfrError as reason:
+        return str(reason)
+
+
+def graph(found: Subject) -> str | None:
+    """Return the graph of a program in the language of Graphviz, which a browser draws; None if it would be unreadable."""
+    try:
+        return None if found.construction is None else found.construction.dot(found.right)
+    except OutputError:
+        return None

@@ -1,0 +1,294 @@
+"""The local web application around `answer`, on the loopback address alone; `tm2tfr.playground` says what it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tm2tfr.errors import NotFoundError, UsageError
+from tm2tfr.playground.guard import HEADERS, Guard
+from tm2tfr.playground.shipped import shipped, shipped_text
+from tm2tfr.playground.worker import encoded
+from tm2tfr.playground.workers import Superseded, TooSlow, Workers
+
+HOST = "127.0.0.1"
+"""The only address that the server listens on."""
+PORT = 8465
+"""The port, if none is given."""
+MOST_BODY = 8 << 20
+"""The largest body of a request, in bytes: a source of a million characters, each as an escape of JSON."""
+BODY_SECONDS = 10.0
+"""The longest that a body may take to arrive."""
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+    ".txt": "text/plain; charset=utf-8",
+}
+_PLACEHOLDER = "<!doctype html><html lang=en><meta charset=utf-8><title>tm2tfr playground</title><p>The page is not built."
+
+
+@dataclass(frozen=True)
+class Playground:
+    """A server that is bound to its port and not started yet.
+
+    Args:
+        listening: its socket.
+        guard: who may ask.
+        app: what answers.
+    """
+
+    listening: socket.socket
+    guard: Guard
+    app: ASGIApp
+
+    @property
+    def address(self) -> str:
+        """The address of the page, with the token."""
+        return f"http://{self.guard.hosts[0]}/?token={self.guard.token}"
+
+    def run(self, started: Callable[[], None]) -> None:
+        """Serve until Ctrl-C or a signal ends it.
+
+        Args:
+            started: called when requests are answered.
+        """
+        config = uvicorn.Config(
+            self.app,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            http="h11",
+            lifespan="on",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=1,
+            limit_concurrency=64,
+            h11_max_incomplete_event_size=1 << 16,
+            proxy_headers=False,
+        )
+        server = _Server(config)
+        server.after = started
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[self.listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it has started."""
+
+    after: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.after()
+
+
+def playground(port: int = PORT, *, workers: Workers | None = None) -> Playground:
+    """Return the server, bound to `port` of the loopback address; 0 is any port that is free.
+
+    Raises:
+        UsageError: if the port is in use, or may not be used.
+    """
+    if not 0 <= port <= 65535:
+        raise UsageError(f"{port} is not a port: use 1024 to 65535, or 0 for any that is free")
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if sys.platform != "win32":  # there, it would let two servers have one port
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((HOST, port))
+        found.listen(128)
+    except OSError as error:
+        found.close()
+        remedy = (
+            f"stop what uses it, or use another one, --port {port + 1 if port < 65535 else 0}, or any free one, --port 0"
+        )
+        raise UsageError(f"port {port} of {HOST} cannot be used ({error.strerror}): {remedy}") from None
+    guard = Guard(found.getsockname()[1], secrets.token_urlsafe(24))
+    return Playground(found, guard, application(guard, workers or Workers()))
+
+
+def application(guard: Guard, workers: Workers) -> ASGIApp:
+    """Return what answers requests that pass `guard`, with `workers` that compute."""
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        await workers.start()
+        yield
+        await workers.stop()
+
+    async def answer(request: Request) -> Response:
+        return await _computed(request, workers, "answer")
+
+    async def export(request: Request) -> Response:
+        return await _computed(request, workers, "export")
+
+    routes = [
+        Route("/", _page),
+        Route("/assets/{name}", _asset),
+        Route("/api/shipped", _listed),
+        Route("/api/shipped/{name}", _shipped),
+        Route("/api/answer", answer, methods=["POST"]),
+        Route("/api/export", export, methods=["POST"]),
+    ]
+    handlers: Any = {HTTPException: _refused, Exception: _failed}
+    return _Guarded(Starlette(routes=routes, lifespan=life, exception_handlers=handlers), guard)
+
+
+class _Guarded:
+    """An application behind a guard, with the headers of every response."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app, self._guard = app, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message["headers"], *(pair for pair in more if pair[0] not in given)]}
+            await send(message)
+
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        refusal = self._guard.refusal(scope["method"], scope["path"], headers)
+        app = self._app if refusal is None else _error(refusal.status, refusal.why)
+        await app(scope, receive, sent)
+
+
+# ── what is asked ───────────────────────────────────────────────────────────────────────────────────────────
+async def _computed(request: Request, workers: Workers, kind: str) -> Response:
+    """Return the reply to a job; nobody is waited for who goes away."""
+    given = await _body(request)
+    gone = asyncio.create_task(_gone(request))
+    work = asyncio.create_task(workers.ask(kind, given))
+    await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    if not work.done():
+        work.cancel()
+        raise HTTPException(499, "nobody waits for this any more")
+    try:
+        reply = work.result()
+    except TooSlow as error:
+        return _error(422, str(error)) if kind == "export" else _json(_hopeless(str(error)))
+    except Superseded as error:
+        raise HTTPException(409, str(error)) from None
+    if reply.name:
+        headers = {"Content-Disposition": f'attachment; filename="{reply.name}"'}
+        return Response(reply.body, media_type="application/octet-stream", headers=headers)
+    return Response(reply.body, reply.status, media_type="application/json")
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
+
+
+async def _body(request: Request) -> Any:
+    """Return the body of a request, as plain data.
+
+    Raises:
+        HTTPException: if it is too large, takes too long to arrive, or is no JSON.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "a request must be JSON: send it with Content-Type: application/json")
+    data = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > MOST_BODY:
+                    raise HTTPException(413, f"the request is larger than {MOST_BODY >> 20} MiB: use a shorter source")
+        return json.loads(data)
+    except TimeoutError:
+        raise HTTPException(408, f"the request did not arrive within {BODY_SECONDS:g} seconds: send it again") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the request is incomplete: send it again") from None
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "a request must be JSON, and this is not: send an object with a source") from None
+
+
+def _hopeless(message: str) -> Any:
+    """Return the answer about a source that cannot be computed here."""
+    what, _, remedy = message.rpartition(": ")
+    told: dict[str, Any] = {
+        "severity": "error",
+        "what": what,
+        "remedy": remedy,
+        "line": None,
+        "column": None,
+        "length": None,
+        "fixes": [],
+    }
+    nothing = dict.fromkeys(("kind", "format", "input", "about_input", "page", "graph", "table"))
+    return {**nothing, "noun": "source", "name": "", "diagnostics": [told], "inputs": [], "options": [], "targets": []}
+
+
+async def _page(_: Request) -> Response:
+    page = files(__package__).joinpath("assets", "index.html")
+    text = page.read_text(encoding="utf-8") if page.is_file() else _PLACEHOLDER
+    return Response(text, media_type=_TYPES[".html"])
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    folder = files(__package__).joinpath("assets")
+    found = {each.name: each for each in folder.iterdir() if each.is_file()} if folder.is_dir() else {}
+    if name not in found:
+        return _error(404, f"there is no file {name[:60]!r}")
+    kind = _TYPES.get(f".{name.rpartition('.')[2]}", "application/octet-stream")
+    return Response(found[name].read_bytes(), media_type=kind)
+
+
+async def _listed(_: Request) -> Response:
+    return _json(await asyncio.to_thread(shipped))
+
+
+async def _shipped(request: Request) -> Response:
+    try:
+        return PlainTextResponse(await asyncio.to_thread(shipped_text, request.path_params["name"]))
+    except NotFoundError as error:
+        return _error(404, str(error))
+
+
+# ── what is answered ────────────────────────────────────────────────────────────────────────────────────────
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(encoded(value), status, media_type="application/json")
+
+
+def _error(status: int, why: str) -> Response:
+    return _json({"error": why}, status)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    status, why = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+    known = {404: "there is nothing at this address", 405: "this address takes no such request"}
+    return _error(status, known.get(status, why))
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return _error(500, f"internal error: {type(error).__name__}: this is a bug, please report it")

@@ -1,0 +1,107 @@
+"""A process that answers requests one after the other, for a server that ends it when one takes too long.
+
+It reads jobs from standard input and writes replies to standard output, each a frame: its length as four bytes, the most
+significant first, and that many bytes of JSON. A reply is followed by a second frame, the body. It may use so much
+memory and can write to no file, where the system has such limits; and it ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import Any, BinaryIO
+
+from tm2tfr.errors import Tm2tfrError
+from tm2tfr.playground.answer import answer
+from tm2tfr.playground.exported import File, exported
+from tm2tfr.playground.request import Request
+
+MEMORY = 2 << 30
+"""The most address space of a worker, in bytes."""
+_WARM = "input: '1'\nblank: _\nstart state: q\naccept: [done]\ntable:\n  q:\n    1: R\n    _: {L: done}\n  done:\n"
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is for the server
+    given, taken = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    _answered({"do": "answer", "request": {"source": _WARM}})
+    _limit()
+    _send(taken, b"{}", b"")
+    while (job := receive(given)) is not None:
+        found = json.loads(job)
+        seconds = int(found.get("seconds", 0))
+        if seconds and hasattr(signal, "alarm"):
+            signal.alarm(seconds)  # the server ends this process earlier, if there still is a server
+        head, body = _answered(found)
+        if seconds and hasattr(signal, "alarm"):
+            signal.alarm(0)
+        _send(taken, json.dumps(head).encode(), body)
+
+
+def receive(stream: BinaryIO) -> bytes | None:
+    """Return the next frame; None at the end."""
+    size = stream.read(4)
+    if len(size) < 4:
+        return None
+    data = stream.read(int.from_bytes(size, "big"))
+    return data if len(data) == int.from_bytes(size, "big") else None
+
+
+def frame(data: bytes) -> bytes:
+    """Return data as a frame."""
+    return len(data).to_bytes(4, "big") + data
+
+
+def _send(stream: BinaryIO, head: bytes, body: bytes) -> None:
+    stream.write(frame(head) + frame(body))
+    stream.flush()
+
+
+def _answered(job: Any) -> tuple[dict[str, Any], bytes]:
+    """Return the head of a reply, its ``status`` and the ``name`` of a file, and its body."""
+    try:
+        request = Request.of(job["request"])
+        if job["do"] == "answer":
+            return {"status": 200}, encoded(answer(request))
+        found = exported(request, str(job["request"].get("what")), str(job["request"].get("to") or ""))
+        if isinstance(found, File):
+            return {"status": 200, "name": found.name}, found.contents
+        said = next((each for each in found if each.severity == "error"), found[0])
+        text = f"{said.what}: {said.remedy}" if said.remedy else said.what
+        return {"status": 422}, encoded({"error": text, "diagnostics": [each.as_dict() for each in found]})
+    except Tm2tfrError as error:
+        return {"status": 400}, encoded({"error": str(error)})
+    except MemoryError:
+        return {"status": 413}, encoded({"error": "out of memory: use a smaller source"})
+    except Exception as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
+        what = f"internal error: {type(error).__name__}: {error}"
+        return {"status": 500}, encoded({"error": f"{what}: this is a bug, please report it with the source"})
+
+
+def encoded(value: Any) -> bytes:
+    """Return plain data as JSON in ASCII, in which half a surrogate pair has a place, too."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _limit() -> None:
+    """Limit the memory of this process, and the size of the files that it can write to nothing, where that is possible."""
+    try:
+        import resource  # noqa: PLC0415  (Windows has none)
+    except ImportError:
+        return
+    for kind, most in (("RLIMIT_AS", MEMORY), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+        number = getattr(resource, kind, None)
+        if number is not None:
+            try:
+                resource.setrlimit(number, (most, most))
+            except (OSError, ValueError):  # macOS refuses some
+                continue
+
+
+if __name__ == "__main__":
+    main()
