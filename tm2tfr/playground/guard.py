@@ -41,7 +41,7 @@ TOKEN = "x-tm2tfr-token"
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Denial:
     """Why a request is refused: the status of the response, and the words."""
 
     status: int
@@ -65,23 +65,23 @@ class Guard:
         """The names of this server."""
         return (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
 
-    def refusal(self, method: str, path: str, headers: Mapping[str, list[str]]) -> Refusal | None:
+    def refusal(self, method: str, path: str, headers: Mapping[str, list[str]]) -> Denial | None:
         """Return why a request is refused; None: it is not.
 
         Args:
             headers: name, in small letters -> its values.
         """
         if len(headers.get("host", [])) != 1 or headers["host"][0].lower() not in self.hosts:
-            return Refusal(403, f"this is not the address of the playground: open http://{self.hosts[0]}/")
+            return Denial(403, f"this is not the address of the playground: open http://{self.hosts[0]}/")
         allowed = {f"http://{host}" for host in self.hosts}
         if any(origin.lower() not in allowed for origin in headers.get("origin", [])):
-            return Refusal(403, "requests from other pages are refused: use the playground's own page")
+            return Denial(403, "requests from other pages are refused: use the playground's own page")
         page = method in ("GET", "HEAD") and path == "/"
         sites = {site.lower() for site in headers.get("sec-fetch-site", [])}
         if not page and not sites <= {"same-origin", "none"}:
-            return Refusal(403, "requests from other pages are refused: use the playground's own page")
+            return Denial(403, "requests from other pages are refused: use the playground's own page")
         if path.startswith("/api/"):
             shown = headers.get(TOKEN, [])
             if len(shown) != 1 or not compare_digest(shown[0].encode(), self.token.encode()):
-                return Refusal(403, "the token is missing or wrong: open the address that the terminal shows")
+                return Denial(403, "the token is missing or wrong: open the address that the terminal shows")
         return None
