@@ -16,7 +16,7 @@ from tm2tfr.choices import CIRCUIT_FORMATS
 from tm2tfr.explorer.document import document
 from tm2tfr.playground.answer import answer
 from tm2tfr.playground.pages import ran
-from tm2tfr.playground.question import Question
+from tm2tfr.playground.query import Query
 from tm2tfr.playground.shipped import shipped_text
 
 COIN = """name: coin
@@ -33,7 +33,7 @@ table:
 
 
 def asked(source: str, **more: Any) -> dict[str, Any]:
-    return answer(Question(source=source, **more))
+    return answer(Query(source=source, **more))
 
 
 def test_a_machine_is_answered_with_its_run() -> None:
@@ -63,7 +63,7 @@ def test_a_machine_is_answered_with_its_run() -> None:
 def test_the_page_is_that_of_the_explorer() -> None:
     found = asked(shipped_text("chapter"), input="11")["page"]
     subject = tm2tfr.Subject.of("chapter")
-    recording: Any = ran(subject, "11", Question(source="x")).shown
+    recording: Any = ran(subject, "11", Query(source="x")).shown
     data, columns = document("chapter on '11'", subject.machine, [recording], drawn=False)
     assert found["columns"] == columns
     assert found["data"] == data
@@ -175,12 +175,12 @@ import os
 os.system = os.fork = never
 from tm2tfr.playground.answer import answer
 from tm2tfr.playground.exported import File, exported
-from tm2tfr.playground.question import Question
+from tm2tfr.playground.query import Query
 for source in json.load(sys.stdin):
-    found = answer(Question(source=source))
+    found = answer(Query(source=source))
     assert found["page"] is not None, found["diagnostics"]
     for what in ("latex", "csv", "page", "source"):
-        assert isinstance(exported(Question(source=source), what), File)
+        assert isinstance(exported(Query(source=source), what), File)
 print("answered")
 """
 

@@ -1,6 +1,6 @@
 """The playground: sources edited in the browser, with complaints and the run as one types.
 
-`answer` and `exported` are pure functions of a `Question`: they read and write no files, know no server, and need neither
+`answer` and `exported` are pure functions of a `Query`: they read and write no files, know no server, and need neither
 Numba nor the program Graphviz, nor safetensors but for weights. Around them, `server` is a local web application:
 
 ``POST /api/answer``

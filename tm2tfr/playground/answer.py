@@ -6,9 +6,9 @@ An answer is plain data:
 |---|---|
 | ``kind``, ``noun``, ``format`` | ``turing``, ``circuit``, ``rasp`` or ``logic``; what it is called; its format |
 | ``name`` | of the program; empty if the source has errors |
-| ``diagnostics`` | a list of `Problem`: errors and warnings about the source, the options and the run, in order |
+| ``diagnostics`` | a list of `Marker`: errors and warnings about the source, the options and the run, in order |
 | ``input``, ``inputs`` | the input that was run, and inputs to try |
-| ``about_input`` | a `Problem` about the input; None if it is an input of the program |
+| ``about_input`` | a `Marker` about the input; None if it is an input of the program |
 | ``page`` | ``{"data", "columns"}`` for the views of the explorer, or ``{"html"}``; None if there is no run |
 | ``graph`` | the program as a graph, in the language of Graphviz; None if there is none, or it would be unreadable |
 | ``table`` | the rows of the table, the headings first; None if there is no run |
@@ -26,9 +26,9 @@ from typing import Any
 from tm2tfr.api.subject import Subject
 from tm2tfr.choices import UNIVERSAL_OPTIONS
 from tm2tfr.errors import Diagnostic, InputError, Tm2tfrError, UndefinedError
-from tm2tfr.playground.complaints import Problem, of_diagnostics, of_error, said
+from tm2tfr.playground.complaints import Marker, of_diagnostics, of_error, said
 from tm2tfr.playground.pages import Ran, graph, ran
-from tm2tfr.playground.question import Question
+from tm2tfr.playground.query import Query
 from tm2tfr.playground.suggested import suggested
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 
@@ -49,14 +49,14 @@ class Read:
     kind: str = ""
     format: str = ""
     found: Subject | None = None
-    complaints: Sequence[Problem] = field(default=())
+    complaints: Sequence[Marker] = field(default=())
 
 
-def answer(request: Question) -> dict[str, Any]:
+def answer(request: Query) -> dict[str, Any]:
     r"""Return the page of a run, or what is wrong with its source or its input, as plain data: see above.
 
-    >>> from tm2tfr.playground.question import Question
-    >>> found = answer(Question(source="blank: _\nstart state: q\ntable:\n  q:\n    _: {R: done}\n  dome:\n"))
+    >>> from tm2tfr.playground.query import Query
+    >>> found = answer(Query(source="blank: _\nstart state: q\ntable:\n  q:\n    _: {R: done}\n  dome:\n"))
     >>> found["kind"], found["diagnostics"][0]["what"], found["diagnostics"][0]["fixes"][0]["label"]
     ('turing', "unknown state 'done' (did you mean 'dome'?)", "Replace 'done' with 'dome'")
     """
@@ -82,7 +82,7 @@ def answer(request: Question) -> dict[str, Any]:
     return {**told, "seconds": round(perf_counter() - start, 4)}
 
 
-def read(request: Question) -> Read:
+def read(request: Query) -> Read:
     """Return the source of a request as a program, with everything that is wrong with it."""
     kind = format = ""
     try:
@@ -100,14 +100,14 @@ def read(request: Question) -> Read:
     return Read(kind=kind, format=format, complaints=complaints)
 
 
-def _remarks(found: Subject, remarks: Sequence[Diagnostic], request: Question) -> list[Problem]:
+def _remarks(found: Subject, remarks: Sequence[Diagnostic], request: Query) -> list[Marker]:
     """Return the warnings about the source that hold with these options."""
     kept = [each for each in remarks if str(each) in found.warnings]
     more = [text for text in found.warnings if text not in set(map(str, remarks))]
     return of_diagnostics(kept, request.source) + [said(text, "warning") for text in more]
 
 
-def _shown(found: Subject, request: Question, diagnostics: list[Any]) -> dict[str, Any]:
+def _shown(found: Subject, request: Query, diagnostics: list[Any]) -> dict[str, Any]:
     """Return what there is to show of a program; errors that are not about the input are added to `diagnostics`."""
     shown: dict[str, Any] = {}
     try:

@@ -20,7 +20,7 @@ _BREAK = re.compile("\r\n|[\n\r]")
 
 @dataclass(frozen=True, kw_only=True)
 class Fix:
-    """A part of a line that can be replaced, in the units of `Problem`, with the words for that."""
+    """A part of a line that can be replaced, in the units of `Marker`, with the words for that."""
 
     label: str
     line: int
@@ -30,7 +30,7 @@ class Fix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class Marker:
     """A `Diagnostic` for an editor.
 
     Args:
@@ -51,32 +51,32 @@ class Problem:
         return {**asdict(self), "fixes": [asdict(fix) for fix in self.fixes]}
 
 
-def of_diagnostics(found: Iterable[Diagnostic], text: str) -> list[Problem]:
+def of_diagnostics(found: Iterable[Diagnostic], text: str) -> list[Marker]:
     """Return the complaints about `text`, at most `MOST`."""
     places = _Places(text)
     return [_complaint(each, places) for each, _ in zip(found, range(MOST), strict=False)]
 
 
-def of_error(error: Tm2tfrError, text: str) -> list[Problem]:
+def of_error(error: Tm2tfrError, text: str) -> list[Marker]:
     """Return the complaints of an error about `text`: those with places of a `SpecError`, of any other its message."""
     if isinstance(error, SpecError):
         return of_diagnostics(error.diagnostics, text)
     return [said(str(error))]
 
 
-def said(message: str, severity: Severity = "error") -> Problem:
+def said(message: str, severity: Severity = "error") -> Marker:
     """Return a message, ``what is wrong: what to do``, as a complaint about no place in particular."""
     what, _, remedy = message.partition("\n")[0].rpartition(": ")
-    return Problem(severity=severity, what=what or remedy, remedy=remedy if what else "")
+    return Marker(severity=severity, what=what or remedy, remedy=remedy if what else "")
 
 
-def _complaint(found: Diagnostic, places: _Places) -> Problem:
+def _complaint(found: Diagnostic, places: _Places) -> Marker:
     about = {"severity": found.severity, "what": found.what, "remedy": found.remedy}
     if found.span is None:
-        return Problem(**about)  # type: ignore[arg-type]  # mypy takes all of them for texts
+        return Marker(**about)  # type: ignore[arg-type]  # mypy takes all of them for texts
     line, column, length = places.of(found.span)
     fix = _fix(found, found.span, places)
-    return Problem(**about, line=line, column=column, length=length, fixes=() if fix is None else (fix,))  # type: ignore[arg-type]
+    return Marker(**about, line=line, column=column, length=length, fixes=() if fix is None else (fix,))  # type: ignore[arg-type]
 
 
 def _fix(found: Diagnostic, span: Span, places: _Places) -> Fix | None:

@@ -9,9 +9,9 @@ from typing import Any
 from tm2tfr.api.subject import WEIGHTS, Subject
 from tm2tfr.errors import ConversionError, InputError, Tm2tfrError, UndefinedError, UsageError, did_you_mean
 from tm2tfr.playground.answer import TOO_DEEP, TOO_LARGE, read
-from tm2tfr.playground.complaints import Problem, of_error, said
+from tm2tfr.playground.complaints import Marker, of_error, said
 from tm2tfr.playground.pages import ran
-from tm2tfr.playground.question import EXPORTS, Question
+from tm2tfr.playground.query import EXPORTS, Query
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS
 from tm2tfr.sources.registry import named
 from tm2tfr.sources.turing.formats.registry import FORMATS
@@ -29,7 +29,7 @@ class File:
     contents: bytes
 
 
-def exported(request: Question, what: str, to: str = "") -> File | list[Problem]:
+def exported(request: Query, what: str, to: str = "") -> File | list[Marker]:
     """Return a file made from a source, or what is wrong with the source or its input.
 
     Args:
@@ -62,7 +62,7 @@ def exported(request: Question, what: str, to: str = "") -> File | list[Problem]
         return [said(TOO_LARGE)]
 
 
-def _made(found: Subject, request: Question, what: str, to: str, name: str) -> File:
+def _made(found: Subject, request: Query, what: str, to: str, name: str) -> File:
     if what == "source":
         return File(f"{name}{ending(_kind(found), to)}", _converted(found, to))
     if what == "weights":

@@ -15,7 +15,7 @@ from tm2tfr.explorer.document import document
 from tm2tfr.explorer.labeller import labeller_page
 from tm2tfr.explorer.page import Explorer, explorer
 from tm2tfr.explorer.record import Recording, record
-from tm2tfr.playground.question import GATES, STEPS, Question
+from tm2tfr.playground.query import GATES, STEPS, Query
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import truth_of
@@ -51,7 +51,7 @@ class Ran:
         return [[column.name for column in sheet.columns], *rows]
 
 
-def ran(found: Subject, word: str, request: Question) -> Ran:
+def ran(found: Subject, word: str, request: Query) -> Ran:
     """Return the run of a source on `word`, compared with its reference.
 
     Raises:

@@ -8,7 +8,7 @@ from functools import cache
 from tm2tfr import shelf
 from tm2tfr.choices import CIRCUIT, LOGIC, RASP, TURING
 from tm2tfr.errors import NotFoundError, did_you_mean
-from tm2tfr.playground.question import MOST_SOURCE
+from tm2tfr.playground.query import MOST_SOURCE
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.library import registry as circuits
 from tm2tfr.sources.logic.headers import read_headers

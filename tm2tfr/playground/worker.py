@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from tm2tfr.errors import Tm2tfrError
 from tm2tfr.playground.answer import answer
 from tm2tfr.playground.exported import File, exported
-from tm2tfr.playground.question import Question
+from tm2tfr.playground.query import Query
 
 MEMORY = 2 << 30
 """The most address space of a worker, in bytes."""
@@ -65,7 +65,7 @@ def _send(stream: BinaryIO, head: bytes, body: bytes) -> None:
 def _answered(job: Any) -> tuple[dict[str, Any], bytes]:
     """Return the head of a reply, its ``status`` and the ``name`` of a file, and its body."""
     try:
-        request = Question.of(job["request"])
+        request = Query.of(job["request"])
         if job["do"] == "answer":
             return {"status": 200}, encoded(answer(request))
         found = exported(request, str(job["request"].get("what")), str(job["request"].get("to") or ""))

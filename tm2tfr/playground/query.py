@@ -31,7 +31,7 @@ _NAME = re.compile(r"[^\w-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class Query:
     """A source with an input and options.
 
     Args:
