@@ -10,7 +10,9 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import uvicorn
@@ -43,7 +45,6 @@ _TYPES = {
     ".wasm": "application/wasm",
     ".txt": "text/plain; charset=utf-8",
 }
-_PLACEHOLDER = "<!doctype html><html lang=en><meta charset=utf-8><title>tm2tfr playground</title><p>The page is not built."
 
 
 @dataclass(frozen=True)
@@ -249,19 +250,23 @@ def _hopeless(message: str) -> Any:
 
 
 async def _page(_: Request) -> Response:
-    page = files(__package__).joinpath("assets", "index.html")
-    text = page.read_text(encoding="utf-8") if page.is_file() else _PLACEHOLDER
-    return Response(text, media_type=_TYPES[".html"])
+    return Response(_assets()["index.html"].read_bytes(), media_type=_TYPES[".html"])
 
 
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
-    folder = files(__package__).joinpath("assets")
-    found = {each.name: each for each in folder.iterdir() if each.is_file()} if folder.is_dir() else {}
+    found = _assets()
     if name not in found:
         return _error(404, f"there is no file {name[:60]!r}")
     kind = _TYPES.get(f".{name.rpartition('.')[2]}", "application/octet-stream")
     return Response(found[name].read_bytes(), media_type=kind)
+
+
+@cache
+def _assets() -> dict[str, Traversable]:
+    """Return the files of the page by name: its own, and those that it has in common with the explorer's page."""
+    folders = (files("tm2tfr.explorer").joinpath("assets"), files(__package__).joinpath("assets"))
+    return {each.name: each for folder in folders for each in folder.iterdir() if each.is_file()}
 
 
 async def _listed(_: Request) -> Response:
