@@ -18,7 +18,7 @@ BUNDLED = re.compile(r"^  // node_modules/((?:@[^/]+/)?[^/]+)/", re.MULTILINE)
 PACKAGE = Path(tm2tfr.__file__).parent
 ASSETS = PACKAGE / "explorer" / "assets"
 BUILT = {
-    "explorer": ["explorer.css", "explorer.js", "page.html", "viz.js"],
+    "explorer": ["explorer.css", "explorer.js", "labeller.js", "page.html", "viz.js"],
     "playground": ["LICENSE-codemirror.txt", "draws.js", "index.html", "playground.css", "playground.js"],
 }
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MOST_EXPLORED = 50_000
 """The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
-MOST_LABELLED = 200
-"""The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
 
 
 def explore(
@@ -94,8 +92,9 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     from tm2tfr.api.runs import check, run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
-    from tm2tfr.explorer.labeller import labeller_page
+    from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
     from tm2tfr.sources.rasp.program import Program
+    from tm2tfr.text.words import read_word
 
     if compare is not None:
         raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
@@ -106,12 +105,15 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     compared = found.program is not None or machine is not None
     trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
     tokens = found.prompt(given)
-    if len(tokens) > MOST_LABELLED:
+    if len(tokens) > MOST_IN_A_PAGE:
         what = f"{found.name}: the page shows every pair of positions, and {len(tokens):,} positions are too many"
-        raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
+        raise EngineError(f"{what}: use at most {MOST_IN_A_PAGE:,}")
     seen = observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
     plain = isinstance(found.program, Program)
-    return labeller_page(trace, found.decoder, seen, _drawings(found, given), tokens=None if plain else tokens)
+    more = 0 if found.program is None else len(tokens) - len(read_word(given))  # such as BOS before an input, EOS after it
+    ends = (tokens[: min(more, 1)], tokens[len(tokens) - max(more - 1, 0) :])
+    fed = None if plain else tokens
+    return labeller_page(trace, found.decoder, seen, _drawings(found, given), tokens=fed, ends=ends)
 
 
 def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:

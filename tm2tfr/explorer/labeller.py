@@ -1,6 +1,7 @@
 """The page of a labeller: its answers, its drawings, where every head looks, and the residual stream stage by stage.
 
-A labeller answers at every position at once, so there is nothing to step through: all is on one page, without a script.
+A labeller answers at every position at once, so there is nothing to step through: all is on one page, which shows it
+without a script. The script runs other inputs, with the weights in the page.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ import numpy as np
 
 from tm2tfr.engines.watching import Observation
 from tm2tfr.errors import ShapeError, counted, visible
-from tm2tfr.explorer.page import Explorer
+from tm2tfr.explorer.columns import PackedColumns
+from tm2tfr.explorer.page import Explorer, asset, embedded
+from tm2tfr.explorer.weights_data import decoder_data
 from tm2tfr.tables.html import summary
 from tm2tfr.tables.sheet import title
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
+MOST_IN_A_PAGE = 200
+"""The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem auto;max-width:100rem;padding:0 1rem}
@@ -32,6 +38,7 @@ tbody tr:hover{background:#8882}
 .heads{display:flex;flex-wrap:wrap;gap:2rem}
 .wide{overflow-x:auto}
 summary{cursor:pointer}
+.box{margin:.8rem 0}.box :is(input,button){font:inherit;padding:.15rem .5rem}.said{min-height:1.5em;margin:.3rem 0}
 svg{max-width:none}
 """.replace("\n", "")
 
@@ -43,12 +50,14 @@ def labeller_page(
     pictures: Sequence[tuple[str, str]] = (),
     *,
     tokens: Sequence[str] | None = None,
+    ends: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> Explorer:
     """Return the page.
 
     Args:
         seen: what there is at each position of the run, the one of the trace.
         tokens: what is fed at each position, shown beside its number where heads look; by default the number is alone.
+        ends: the tokens that are fed before and after those of any input.
         pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
 
     Raises:
@@ -59,27 +68,57 @@ def labeller_page(
             rows = counted(len(trace.rows), "row")
             raise ShapeError(f"the page of {visible(trace.machine)}: {rows} and {many} {what}: give those of one run")
     names = [*map(str, range(len(seen)))] if tokens is None else [f"{n} {visible(t)}" for n, t in enumerate(tokens)]
-    name = visible(title(trace))
+    name, columns = visible(title(trace)), PackedColumns()
+    data = _data(trace, decoder, ends, columns, named=tokens is not None)
     drawings = "".join(f"<h2>{escape(heading)}</h2>\n{_picture(drawn)}" for heading, drawn in pictures)
     html = f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width">
 <title>{escape(name)}</title>
 <style>{STYLE}</style>
 </head>
 <body>
 <h1>{escape(name)}</h1>
-<div class="wide">{summary(trace, titled=False)}</div>
-{drawings}<h2>Where the heads of the weights look</h2>
-{"".join(_layers(decoder, seen, names))}<h2>The residual stream, stage by stage</h2>
+<div class="wide" id="answers">{summary(trace, titled=False)}</div>
+<div id="drawings">{drawings}</div>
+<h2>Where the heads of the weights look</h2>
+<div id="heads">{"".join(_layers(decoder, seen, names))}</div>
+<h2>The residual stream, stage by stage</h2>
 <p>After each stage, what it changed: labels of one-hot vectors, · for zero, and numbers.</p>
-{"".join(_stages(decoder, seen))}</body>
+<div id="stages">{"".join(_stages(decoder, seen))}</div>
+<script type="application/json" id="data">{embedded(data)}</script>
+<script type="text/plain" id="columns">{columns.packed()}</script>
+<script>
+{asset("labeller.js")}</script>
+</body>
 </html>
 """
     return Explorer(html, (trace,))
+
+
+def _data(
+    trace: Trace,
+    decoder: Decoder,
+    ends: tuple[Sequence[str], Sequence[str]],
+    columns: PackedColumns,
+    *,
+    named: bool,
+) -> dict[str, Any]:
+    """Return what the script of the page needs: the weights, and how an input becomes tokens."""
+    before, after = ends
+    return {
+        "name": trace.machine,
+        "word": trace.input,
+        "before": list(before),
+        "after": list(after),
+        "named": named,
+        "most": MOST_IN_A_PAGE,
+        "subspaces": [{"name": s.name, "labels": s.labels and list(s.labels)} for s in decoder.layout.subspaces],
+        "decoder": decoder_data(decoder, columns),
+    }
 
 
 def _picture(drawn: str) -> str:

@@ -70,23 +70,24 @@ def explorer(
         "name": escape(first.machine),
         "input": escape(data["runs"][0]["input"] or "(empty)"),
         "about": escape(about),
-        "style": _asset("explorer.css"),
-        "data": _embedded(data),
+        "style": asset("explorer.css"),
+        "data": embedded(data),
         "columns": columns,
-        "viz": f"<script>\n{_asset('viz.js')}</script>" if draws else "",
-        "script": _asset("explorer.js"),
+        "viz": f"<script>\n{asset('viz.js')}</script>" if draws else "",
+        "script": asset("explorer.js"),
     }
-    html = _asset("page.html")
+    html = asset("page.html")
     for name, text in parts.items():
         before, _, after = html.partition(f"<!--{name}-->")
         html = f"{before}{text}{after}"
     return Explorer(html, tuple(recording.trace for recording in recordings))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a part of the pages: a script, a style sheet, the page around them."""
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _embedded(data: Any) -> str:
+def embedded(data: Any) -> str:
     """Return `data` as JSON that no text in it can break out of a ``<script>`` with."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
