@@ -9,7 +9,7 @@ from tm2tfr.errors import CompileError, EngineError, Tm2tfrError
 from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tm2tfr.api.subject import Given
     from tm2tfr.explorer import Explorer
@@ -94,7 +94,6 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     from tm2tfr.engines.watching import observe_all
     from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
     from tm2tfr.sources.rasp.program import Program
-    from tm2tfr.text.words import read_word
 
     if compare is not None:
         raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
@@ -110,10 +109,17 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
         raise EngineError(f"{what}: use at most {MOST_IN_A_PAGE:,}")
     seen = observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
     plain = isinstance(found.program, Program)
-    more = 0 if found.program is None else len(tokens) - len(read_word(given))  # such as BOS before an input, EOS after it
-    ends = (tokens[: min(more, 1)], tokens[len(tokens) - max(more - 1, 0) :])
     fed = None if plain else tokens
-    return labeller_page(trace, found.decoder, seen, _drawings(found, given), tokens=fed, ends=ends)
+    return labeller_page(trace, found.decoder, seen, _drawings(found, given), tokens=fed, ends=ends_of(found, given))
+
+
+def ends_of(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what a labeller is fed before and after the tokens of any input: nothing, BOS, or BOS and EOS."""
+    from tm2tfr.text.words import read_word
+
+    tokens = found.prompt(word)
+    more = 0 if found.program is None else len(tokens) - len(read_word(word))
+    return tokens[: min(more, 1)], tokens[len(tokens) - max(more - 1, 0) :]
 
 
 def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:

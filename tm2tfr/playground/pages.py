@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.api.drawings import draw_run
-from tm2tfr.api.pages import MOST_LABELLED
+from tm2tfr.api.pages import ends_of
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.watching import observe_all
 from tm2tfr.errors import CompileError, InputError, OutputError, Tm2tfrError
 from tm2tfr.explorer.document import document
-from tm2tfr.explorer.labeller import labeller_page
+from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 from tm2tfr.explorer.page import Explorer, explorer
 from tm2tfr.explorer.record import Recording, record
 from tm2tfr.playground.query import GATES, STEPS, Query
@@ -71,14 +71,15 @@ def ran(found: Subject, word: str, request: Query) -> Ran:
 
 def _labelled(found: Subject, word: str) -> Ran:
     tokens = found.prompt(word)
-    if len(tokens) > MOST_LABELLED:
+    if len(tokens) > MOST_IN_A_PAGE:
         what = f"the page shows every pair of positions, and {len(tokens):,} are too many"
-        raise InputError(f"{what}: use at most {MOST_LABELLED:,}")
+        raise InputError(f"{what}: use at most {MOST_IN_A_PAGE:,}")
     trace = carried_out(found.decoder, word, found.right, RunOptions(engine="dense", max_steps=None))
     seen = observe_all(found.decoder, tokens, engine=engine_named("dense", None))
     plain = isinstance(found.program, Program)
     pictures = (("The run, layer by layer", _drawn(found, word)),) if plain else ()
-    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=None if plain else tokens))
+    fed = None if plain else tokens
+    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=fed, ends=ends_of(found, word)))
 
 
 def _drawn(found: Subject, word: str) -> str:
