@@ -53,6 +53,12 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
     return FORMULA.sub(mathml, html)
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the theme's search for screen readers, and let keys reach the code of notebooks that has to be scrolled."""
+    named = output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+    return named.replace('<div class="highlight-ipynb hl-python">', '<div class="highlight-ipynb hl-python" tabindex="0">')
+
+
 def on_post_build(config: MkDocsConfig, **_: Any) -> None:
     """Write the index of the search as a script too, which is all that a page may load where there is no server."""
     index = Path(config.site_dir, "search/search_index.json")

@@ -15,6 +15,9 @@ from tests.cli import warm
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
 from tm2tfr.api import machines, pages, runs, softness, subject
 
+LONG = {"docs/lecture/exercises.md"}
+"""Documents whose Python examples take more than a second."""
+
 
 @pytest.fixture(scope="session")
 def programs() -> Iterator[Path]:
@@ -35,7 +38,7 @@ def test_there_are_commands_to_run() -> None:
     assert "tm2tfr trace --input 11" in commands
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in DOCUMENTS])
 def test_the_python_examples(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
