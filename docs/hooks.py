@@ -55,7 +55,9 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
 
 def on_post_page(output: str, **_: Any) -> str:
     """Name the theme's search for screen readers, and let keys reach the code of notebooks that has to be scrolled."""
-    named = output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+    named = output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
     return named.replace('<div class="highlight-ipynb hl-python">', '<div class="highlight-ipynb hl-python" tabindex="0">')
 
 

@@ -31,13 +31,17 @@ def test_each_frame_has_the_page_of_the_command_above_it(site: Path, tmp_path: P
         assert (site / "lecture" / place).read_bytes() == (tmp_path / "page.html").read_bytes()
 
 
-def test_the_frames_work_and_ask_for_nothing(site: Path, chromium: Any) -> None:
+OTHERS = ["1111", "111", "7+8", "aba"]
+"""Another input for each frame."""
+
+
+def test_the_frames_work_and_run_another_input(site: Path, chromium: Any) -> None:
     page = chromium.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto((site / "lecture/live.html").as_uri())
-    for frame in page.locator("iframe.live").all():
+    for frame, word in zip(page.locator("iframe.live").all(), OTHERS, strict=True):
         frame.scroll_into_view_if_needed()
         inside = frame.content_frame
         inside.locator("html[data-ready=true]").wait_for(state="attached")
@@ -45,5 +49,9 @@ def test_the_frames_work_and_ask_for_nothing(site: Path, chromium: Any) -> None:
         inside.locator("h1").first.click()  # so that the frame has the keyboard
         page.keyboard.press("ArrowLeft" if before != "0" else "ArrowRight")
         inside.locator(f'.rows .row.now:not([data-row="{before}"])').first.wait_for()
+        inside.get_by_label("another input").fill(word)
+        page.keyboard.press("Enter")
+        inside.locator(".said-live", has_text="Run in this page").wait_for()
+        assert inside.locator(".live-error").all_inner_texts() in ([], [""])
     page.close()
     assert said == []
