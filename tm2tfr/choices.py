@@ -105,7 +105,7 @@ READABLE: tuple[str, ...] = (
 )
 """The formats that machines are read from."""
 WRITABLE: tuple[str, ...] = (
-    *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "morphett", "jflap"),
+    *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "doty", "morphett", "jflap"),
     *("ft_turing", "turingmachinesimulator.com", "automata-lib"),
 )
 """The formats that machines are written in, to be read by other programs."""

@@ -83,14 +83,17 @@ def _joined(pair: re.Match[str]) -> str:
     return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-def compose(source: Source) -> Node | None:
+def compose(source: Source, loaders: tuple[type, ...] = ()) -> Node | None:
     """Return the root node of a YAML text, or None if it has none.
+
+    Args:
+        loaders: those to ask, in this order; by default `LOADERS`.
 
     Raises:
         SpecError: if it is not YAML, is nested deeper than `MAX_DEPTH`, or uses features that a machine does not
             need (anchors, aliases, tags, a second document): then with every such place.
     """
-    for loader in LOADERS:
+    for loader in loaders or LOADERS:
         log = Log(source)
         try:
             root = _Composer(log, yaml.parse(source.text, Loader=loader)).document()

@@ -103,7 +103,7 @@ def test_the_format_is_that_of_the_ending() -> None:
     endings = [".yaml", ".yml", ".tm", ".jff", ".json", ".py", ".mmd", ".dot", ".gv", ".tikz", ".tex"]
     formats = ["yaml", "yaml", "morphett", "jflap", "ft_turing", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
     assert [format_for(Path(f"f{ending}")) for ending in endings] == formats
-    without = {"advent-of-code", "bbchallenge", "turingmachine.io", "turingmachinesimulator.com"}
+    without = {"advent-of-code", "bbchallenge", "doty", "turingmachine.io", "turingmachinesimulator.com"}
     assert set(formats) == {*TARGETS} - without
     with pytest.raises(
         OutputError, match=r"f\.txt: no format has the extension '\.txt': use --to yaml, turingmachine\.io, bbch"

@@ -44,7 +44,8 @@ def format_for(output: Path) -> str:
     """
     suffix = output.suffix.lower()
     pictures = (name for name, (_, endings) in _PICTURES.items() if suffix in endings)
-    found = [*(f for f in registry.by_extension(output.name) if f in TARGETS), *pictures]
+    known = (f for f in registry.by_extension(output.name) if f in TARGETS and registry.WRITTEN_TO.get(suffix, f) == f)
+    found = [*known, *pictures]
     if len(found) != 1:
         which = f"{suffix!r} may be {' or '.join(found)}" if found else f"no format has the extension {suffix!r}"
         raise OutputError(f"{output}: {which}: use --to {', '.join(found or TARGETS)}")

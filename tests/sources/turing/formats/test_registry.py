@@ -49,7 +49,7 @@ def test_or_by_the_ending_of_its_file() -> None:
         "f.tm: this is neither doty nor morphett, as far as can be seen: if it is a machine, name the format with --from, "
         "one of doty, morphett"
     ]
-    assert "f.tm: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", "doty", file="f.tm")
+    assert "f.tm:1:1: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", "doty", file="f.tm")
 
 
 FOREIGN = {
@@ -120,9 +120,9 @@ def test_unknown_formats() -> None:
     with pytest.raises(ConversionError, match="machines cannot be read from 'automata-lib': use one of"):
         registry.read("", file="f", format="automata-lib")
     with pytest.raises(
-        ConversionError, match="machines cannot be written as 'doty': use one of yaml, turingmachine.io, bb"
+        ConversionError, match=r"machines cannot be written as 'doti' \(did you mean 'doty'\?\): use one of yaml, tur"
     ):
-        registry.write(load("chapter"), "doty")
+        registry.write(load("chapter"), "doti")
 
 
 # ── turingmachine.io ────────────────────────────────────────────────────────────────────────────────────

@@ -89,6 +89,8 @@ def refused_rightly(machine: Machine, said: str) -> None:
     """Check that the machine has what the refusal names."""
     reasons = {
         "its tape is one-way": machine.tape == "one-way",
+        "its tape is two-way": machine.tape == "two-way",
+        "its input alphabet is empty": not machine.input_alphabet,
         "stays in its cell": any(rule.move == 0 for rule in machine.transitions.values()),
         "it accepts and rejects": machine.decides,
         "it halts without a verdict": not machine.decides,
@@ -178,6 +180,7 @@ def test_how_many_shipped_machines_each_format_can_say() -> None:
     assert counts["jflap"] >= 14
     assert counts["ft_turing"] >= len(shipped()) - 3
     assert counts["turingmachinesimulator.com"] == counts["jflap"]
+    assert counts["doty"] >= 10
     assert counts["automata-lib"] >= 13
 
 

@@ -1,173 +1,227 @@
-"""Programs for David Doty's automata simulator, ``.tm``, with one tape.
+"""Machines for David Doty's automata simulator (https://web.cs.ucdavis.edu/~doty/automata/), with one tape.
 
-First come ``states = {q,r}``, ``input_alphabet = {0,1}``, ``tape_alphabet_extra = {x,_}``, ``start_state = q``,
-``accept_state``, ``reject_state`` and ``num_tapes = 1``, then ``delta =`` and rules ``q,0 -> r,x,R;``. ``//`` begins
-a comment and ``_`` is the blank; ``?`` reads any symbol without a rule of its own, and written it leaves the symbol
-unchanged. The tape is one-way, the head stays at cell 0 when it moves left there, and a missing rule rejects.
+In its present form a machine is YAML with the keys ``states``, ``input_alphabet``, ``tape_alphabet_extra``,
+``start_state``, ``accept_state``, ``reject_state`` and ``delta: {q: {0: [r, x, R]}}``, in a file of any ending;
+`doty_braces` reads the older form. In both, ``_`` is the blank, and ``?`` reads any symbol without a rule of its own, and
+written it leaves the symbol unchanged. The tape is one-way, the head stays at cell 0 when it moves left there, and where a
+rule is missing, a run rejects.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from tm2tfr.errors import did_you_mean
+from tm2tfr.sources.turing.formats.doty_braces import ANY, BLANK, Braces, Rules
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.spec import MOVES, Rule
-from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import Log, Mark, Source
-
-BLANK, ANY = "_", "?"
-KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "num_tapes")
-
-_HEADER = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>.*?)\s*;?\s*")
-_RULE = re.compile(
-    r"\s*(?P<state>[^\s,]+)\s*,\s*(?P<read>\S+?)\s*->\s*(?P<new>[^\s,]+)\s*,\s*(?P<write>\S+?)\s*,\s*(?P<move>\S+?)\s*"
+from tm2tfr.sources.turing.formats.lossless import (
+    Translation,
+    Written,
+    fresh,
+    letter,
+    one_way,
+    renumbered,
+    with_states,
+    with_symbols,
+    with_verdicts,
 )
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
+from tm2tfr.text.quoting import flow_list, scalar
+from tm2tfr.text.reading import Fields
+from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Source
+
+KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "delta")
+
 _LIKE = re.compile(r"^\s*(?:delta\s*=|[^\s,]+\s*,\s*\S+\s*->)", re.MULTILINE)
-_REMEDY = "a rule is 'state, symbol -> new state, symbol, L|R|S;'"
+_YAML = re.compile(
+    r"^[ \t]*(input_alphabet|tape_alphabet_extra|start_state|accept_state|reject_state|table)[ \t]*:", re.MULTILINE
+)
+_ELSEWHERE = {
+    **dict.fromkeys(("start", "start state", "initial_state"), "start_state"),
+    **dict.fromkeys(("accept", "accept_states", "final_states"), "accept_state"),
+    **dict.fromkeys(("reject", "reject_states"), "reject_state"),
+    **dict.fromkeys(("tape_alphabet", "extra"), "tape_alphabet_extra"),
+    **dict.fromkeys(("transitions", "table", "rules"), "delta"),
+}
+_BARE = re.compile(r"^[ \t]*\?:", re.MULTILINE)
+"""The key ``?``, which the fast parser of YAML takes for something else."""
+_SPELLED = "a rule is 'symbol: [new state, symbol, L|R|S]'"
+
+
+def is_yaml(text: str) -> bool:
+    """Return whether a text has two of the keys of the present form, as YAML."""
+    keys = {key[1] for key in _YAML.finditer(text)}
+    return len(keys) > 1 and "table" not in keys
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text contains a rule of this format, or the line above the rules."""
-    return _LIKE.search(text) is not None
+    """Return whether a text has the keys of the present form, or a rule of the older one, or the line above the rules."""
+    return is_yaml(text) or _LIKE.search(text) is not None
 
 
 def read(source: Source) -> Loaded:
-    """Read a machine from a ``.tm`` program.
+    """Read a machine in either form.
 
     Raises:
-        SpecError: with every error.
+        SpecError: with the first errors.
     """
-    draft = Draft(Log(source), values={"name": stem(source.file), "blank": BLANK, "tape": "one-way"})
-    return _Program(draft).read()
+    values = {"name": stem(source.file), "blank": BLANK, "tape": "one-way"}
+    draft = Draft(Log(source, most=FEW_DIAGNOSTICS), values=values)
+    if not is_yaml(source.text):
+        return Braces(draft).read()
+    loaders = LOADERS[-1:] if _BARE.search(source.text) else LOADERS
+    return _Yaml(Rules(draft, _SPELLED)).read(compose(source, loaders))
 
 
-@dataclass
-class _Program:
-    draft: Draft
-    found: dict[str, Scalar] = field(default_factory=dict)
-    rules: dict[tuple[str, str], tuple[Rule, str, dict[str, Node]]] = field(default_factory=dict)
-    """(state, symbol or ?) -> the rule, what it writes (? for what it reads), and where its parts are."""
+class _Yaml:
+    def __init__(self, rules: Rules) -> None:
+        self.rules, self.draft = rules, rules.draft
 
-    def read(self) -> Loaded:
-        in_rules = False
-        for number, line in enumerate(self.draft.log.source.lines):
-            text = line.split("//")[0]
-            if not in_rules and (delta := re.match(r"\s*delta\s*=", text)):
-                in_rules = True
-                text = " " * delta.end() + text[delta.end() :]
-            if in_rules:
-                for piece in re.finditer(r"[^;]+", text):
-                    self.rule(number, piece.start(), piece[0])
-            else:
-                self.header(number, text)
-        self.headers()
-        if any(d.severity == "error" for d in self.draft.log.found):
+    def read(self, root: Node | None) -> Loaded:
+        if not isinstance(root, Map):
+            what = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
+            self.draft.error(root, what, f"write the keys {', '.join(KEYS)}")
             raise self.draft.log.failure()
-        self.expand()
-        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
-
-    def header(self, number: int, text: str) -> None:
-        """Read ``key = value``."""
-        match = _HEADER.fullmatch(text)
-        if match is None:
-            if text.strip():
-                node = _node(number, len(text) - len(text.lstrip()), text.strip())
-                self.draft.error(node, "this is neither 'key = value' nor a rule below 'delta ='", _REMEDY)
-            return
-        start = match.start("value")
-        node = Scalar(Mark(number, start), Mark(number, match.end("value")), match["value"], plain=True)
-        if match["key"] not in KEYS:
-            what = f"unknown key {match['key']!r}{did_you_mean(match['key'], KEYS)}"
-            self.draft.warn(_node(number, match.start("key"), match["key"]), what, "it is ignored")
-        elif match["key"] in self.found:
-            self.draft.twice(node, self.found[match["key"]], f"the key {match['key']!r}")
-        self.found.setdefault(match["key"], node)
-
-    def headers(self) -> None:
-        """Put the lines above the rules into the draft."""
-        draft, values = self.draft, self.draft.values
-        for key in ("start_state", "accept_state", "reject_state", "input_alphabet", "states"):
-            if key not in self.found:
-                draft.error(None, f"there is no line '{key} = …'", "add it above 'delta ='")
-        tapes = self.found.get("num_tapes")
-        if tapes is not None and tapes.text != "1":
-            what = f"this machine has {tapes.text} tapes, but machines here have one"
-            draft.error(tapes, what, "convert it to one tape first")
+        found = self.keys(root)
+        self.names(found)
         for key, ours in (("start_state", "start"), ("accept_state", "accept"), ("reject_state", "reject")):
-            if key in self.found:
-                text = self.found[key].text
-                values[ours] = text if ours == "start" else (text,)
-                draft.marks[("start state",) if ours == "start" else (ours, text)] = self.found[key]
-        for key in ("states", "input_alphabet", "tape_alphabet_extra"):
-            if key in self.found:
-                values[key] = self.names(self.found[key])
-                for name in values[key]:
-                    draft.marks["input alphabet" if key == "input_alphabet" else "tape alphabet", name] = self.found[key]
-        extra = values.pop("tape_alphabet_extra", ())
-        values["tape_alphabet"] = tuple(dict.fromkeys([*values.get("input_alphabet", ()), *extra, BLANK]))
+            state = self.text(found[key][1], "a state") if key in found else None
+            if state is not None:
+                self.draft.values[ours] = state.text if ours == "start" else (state.text,)
+                self.draft.marks[("start state",) if ours == "start" else (ours, state.text)] = state
+        if "delta" in found:
+            self.delta(found["delta"][1])
+        return self.rules.loaded()
 
-    def names(self, node: Scalar) -> tuple[str, ...]:
-        """Return the names in ``{a,b}``."""
-        inside = re.fullmatch(r"\{(.*)\}", node.text)
-        if inside is None:
-            self.draft.error(node, f"{node.text!r} is not a set", "write it as {a,b}")
-            return ()
-        return tuple(dict.fromkeys(name.strip() for name in inside[1].split(",") if name.strip()))
+    def keys(self, root: Map) -> Fields:
+        """Return the entries of the document; one that is missing is an error, one that is unknown a warning."""
+        found: Fields = {}
+        for key, value in self.draft.entries(root, "key"):
+            if key.text in KEYS:
+                found.setdefault(key.text, (key, value))
+            else:
+                close = self.draft.nearest(key.text, KEYS, _ELSEWHERE)
+                self.draft.warn(key, f"unknown key {key.text!r}{close}", "it is ignored: correct it, or make it a comment")
+        lacking = [key for key in KEYS if key not in found and key != "tape_alphabet_extra"]
+        if lacking:
+            what = f"there is no key {lacking[0]!r}" if len(lacking) == 1 else f"there are no keys {', '.join(lacking)}"
+            self.draft.error(root, what, "add it" if len(lacking) == 1 else "add them")
+        return found
 
-    def rule(self, number: int, start: int, text: str) -> None:
-        """Read ``state, symbol -> new state, symbol, move``."""
-        if not text.strip():
-            return
-        match = _RULE.fullmatch(text)
-        if match is None:
-            column = start + len(text) - len(text.lstrip())
-            self.draft.error(_node(number, column, text.strip()), "this is not a rule", _REMEDY)
-            return
-        nodes = {part: _node(number, start + match.start(part), match[part]) for part in match.groupdict()}
-        wrong = [part for part in ("read", "write", "move") if len(match[part]) != 1]
-        for part in wrong:
-            what = f"{match[part]!r} is not one character: machines here have one tape"
-            self.draft.error(nodes[part], what, _REMEDY)
-        if not wrong and match["move"] not in MOVES:
-            self.draft.error(nodes["move"], f"{match['move']!r} is not a move", "use L, R or S")
-        elif not wrong and match["write"] == ANY != match["read"]:
-            self.draft.error(nodes["write"], "'?' is written but not read", "write the symbol")
-        elif not wrong:
-            key, rule = (match["state"], match["read"]), Rule(match["new"], match["write"], MOVES[match["move"]])
-            if key in self.rules:
-                first = self.rules[key][2]["state"].start.line + 1
-                what = f"state {key[0]!r} already has a rule for {key[1]!r} in line {first}: a choice (nondeterminism)"
-                self.draft.error(nodes["state"], what, "keep one of them: machines here are deterministic")
-            self.rules.setdefault(key, (rule, match["write"], nodes))
-
-    def expand(self) -> None:
-        """Put the rules into the draft, with a rule for each symbol instead of the wildcards."""
-        values, marks = self.draft.values, self.draft.marks
-        self.draft.log.too_many(len(self.rules), len(values["tape_alphabet"]))
-        ends = {*values["accept"], *values["reject"]}
-        rules: dict[tuple[str, str], Rule] = {}
-        for (state, symbol), (rule, write, nodes) in self.rules.items():
-            if state in ends:
-                self.draft.warn(nodes["state"], f"no run continues from state {state!r}", "remove the rule")
+    def names(self, found: Fields) -> None:
+        """Read the states and the alphabets."""
+        for key, place in (
+            ("states", "table"),
+            ("input_alphabet", "input alphabet"),
+            ("tape_alphabet_extra", "tape alphabet"),
+        ):
+            if key not in found or (key == "states" and _is_any(found[key][1])):
                 continue
-            for a in self.matched(state, symbol):
-                rules[state, a] = Rule(rule.state, a if write == ANY else write, rule.move)
-                marks["table", state, a] = nodes["read"] if symbol != ANY else nodes["state"]
-                marks["table", state, a, "write"], marks["table", state, a, "state"] = nodes["write"], nodes["new"]
-            marks.setdefault(("table", state), nodes["state"])
-        values["transitions"] = rules
+            node = found[key][1]
+            if not isinstance(node, List):
+                self.draft.error(
+                    node if not _empty(node) else found[key][0], f"{key} is {kind(node)}, not a list", "write [a, b]"
+                )
+                continue
+            nodes = [text for item in node.items if (text := self.text(item, "a name")) is not None]
+            self.draft.values[key] = tuple(dict.fromkeys(text.text for text in nodes))
+            for text in nodes:
+                self.draft.marks.setdefault((place, text.text), text)
+                if key != "states" and len(text.text) != 1:
+                    what = f"the symbol {text.text!r} is not one character"
+                    self.draft.error(text, what, "a symbol is exactly one character")
 
-    def matched(self, state: str, symbol: str) -> Iterator[str]:
-        """Yield the symbols that a rule is for: an exact rule takes precedence over the wildcard."""
-        if symbol != ANY:
-            yield symbol
+    def text(self, node: Node, noun: str) -> Scalar | None:
+        """Return a node that must be text; report any other."""
+        if isinstance(node, Scalar) and not node.empty:
+            return node
+        self.draft.error(node, f"expected {noun}, found {kind(node)}", "write it as text, in quotes if necessary")
+        return None
+
+    def delta(self, node: Node) -> None:
+        """Read the rules of every state."""
+        if not isinstance(node, Map):
+            self.draft.error(node, f"delta is {kind(node)}, not a mapping", "write 'STATE:', and below it its rules")
             return
-        yield from (a for a in self.draft.values["tape_alphabet"] if (state, a) not in self.rules)
+        for state, rules in self.draft.entries(node, "state"):
+            if isinstance(rules, Scalar) and rules.null:
+                continue
+            if not isinstance(rules, Map):
+                what = f"the entry of state {state.text!r} is {kind(rules)}, not a mapping"
+                self.draft.error(rules, what, f"write its rules below it: {_SPELLED}")
+                continue
+            for symbol, rule in rules.pairs:
+                self.rule(state, symbol, rule)
+
+    def rule(self, state: Scalar, symbol: Node, node: Node) -> None:
+        """Read one rule."""
+        read = self.text(symbol, "a symbol")
+        if not isinstance(node, List) or len(node.items) != 3:
+            much = f"a list of {len(node.items)}" if isinstance(node, List) else kind(node)
+            self.draft.error(symbol if _empty(node) else node, f"a rule is a list of three, not {much}", _SPELLED)
+            return
+        parts = [self.text(item, noun) for item, noun in zip(node.items, ("a state", "a symbol", "a move"), strict=True)]
+        new, write, move = parts
+        if read is None or new is None or write is None or move is None:
+            return
+        if not self.rules.rules and len(read.text) == len(write.text) == len(move.text) > 1:
+            what = f"this machine has {len(read.text)} tapes, but machines here have one"
+            self.draft.error(read, what, "convert it to one tape first")
+            raise self.draft.log.failure()
+        self.rules.add({"state": state, "read": read, "new": new, "write": write, "move": move})
 
 
-def _node(number: int, column: int, text: str) -> Node:
-    return Node(Mark(number, column), Mark(number, column + len(text)))
+def _empty(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.empty
+
+
+def _is_any(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.text == ANY
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
+def write(machine: Machine) -> Written:
+    """Return `machine` as a document in the present form.
+
+    Raises:
+        ConversionError: if it halts without verdicts, may move left of the first cell, or has no input alphabet.
+    """
+    t = one_way(with_verdicts(Translation(machine, "Doty's simulator")))
+    if not machine.input_alphabet:
+        raise t.refusal("its input alphabet is empty, but there it has at least one symbol", "choose another format")
+    t = with_symbols(t, lambda a: a.isprintable() and not a.isspace() and a != ANY, BLANK)
+    t = _with_one_end_each(
+        with_states(t, renumbered(t.machine, lambda q: re.fullmatch(r"[\w().'-]+", q, re.ASCII) is not None))
+    )
+    return t.written("".join(f"{line}\n" for line in _lines(t.machine)))
+
+
+def _with_one_end_each(t: Translation) -> Translation:
+    """Return the machine with exactly one accepting and one rejecting state."""
+    ends = []
+    for key, name in (("accept_states", "qA"), ("reject_states", "qR")):
+        found = getattr(t.machine, key)
+        ends.append(found[:1] or (name if name not in t.machine.states else fresh(name, t.machine.states),))
+        t = with_states(t, dict.fromkeys(found, ends[-1][0]))
+    m = t.machine
+    return t.to(replace(m, states=tuple(dict.fromkeys([*m.states, *ends[0], *ends[1]])), accept=ends[0], reject=ends[1]))
+
+
+def _lines(m: Machine) -> Iterator[str]:
+    yield f"# {' '.join(m.name.split()) if m.name.isprintable() else 'machine'}"
+    yield f"states: {flow_list(m.states)}"
+    yield f"input_alphabet: {flow_list(m.input_alphabet or ())}"
+    yield f"tape_alphabet_extra: {flow_list(a for a in m.tape_alphabet if a not in (m.input_alphabet or ()))}"
+    yield f"start_state: {scalar(m.start)}"
+    yield f"accept_state: {scalar(m.accept_states[0])}"
+    yield f"reject_state: {scalar(m.reject_states[0])}"
+    yield "delta:" if m.transitions else "delta: {}"
+    known = dict.fromkeys(q for q, _ in m.transitions)
+    for state in known:
+        yield f"  {scalar(state)}:"
+        for (q, a), rule in m.transitions.items():
+            if q == state:
+                yield f"    {scalar(a)}: [{scalar(rule.state)}, {scalar(rule.write)}, {letter(rule)}]"

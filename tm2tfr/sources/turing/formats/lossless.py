@@ -73,6 +73,23 @@ def two_way(t: Translation) -> Translation:
     return t.to(replace(t.machine, tape="two-way", examples=examples, yaml=None), note)
 
 
+def one_way(t: Translation) -> Translation:
+    """Return the machine on a one-way tape.
+
+    Raises:
+        ConversionError: if it has a two-way tape and might move left of the cell in which it starts.
+    """
+    if t.machine.tape == "one-way":
+        return t
+    bad = left_at_the_edge(t.machine)
+    if bad is not None:
+        q, a = bad
+        what = f"its tape is two-way, and in state {q!r} it may move left of the cell in which it starts (on {a!r})"
+        raise t.refusal(what, "keep to the right of that cell, or choose a format with two-way tapes")
+    note = "the two-way tape becomes a one-way one: no run moves left of its first cell without halting, so no run differs"
+    return t.to(replace(t.machine, tape="one-way", examples=(), yaml=None), note)
+
+
 def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
     """Return a (state, symbol) in which some run may move left at cell 0 without halting, or None if no run does.
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from tm2tfr.choices import READABLE, WRITABLE
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
-from tm2tfr.sources.turing.formats import native
+from tm2tfr.sources.turing.formats import doty, native
 from tm2tfr.sources.turing.formats.lists import is_list
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
@@ -40,7 +40,7 @@ OTHERS = (
     Format("turingmachine.io", "turingmachine_io", reads=False),
     Format("bbchallenge", "bbchallenge"),
     Format("advent-of-code", "advent"),
-    Format("doty", "doty", (".tm",), writes=False),
+    Format("doty", "doty", (".tm",)),
     Format("morphett", "morphett", (".tm",)),
     Format("jflap", "jflap", (".jff",)),
     Format("ft_turing", "ft_turing", (".json",)),
@@ -49,6 +49,8 @@ OTHERS = (
 )
 FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
 
+WRITTEN_TO: Mapping[str, str] = {".tm": "morphett"}
+"""The extensions that several formats have -> the format that is written to such a file."""
 _SNIFFED = 1 << 16
 
 
@@ -108,13 +110,15 @@ def _guess(text: str | bytes, file: str) -> Format:
         SpecError: if no format is recognised.
     """
     candidates = by_extension(file)
+    start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
+    start = start.removeprefix("\ufeff")
+    if candidates == (NATIVE.name,) and doty.is_yaml(start):
+        return FORMATS["doty"]
     if len(candidates) == 1:
         if not FORMATS[candidates[0]].reads:
             what = f"{file}: a file for {candidates[0]} is a program, which is not executed"
             raise ConversionError(f"{what}: in Python, pass the DTM it makes to tm2tfr.Machine.from_automata")
         return FORMATS[candidates[0]]
-    start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
-    start = start.removeprefix("\ufeff")
     readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
     sure = next((f for f in readable if f.call("looks_like", start)), None)
     if sure is None and is_list(start):
