@@ -36,7 +36,8 @@ def again(machine: Machine, format: str) -> Machine:
     if format == "automata-lib":
         return by_code(text)
     loaded = registry.read(text, file="again", format=format)
-    assert loaded.warnings == () or format in ("yaml", "turingmachine.io")
+    warnings = [d for d in loaded.warnings if "in which a run starts" not in d.what]  # true of some random machines
+    assert not warnings or format in ("yaml", "turingmachine.io")
     return loaded.machine
 
 

@@ -216,7 +216,7 @@ class _Program:
         values["transitions"], values["accept"] = rules, tuple(self.accept)
         for node in self.accept.values():
             self.draft.marks["accept", node.text] = node
-        if values["start"] not in {*named, *self.accept}:
+        if rules and values["start"] not in {*named, *self.accept}:
             close = self.draft.nearest(values["start"], tuple(dict.fromkeys(named)), {})
             what = f"no rule is for the state {values['start']!r}, in which a run starts{close}"
             self.draft.warn(self.found["init"], what, "correct it, or add a rule")
