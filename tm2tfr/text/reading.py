@@ -77,6 +77,14 @@ class Reading:
         where = f"line {place.line}, column {place.column}" if place else "the text"
         self.error(node, f"{what} is given a second time; the first is in {where}", "remove one of the two")
 
+    def part(self, node: Scalar, first: int, end: int) -> Scalar:
+        """Return a part of a text, at its own place if the text is written without escapes."""
+        span = self.span(node, first)
+        start = Mark(node.start.line, node.start.column + (not node.plain) + first)
+        own = span is not None and span.length == 1 and len(node.text) > 1
+        places = (start, Mark(start.line, start.column + end - first)) if own else (node.start, node.end)
+        return Scalar(*places, node.text[first:end], plain=node.plain)
+
     def scalars(self, node: Node, noun: str) -> list[Scalar] | None:
         """Return the texts of a text or a list of texts; report anything else and return None."""
         items = node.items if isinstance(node, List) else (node,)

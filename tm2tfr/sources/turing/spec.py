@@ -112,6 +112,7 @@ class Machine:
         tape: ``"one-way"`` (the head stays at cell 0 when it moves left there) or ``"two-way"``.
         input: the word to run when none is given.
         yaml: the text that the machine was read from, if any; it does not count for equality.
+        about_input: how an input may have other symbols, in the words of the format it was read from; nor does this.
 
     Raises:
         MachineError: a `SpecError` with every problem found, not only the first.
@@ -132,6 +133,7 @@ class Machine:
     input: str | None = None
     examples: tuple[Example, ...] = ()
     yaml: str | None = field(default=None, compare=False)
+    about_input: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         rules = Transitions(cast(Any, self.transitions))
@@ -274,9 +276,10 @@ class Machine:
         marks = "".join(("^" if a not in known else " ") * (1 + (east_asian_width(a) in "WF")) for a in near)
         symbols = "{" + ", ".join(map(visible, sigma)) + "}" if sigma else "empty"
         why = " (it is the blank)" if word[first] == self.blank else ""
+        others = self.about_input and f", or {self.about_input}"
         raise InputError(
             f"input of {visible(self.name)}: position {first}: {word[first]!r} is not in the input alphabet{why}: "
-            f"use only its symbols ({symbols})\n  {shown}\n  {marks.rstrip()}"
+            f"use only its symbols ({symbols}){others}\n  {shown}\n  {marks.rstrip()}"
         )
 
     # ── shown to people ─────────────────────────────────────────────────────────────────────────────────

@@ -164,7 +164,8 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
         "f: this text contains no rule: write rules such as '0 1 _ r 0', one per line"
     ]
     assert fails("q0 1 1 r halt") == [
-        "f:1:1: there is no rule for state '0', in which a run starts: name the start state '0'"
+        "f:1:1: there is no rule for state '0', in which a run starts: name the start state '0', or add a comment: "
+        "'; initial state: NAME'"
     ]
 
 

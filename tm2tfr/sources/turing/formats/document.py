@@ -33,6 +33,9 @@ NAMES: Mapping[str, tuple[str, str]] = {
 KEYS = (*TEXTS, *NAMES, "synonyms", "table", "examples")
 EXAMPLE_KEYS = ("input", "outcome", "steps", "tape", "max steps")
 
+_SEPARATORS = "_ ␣,;|#/:xyz"
+"""The letters for a blank within an input, the first of them that is not in use."""
+
 _ELSEWHERE = {
     "accept": "final, final state, final states, accept state, accept states, accepting, halt, end state",
     "reject": "reject state, reject states, rejecting, trap state",
@@ -73,7 +76,7 @@ def read_document(root: Map, draft: Draft) -> None:
         draft.error(None, "there is no table", "add a line 'table:', and below it the states with their rules")
     if "examples" in found:
         draft.values["examples"] = _examples(draft, found["examples"][1])
-    _check_input(draft)
+    _separate(draft)
 
 
 def _read_texts(draft: Draft, found: Fields) -> None:
@@ -109,18 +112,41 @@ def _read_names(draft: Draft, found: Fields) -> None:
             draft.marks.setdefault((name, node.text), node)
 
 
-def _check_input(draft: Draft) -> None:
-    """The blank in the input: legal on turingmachine.io, but no word over an input alphabet contains it."""
+def _separate(draft: Draft) -> None:
+    """Give a blank within the input a letter of its own, which every state treats as the blank; unless Σ is declared.
+
+    A blank within an input is legal on turingmachine.io, but no word over an input alphabet contains it. With the letter s,
+    δ(q, s) = δ(q, blank): no run differs, but that its tape has s where the blank of the input was never overwritten.
+    """
     word, blank = draft.values.get("input", ""), draft.values["blank"]
     if len(blank) != 1 or blank not in word:
         return
     span = draft.span(draft.marks["input",], word.index(blank))
+    if blank not in (word := word.rstrip(blank)):
+        draft.values["input"] = word
+        what, remedy = f"the input ends with the blank {blank!r}", "it is read without it: an empty cell is blank anyway"
+        draft.log.add(span, what, remedy, "warning")
+        return
     what = f"position {word.index(blank)} of the input is the blank {blank!r}"
-    if "input_alphabet" in draft.values:
-        draft.log.add(span, f"{what}, which is not in the input alphabet", "use another symbol there")
-    else:
-        remedy = "the machine loads, but this input cannot be run: use another symbol there"
-        draft.log.add(span, f"{what}, which no input alphabet contains", remedy, "warning")
+    rules = draft.values["transitions"]
+    taken = {*word, *draft.values.get("tape_alphabet", ())}
+    taken |= {symbol for (_, a), rule in rules.items() for symbol in (a, rule.write)}
+    taken |= {a for example in draft.values.get("examples", ()) for a in example.input}
+    letter = next((a for a in _SEPARATORS if a not in taken), None)
+    if "input_alphabet" in draft.values or letter is None:
+        remedy = "use another symbol there, which every state treats as the blank"
+        draft.log.add(span, f"{what}, which is not in the input alphabet", remedy)
+        return
+    said = f"{what}: it is read as the symbol {letter!r}, which every state treats as the blank"
+    draft.log.add(span, said, f"no run differs; write {letter!r} for the blank in other inputs", "warning")
+    for (q, a), rule in tuple(rules.items()):
+        if a == blank:
+            rules[q, letter] = rule
+            draft.marks["table", q, letter] = draft.marks["table", q, a]
+    draft.values["input"] = word.replace(blank, letter)
+    draft.values["about_input"] = f"write {letter!r} for the blank"
+    if "tape_alphabet" in draft.values:
+        draft.values["tape_alphabet"] += (letter,)
 
 
 def _examples(draft: Draft, node: Node) -> tuple[Example, ...]:

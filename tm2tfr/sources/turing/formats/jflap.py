@@ -211,6 +211,9 @@ class _Reader:
             "input_alphabet": sigma,
             "accept": tuple(flat.names[q,] for q in top.final),
         }
+        if any(symbol[:1] in (ANY, NOT) for level in top.levels() for _, _, _, symbol, _, _ in level.transitions):
+            known = " ".join([*(a for a in sigma or gamma if a != blank), "x"])
+            draft.values["about_input"] = f"list others in the file, as in '<!-- input alphabet: {known} -->'"
         if self.comment("name"):
             draft.values["name"] = self.comment("name")
         if (word := self.comment("input")) and set(word) <= {*(sigma or gamma)} - {blank}:

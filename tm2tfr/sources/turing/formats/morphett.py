@@ -5,9 +5,13 @@ is the blank. ``*`` matches any symbol or state, and leaves the symbol, the head
 specific rule applies: (q, s), (q, *), (*, s), (*, *). A run starts in state 0 and stops in a state that begins with
 ``halt``: ``halt-accept`` accepts, ``halt-reject`` rejects; a program without either halts without a verdict.
 
-Settings that the simulator takes apart from its program can be given here in comments:
-``; name:``, ``; tape: one-way`` (its semi-infinite variant),
-``; input: 0101``, ``; input alphabet: 0 1``, ``; tape alphabet: 0 1 x _``.
+Settings that the simulator takes apart from its program can be given here in comments: ``; name:``,
+``; tape: one-way`` (its semi-infinite variant), ``; initial state: q``, ``; input: 0101``, ``; input alphabet: 0 1``,
+``; tape alphabet: 0 1 x _``. ``$INITIAL_TAPE: 0101`` within a comment is the input as well, as on the site, and so is what
+the JSON has that the site saves.
+
+A space in an input is a blank there. Here no input has blanks: where the input has one, or the input alphabet lists
+``_``, the space is a symbol of its own that every state treats as the blank, δ(q, space) = δ(q, _). So no run differs.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from tm2tfr.sources.turing.formats.lossless import (
     with_states,
     with_symbols,
 )
+from tm2tfr.sources.turing.formats.snapshot import is_snapshot, read_snapshot
 from tm2tfr.sources.turing.spec import TAPES, Machine, Rule
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.source import Log, Mark, Source
@@ -37,11 +42,16 @@ MOVES = {"l": -1, "r": 1, ANY: 0}
 
 _FIELDS = ("state", "symbol to read", "symbol to write", "move", "new state")
 _RULE = re.compile(r"\s*[^\s;]+\s+[^\s;]\s+[^\s;]\s+[lrLR*]\s+[^\s;]+(\s+!)?\s*(;.*)?")
-_HEADER = re.compile(r"\s*;\s*(?P<key>name|tape|input|input alphabet|tape alphabet): *(?P<value>.*?)\s*")
+_HEADER = re.compile(r"\s*;\s*(?P<key>name|tape|initial state|input|input alphabet|tape alphabet): *(?P<value>.*?)\s*")
+_INITIAL_TAPE = re.compile(r"[^;]*;.*\$INITIAL_TAPE:? *(?P<value>\S.*?)\s*")
+SPACE = " "
+"""A blank within an input, as a symbol."""
 
 
 def looks_like(text: str) -> bool:
     """Return whether some line of a text is a rule of this format, and most lines have as many parts as one."""
+    if is_snapshot(text):
+        return True
     lines = [line for line in text.splitlines() if line.split(";")[0].strip()]
     long = sum(4 <= len(line.split(";")[0].split()) <= 6 for line in lines)
     return long * 2 > len(lines) and any(_RULE.fullmatch(line) for line in lines)
@@ -70,20 +80,38 @@ def read(source: Source) -> Loaded:
         SpecError: with every error.
     """
     draft = Draft(Log(source), values={"name": stem(source.file), "blank": BLANK, "start": START})
-    return _Program(draft).read()
+    if not is_snapshot(source.text):
+        return _Program(draft).read()
+    saved, outer = read_snapshot(draft), draft.log
+    draft.log = outer.inside(saved.source)
+    program = _Program(draft, chooses=saved.chooses)
+    if saved.one_way:
+        draft.values["tape"] = "one-way"
+    for key, node in (("initial state", saved.state), ("input", saved.tape)):
+        if node is not None:
+            program.headers[key] = (node.text if key == "input" else node.text.split()[0], None)
+    return program.read()
 
 
 @dataclass
 class _Program:
     draft: Draft
     lines: dict[tuple[str, str], _RuleLine] = field(default_factory=dict)
-    headers: dict[str, tuple[str, Node]] = field(default_factory=dict)
+    headers: dict[str, tuple[str, Node | None]] = field(default_factory=dict)
+    chooses: bool = False
+    """Whether two rules for the same state and symbol are a choice, which is refused."""
+    start: str = START
+    spaces: bool = False
+    """Whether an input may have spaces."""
 
     def read(self) -> Loaded:
         for number, text in enumerate(self.draft.log.source.lines):
             if (header := _HEADER.fullmatch(text)) is not None:
                 node = Node(Mark(number, header.start("value")), Mark(number, header.end("value")))
                 self.headers.setdefault(header["key"], (header["value"], node))
+            elif (tape := _INITIAL_TAPE.fullmatch(text)) is not None:
+                node = Node(Mark(number, tape.start("value")), Mark(number, tape.end("value")))
+                self.headers.setdefault("initial tape", (tape["value"], node))
             self.line(number, text.split(";")[0])
         if not self.lines and not self.draft.log.found:
             self.draft.error(None, "this text contains no rule", "write rules such as '0 1 _ r 0', one per line")
@@ -127,7 +155,10 @@ class _Program:
         if before is not None:
             what = f"the rule for state {line.state!r} and symbol {line.read!r} replaces the one in line "
             what += str(before.tokens[0].start.line + 1)
-            self.draft.warn(line.tokens[0], what, "remove one of the two")
+            if self.chooses:
+                self.draft.error(line.tokens[0], f"{what}: a choice (nondeterminism)", "remove one of the two")
+            else:
+                self.draft.warn(line.tokens[0], what, "remove one of the two")
         if stops(line.state):
             self.draft.warn(
                 line.tokens[0], f"no run continues from state {line.state!r}", "remove the rule, or rename the state"
@@ -138,23 +169,30 @@ class _Program:
     def expand(self) -> None:
         """Put the machine into the draft, with a rule for each state and symbol in place of the wildcards."""
         draft, lines = self.draft, self.lines.values()
-        states = dict.fromkeys([START, *(q for x in lines for q in (x.state, x.new) if q != ANY)])
-        if not any(x.state in (START, ANY) for x in lines):
-            what = f"there is no rule for state {START!r}, in which a run starts"
-            draft.error(next(iter(lines)).tokens[0], what, f"name the start state {START!r}")
-        self.headers_into(draft)
         named = dict.fromkeys(a for x in lines for a in (x.read, x.write) if a != ANY)
-        gamma = tuple(dict.fromkeys([*draft.values.get("tape_alphabet", ()), *named, *self.sigma(), BLANK]))
+        self.headers_into(draft, frozenset(named))
+        states = dict.fromkeys([self.start, *(q for x in lines for q in (x.state, x.new) if q != ANY)])
+        if not any(x.state in (self.start, ANY) for x in lines):
+            what = f"there is no rule for state {self.start!r}, in which a run starts"
+            remedy = f"name the start state {START!r}, or add a comment: '; initial state: NAME'"
+            draft.error(next(iter(lines)).tokens[0], what, remedy)
+        sigma = [*draft.values.get("input_alphabet", ()), *draft.values.get("input", "")]
+        gamma = tuple(dict.fromkeys([*draft.values.get("tape_alphabet", ()), *named, *sigma, BLANK]))
         draft.log.too_many(len(states), len(gamma))
         rules: dict[tuple[str, str], Rule] = {}
         for q in states:
             for a in () if stops(q) else gamma:
-                line = self.rule_for(q, a)
+                symbol = BLANK if a == SPACE else a
+                line = self.rule_for(q, symbol)
                 if line is not None:
-                    new, write = (q if line.new == ANY else line.new), (a if line.write == ANY else line.write)
+                    new, write = (q if line.new == ANY else line.new), (symbol if line.write == ANY else line.write)
                     rules[q, a] = Rule(new, write, line.move)
                     draft.marks["table", q, a] = line.tokens[0]
         draft.values |= {"transitions": rules, "states": tuple(states), "tape_alphabet": gamma} | self.verdicts(states)
+        draft.values["start"] = self.start
+        known = [a for a in draft.values.get("input_alphabet", gamma) if a not in (BLANK, SPACE)]
+        shown = f"'; input alphabet: {' '.join([*known, 'x'])}'"
+        draft.values["about_input"] = f"list others in the program, as in {shown} (_ for spaces)"
 
     def rule_for(self, state: str, symbol: str) -> _RuleLine | None:
         """Return the most specific rule."""
@@ -175,32 +213,48 @@ class _Program:
                 self.draft.warn(line.tokens[4], what, f"name it {ACCEPT} or {REJECT}")
         return {"accept": accept, "reject": tuple(q for q in ends if q not in accept)}
 
-    def headers_into(self, draft: Draft) -> None:
-        """Read the settings given in comments, as far as they are meant for this program."""
+    def headers_into(self, draft: Draft, named: frozenset[str]) -> None:
+        """Read the settings given in comments, as far as they are meant for this program: its rules name these symbols."""
         for key in ("input alphabet", "tape alphabet"):
             value, node = self.headers.get(key, ("*", None))
             symbols = value.split()
             if node is not None and all(len(a) == 1 and a not in "*;" for a in symbols):
+                if key == "input alphabet" and BLANK in symbols:
+                    symbols[symbols.index(BLANK)] = SPACE
                 draft.values[key.replace(" ", "_")] = tuple(symbols)
                 draft.marks[key,] = node
         if "name" in self.headers and self.headers["name"][0]:
             draft.values["name"] = self.headers["name"][0]
         if "tape" in self.headers and self.headers["tape"][0].split(" ")[0] in TAPES:
             draft.values["tape"] = self.headers["tape"][0].split(" ")[0]
-        word, node = self.headers.get("input", ("", None))
-        if node is None or " " in word:  # prose about the input
-            return
-        draft.marks["input",] = node
-        if (at := word.find(ANY)) > 0:
-            mark = Node(Mark(node.start.line, node.start.column + at), Mark(node.start.line, node.start.column + at + 1))
-            what = f"the mark '*' starts the head at cell {at}, but runs here start at cell 0, on the first symbol"
-            draft.error(mark, what, "move the mark to the front, or add rules that move the head there")
-        draft.values["input"] = word.replace(ANY, "")
+        state, node = self.headers.get("initial state", (START, None))
+        if state.split() == [state]:
+            self.start = state
+            if node is not None:
+                draft.marks["start state",] = node
+        own = self.headers.get("input")
+        if own is not None and (SPACE not in own[0] or {*own[0]} <= {*named, SPACE, ANY, BLANK}):  # not prose about it
+            self.input(*own)
+        elif "initial tape" in self.headers:
+            self.input(*self.headers["initial tape"])
 
-    def sigma(self) -> Iterator[str]:
-        """Yield the symbols that the comments name."""
-        yield from self.draft.values.get("input_alphabet", ())
-        yield from self.draft.values.get("input", "")
+    def input(self, word: str, node: Node | None) -> None:
+        """Read the input of the program, in which spaces are blanks, and * is where the head begins."""
+        if node is not None:
+            self.draft.marks["input",] = node
+        if (at := word.find(ANY)) > 0:
+            mark = node
+            if node is not None:
+                mark = Node(*(Mark(node.start.line, node.start.column + at + k) for k in (0, 1)))
+            what = f"the mark '*' starts the head at cell {at}, but runs here start at cell 0, on the first symbol"
+            self.draft.error(mark, what, "move the mark to the front, or add rules that move the head there")
+        word = word.replace(ANY, "").replace(BLANK, SPACE).rstrip(SPACE)
+        if SPACE in word and SPACE not in self.draft.values.get("input_alphabet", ()):
+            what = "the input has blanks in it: a space is a symbol of its own here, which every state treats as the blank"
+            self.draft.warn(node, what, "no run differs; if inputs are to have none, use another symbol there")
+            if "input_alphabet" in self.draft.values:
+                self.draft.values["input_alphabet"] += (SPACE,)
+        self.draft.values["input"] = word
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from tm2tfr.sources.turing.formats import doty, native
 from tm2tfr.sources.turing.formats.lists import is_list
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
+from tm2tfr.sources.turing.formats.snapshot import is_snapshot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.source import Source, decoded
 
@@ -114,6 +115,8 @@ def _guess(text: str | bytes, file: str) -> Format:
     start = start.removeprefix("\ufeff")
     if candidates == (NATIVE.name,) and doty.is_yaml(start):
         return FORMATS["doty"]
+    if candidates == ("ft_turing",) and is_snapshot(start):
+        return FORMATS["morphett"]
     if len(candidates) == 1:
         if not FORMATS[candidates[0]].reads:
             what = f"{file}: a file for {candidates[0]} is a program, which is not executed"

@@ -83,12 +83,20 @@ class Table:
         first: dict[str, Scalar] = {}
         for key, value in node.pairs:
             instruction = self.instruction(key, value)
-            for symbol in self.draft.scalars(key, "a symbol") or ():
+            for symbol in self.symbols(key):
                 if first.setdefault(symbol.text, symbol) is not symbol:
                     what = f"the rule for state {state!r} and symbol {symbol.text!r}"
                     self.draft.twice(symbol, first[symbol.text], what)
                 elif instruction is not None and (state, symbol.text) not in self.rules:
                     self.add(state, symbol, instruction)
+
+    def symbols(self, key: Node) -> list[Scalar]:
+        """Return the symbols that a key lists; as on turingmachine.io, '0,1' is the list [0, 1]."""
+        found = self.draft.scalars(key, "a symbol") or []
+        parts = found[0].text.split(",") if isinstance(key, Scalar) else []
+        if len(parts) < 2 or any(len(part) != 1 for part in parts):
+            return found
+        return [self.draft.part(found[0], 2 * k, 2 * k + 1) for k in range(len(parts))]
 
     def add(self, state: str, symbol: Scalar, instruction: Instruction) -> None:
         """Add δ(state, symbol), and the marks of its parts."""
