@@ -24,7 +24,7 @@ _LIKE = re.compile(r'"(?:initialtape|tapeoffset|headposition|initialstate)"\s*:'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class SavedProgram:
     """A saved program and its settings.
 
     Args:
@@ -46,7 +46,7 @@ def is_snapshot(text: str) -> bool:
     return text.lstrip()[:1] == "{" and '"program"' in text and _LIKE.search(text) is not None
 
 
-def read_snapshot(draft: Draft) -> Snapshot:
+def read_snapshot(draft: Draft) -> SavedProgram:
     """Return what was saved; warnings go to the draft.
 
     Raises:
@@ -84,7 +84,7 @@ def read_snapshot(draft: Draft) -> Snapshot:
         draft.warn(steps, what, "reset the machine before saving it")
     chosen = variant.text if variant is not None else "0"
     state, tape = found.get("initialstate"), found.get("initialtape")
-    return Snapshot(
+    return SavedProgram(
         source=Source(program.text, f"{source.file} (program)"),
         tape=tape if tape is not None and not tape.plain and tape.text else None,
         state=state if state is not None and state.text.split() else None,
