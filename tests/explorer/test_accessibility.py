@@ -22,6 +22,7 @@ PAGES: dict[str, Callable[[], Explorer]] = {
     "machine": lambda: tm2tfr.explore("chapter", "11"),
     "circuit": lambda: tm2tfr.explore("full-adder", "110"),
     "universal": lambda: tm2tfr.explore(tm2tfr.compile("palindromes", universal=(8, 4)), "abba"),
+    "labeller": lambda: tm2tfr.explore("a-n-b-n", "aabb"),
     "two runs": lambda: tm2tfr.explore("left-edge", "11", compare="chapter"),
 }
 

@@ -15,6 +15,8 @@ import tm2tfr
 from tests.engines.labellers import labeller
 from tests.installed import needs_dot
 from tm2tfr.cli import main
+from tm2tfr.engines import engine
+from tm2tfr.engines.watching import observe_all
 from tm2tfr.errors import CompileError, EngineError, ShapeError
 from tm2tfr.explorer.labeller import labeller_page
 
@@ -118,6 +120,15 @@ def test_the_page_asks_nothing_of_a_network_and_is_small() -> None:
     addresses = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)|url\(([^)]+)\)", html)
     assert addresses == []
     assert len(html.encode()) < 75_000
+
+
+def test_a_page_that_runs_nothing_has_no_script() -> None:
+    trace, decoder = tm2tfr.check("reverse", "abc"), tm2tfr.compile("reverse")
+    seen = observe_all(decoder, "abc", engine=engine("dense"))
+    html = labeller_page(trace, decoder, seen, live=False).html
+    assert "<script" not in html
+    assert "default-src 'none'; style-src 'unsafe-inline'\"" in html
+    assert tables(html) == tables(labeller_page(trace, decoder, seen).html)
 
 
 def test_no_text_breaks_out_of_the_script() -> None:

@@ -25,9 +25,11 @@ from tm2tfr.transformer.weights import Decoder
 
 MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
+STILL = "default-src 'none'; style-src 'unsafe-inline'"
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 :root{color-scheme:light dark}
+body{background:Canvas;color:CanvasText}
 body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem auto;max-width:100rem;padding:0 1rem}
 h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem;margin-bottom:.3rem}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
@@ -51,6 +53,7 @@ def labeller_page(
     *,
     tokens: Sequence[str] | None = None,
     ends: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    live: bool = True,
 ) -> Explorer:
     """Return the page.
 
@@ -58,6 +61,7 @@ def labeller_page(
         seen: what there is at each position of the run, the one of the trace.
         tokens: what is fed at each position, shown beside its number where heads look; by default the number is alone.
         ends: the tokens that are fed before and after those of any input.
+        live: whether the page has the weights and a script, so that it can run another input.
         pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
 
     Raises:
@@ -68,48 +72,39 @@ def labeller_page(
             rows = counted(len(trace.rows), "row")
             raise ShapeError(f"the page of {visible(trace.machine)}: {rows} and {many} {what}: give those of one run")
     names = [*map(str, range(len(seen)))] if tokens is None else [f"{n} {visible(t)}" for n, t in enumerate(tokens)]
-    name, columns = visible(title(trace)), PackedColumns()
-    data = _data(trace, decoder, ends, columns, named=tokens is not None)
+    name = visible(title(trace))
+    script = _script(trace, decoder, ends, named=tokens is not None) if live else ""
     drawings = "".join(f"<h2>{escape(heading)}</h2>\n{_picture(drawn)}" for heading, drawn in pictures)
     html = f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{POLICY if live else STILL}">
 <meta name="viewport" content="width=device-width">
 <title>{escape(name)}</title>
 <style>{STYLE}</style>
 </head>
 <body>
+<main>
 <h1>{escape(name)}</h1>
-<div class="wide" id="answers">{summary(trace, titled=False)}</div>
+<div class="wide" tabindex="0" id="answers">{summary(trace, titled=False)}</div>
 <div id="drawings">{drawings}</div>
 <h2>Where the heads of the weights look</h2>
 <div id="heads">{"".join(_layers(decoder, seen, names))}</div>
 <h2>The residual stream, stage by stage</h2>
 <p>After each stage, what it changed: labels of one-hot vectors, · for zero, and numbers.</p>
 <div id="stages">{"".join(_stages(decoder, seen))}</div>
-<script type="application/json" id="data">{embedded(data)}</script>
-<script type="text/plain" id="columns">{columns.packed()}</script>
-<script>
-{asset("labeller.js")}</script>
-</body>
+</main>
+{script}</body>
 </html>
 """
     return Explorer(html, (trace,))
 
 
-def _data(
-    trace: Trace,
-    decoder: Decoder,
-    ends: tuple[Sequence[str], Sequence[str]],
-    columns: PackedColumns,
-    *,
-    named: bool,
-) -> dict[str, Any]:
-    """Return what the script of the page needs: the weights, and how an input becomes tokens."""
-    before, after = ends
-    return {
+def _script(trace: Trace, decoder: Decoder, ends: tuple[Sequence[str], Sequence[str]], *, named: bool) -> str:
+    """Return the script of the page, and what it needs: the weights, and how an input becomes tokens."""
+    (before, after), columns = ends, PackedColumns()
+    data = {
         "name": trace.machine,
         "word": trace.input,
         "before": list(before),
@@ -119,11 +114,16 @@ def _data(
         "subspaces": [{"name": s.name, "labels": s.labels and list(s.labels)} for s in decoder.layout.subspaces],
         "decoder": decoder_data(decoder, columns),
     }
+    return f"""<script type="application/json" id="data">{embedded(data)}</script>
+<script type="text/plain" id="columns">{columns.packed()}</script>
+<script>
+{asset("labeller.js")}</script>
+"""
 
 
 def _picture(drawn: str) -> str:
     inside = drawn[drawn.index("<svg") :] if "<svg" in drawn else f"<p>{escape(drawn)}</p>\n"
-    return f'<div class="wide">{inside}</div>\n'
+    return f'<div class="wide" tabindex="0">{inside}</div>\n'
 
 
 def _layers(decoder: Decoder, seen: Sequence[Observation], names: Sequence[str]) -> Iterator[str]:
@@ -150,7 +150,7 @@ def _head(name: str, attended: Sequence[Any], names: Sequence[str]) -> str:
         )
         rows.append(f'<tr><th scope="row">{escape(query)}</th>{cells}</tr>')
     return (
-        f'<table class="weights"><caption>{escape(visible(name))}</caption><thead><tr><th></th>{heading}</tr></thead>'
+        f'<table class="weights"><caption>{escape(visible(name))}</caption><thead><tr><td></td>{heading}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
@@ -171,7 +171,8 @@ def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
                 f'<tr><th scope="row">{i}</th>{"".join(_cell(s, x[decoder.layout[s.name]]) for s in changed)}</tr>'
                 for i, x in enumerate(streams)
             )
-            yield f'<div class="wide"><table><thead><tr><th>i</th>{header}</tr></thead><tbody>{rows}</tbody></table></div>'
+            table = f"<table><thead><tr><th>i</th>{header}</tr></thead><tbody>{rows}</tbody></table>"
+            yield f'<div class="wide" tabindex="0">{table}</div>'
         yield "</details>\n"
 
 

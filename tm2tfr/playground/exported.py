@@ -69,7 +69,7 @@ def _made(found: Subject, request: Query, what: str, to: str, name: str) -> File
         from tm2tfr.transformer.storage import dumps  # noqa: PLC0415  (it needs safetensors, and nothing else here does)
 
         return File(f"{name}{WEIGHTS}", dumps(found.decoder))
-    done = ran(found, found.word(request.input), request)
+    done = ran(found, found.word(request.input), request, live=True)
     if what == "page":
         return File(f"{name}.html", done.whole_page(found.right).encode())
     return File(f"{name}{_TABLES[what]}", table(done.trace, what).encode(errors="replace"))

@@ -51,8 +51,11 @@ class Ran:
         return [[column.name for column in sheet.columns], *rows]
 
 
-def ran(found: Subject, word: str, request: Query) -> Ran:
+def ran(found: Subject, word: str, request: Query, *, live: bool = False) -> Ran:
     """Return the run of a source on `word`, compared with its reference.
+
+    Args:
+        live: whether the page of a labeller can run other inputs by itself; the playground runs them.
 
     Raises:
         CompileError: if it cannot be compiled, or its weights are soft.
@@ -62,14 +65,14 @@ def ran(found: Subject, word: str, request: Query) -> Ran:
     if decoder.soft:
         raise CompileError("the page shows where hard attention looks, and these weights are soft: use another variant")
     if decoder.labeller:
-        return _labelled(found, word)
+        return _labelled(found, word, live=live)
     limit = request.steps(STEPS if decoder.positions is None else GATES)
     engine, truth = engine_named("dense", None), truth_of(found.right, word, decoder, limit)
     recorded = record(decoder, word, truth=truth, engine=engine, max_steps=limit)
     return Ran(recorded.trace, recorded)
 
 
-def _labelled(found: Subject, word: str) -> Ran:
+def _labelled(found: Subject, word: str, *, live: bool) -> Ran:
     tokens = found.prompt(word)
     if len(tokens) > MOST_IN_A_PAGE:
         what = f"the page shows every pair of positions, and {len(tokens):,} are too many"
@@ -78,8 +81,8 @@ def _labelled(found: Subject, word: str) -> Ran:
     seen = observe_all(found.decoder, tokens, engine=engine_named("dense", None))
     plain = isinstance(found.program, Program)
     pictures = (("The run, layer by layer", _drawn(found, word)),) if plain else ()
-    fed = None if plain else tokens
-    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=fed, ends=ends_of(found, word)))
+    fed, ends = None if plain else tokens, ends_of(found, word)
+    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=fed, ends=ends, live=live))
 
 
 def _drawn(found: Subject, word: str) -> str:

@@ -47,7 +47,7 @@ function matrix(name: string, attended: number[][], names: string[]): HTMLElemen
     const cells = names.map((_, j) => (there.has(j) ? el("td", { style }, said) : el("td")));
     return el("tr", {}, el("th", { scope: "row" }, names[i]!), ...cells);
   });
-  return el("table", { class: "weights" }, el("caption", {}, visible(name)), el("thead", {}, el("tr", {}, el("th"), ...across)), el("tbody", {}, ...rows));
+  return el("table", { class: "weights" }, el("caption", {}, visible(name)), el("thead", {}, el("tr", {}, el("td"), ...across)), el("tbody", {}, ...rows));
 }
 
 /** A share to two digits, as Python rounds it: 1/8, halfway between two of them, goes to the even one. */
@@ -69,7 +69,7 @@ export function stages({ stages: all }: Labelled, { subspaces }: LabellerSpec): 
     if (!changed.length) return el("details", { open: number === 0 }, summary);
     const rows = streams.map((x, i) => el("tr", {}, el("th", { scope: "row" }, String(i)), ...changed.map((n) => el("td", {}, content(subspaces[n]!.labels, part(x, n))))));
     const drawn = table(null, ["i", ...changed.map((n) => visible(subspaces[n]!.name))], rows);
-    return el("details", { open: number === 0 }, summary, el("div", { class: "wide" }, drawn));
+    return el("details", { open: number === 0 }, summary, el("div", { class: "wide", tabindex: 0 }, drawn));
   });
 }
 

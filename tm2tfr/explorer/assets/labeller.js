@@ -799,7 +799,7 @@
       const cells = names.map((_, j) => there.has(j) ? el("td", { style }, said) : el("td"));
       return el("tr", {}, el("th", { scope: "row" }, names[i]), ...cells);
     });
-    return el("table", { class: "weights" }, el("caption", {}, visible(name)), el("thead", {}, el("tr", {}, el("th"), ...across)), el("tbody", {}, ...rows));
+    return el("table", { class: "weights" }, el("caption", {}, visible(name)), el("thead", {}, el("tr", {}, el("td"), ...across)), el("tbody", {}, ...rows));
   }
   function hundredths(share) {
     return share === 0.125 ? "0.12" : share.toFixed(2);
@@ -817,7 +817,7 @@
       if (!changed.length) return el("details", { open: number === 0 }, summary);
       const rows = streams.map((x, i) => el("tr", {}, el("th", { scope: "row" }, String(i)), ...changed.map((n) => el("td", {}, content(subspaces[n].labels, part(x, n))))));
       const drawn = table(null, ["i", ...changed.map((n) => visible(subspaces[n].name))], rows);
-      return el("details", { open: number === 0 }, summary, el("div", { class: "wide" }, drawn));
+      return el("details", { open: number === 0 }, summary, el("div", { class: "wide", tabindex: 0 }, drawn));
     });
   }
   function content(labels, values) {
