@@ -1,6 +1,6 @@
 """The slides as slides: the page that MkDocs makes of `slides.md`, cut at its rules, in one file of its own.
 
-The text is Markdown as Marp, Quarto and others read it: `---` between slides, `$…$` for formulas, comments for notes.
+The text is Markdown as Marp reads it: `---` between slides, `$…$` for formulas, comments for notes.
 `slides.zip` beside the page has it with its figures. The page is HTML and CSS with a few lines of script: it needs no
 network, turns by keys, and prints one slide on a page.
 """
