@@ -101,7 +101,7 @@ SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
 READABLE: tuple[str, ...] = (
     *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "doty", "morphett", "jflap"),
-    *("ft_turing", "turingmachinesimulator.com"),
+    *("ft_turing", "turingmachinesimulator.com", "automata-lib"),
 )
 """The formats that machines are read from."""
 WRITABLE: tuple[str, ...] = (

@@ -175,3 +175,12 @@ def test_what_it_cannot_say() -> None:
         ConversionError, match=r"left-edge: JFLAP .* in state 'rewind' it may move left at cell 0 \(on '1'\)"
     ):
         jflap.write(load("left-edge"))
+
+
+def test_a_file_of_jflap_8_is_called_by_its_name() -> None:
+    inner = '<structure type="state_set"><state><name>q0</name><id>0</id></state></structure>'
+    graph = f'<structure type="transition_graph">{inner}</structure>'
+    text = f'<?xml version="1.0"?>\n<structure type="editor_panel">\n{graph}</structure>'
+    said = "this is a file of JFLAP 8, whose files are not read: draw the machine in JFLAP 7.1, and save it there"
+    for file in ("f.jff", "f.jflap"):
+        assert fails(text, file=file) == [f"{file}:2:1: {said}"]

@@ -77,10 +77,9 @@ def test_what_is_in_no_format_is_said_to_be_in_none(about: str, file: str) -> No
 
 
 def test_code_is_not_run() -> None:
-    with pytest.raises(
-        ConversionError, match=r"^f\.py: a file for automata-lib is a program, which is not executed: in Python, pass"
-    ):
-        registry.read("print()", file="f.py")
+    assert fails("print()", file="f.py") == [
+        "f.py: no call DTM(…) is in this code: write the machine as DTM(states={…}, …), with literals"
+    ]
 
 
 @pytest.mark.parametrize("line", ["0 _ 11 r halt", "0 0 0 n halt", "0 0 0 r", "0 0 0 r 0 0 ; one too many"])
@@ -117,8 +116,8 @@ def test_unknown_formats() -> None:
         ConversionError, match=r"machines cannot be read from 'jfla' \(did you mean 'jflap'\?\): use one of yaml"
     ):
         registry.read("", file="f", format="jfla")
-    with pytest.raises(ConversionError, match="machines cannot be read from 'automata-lib': use one of"):
-        registry.read("", file="f", format="automata-lib")
+    with pytest.raises(ConversionError, match="machines cannot be read from 'mermaid': use one of"):
+        registry.read("", file="f", format="mermaid")
     with pytest.raises(
         ConversionError, match=r"machines cannot be written as 'doti' \(did you mean 'doty'\?\): use one of yaml, tur"
     ):

@@ -2,16 +2,26 @@
 
 Transitions are ``{state: {symbol: (new state, symbol written, "L" | "R" | "N")}}``, the tape is two-way, a final
 state accepts on entry and has no rules, and every other halt rejects. Only `to_dtm` needs automata-lib.
+
+A call ``DTM(states={…}, …)`` in Python code whose arguments are literals is read as text: no code is executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError
+from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats.loaded import Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, two_way, with_verdicts
 from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.text.nodes import Node, Scalar
+from tm2tfr.text.source import Log, Mark, Source
 
 MOVES = {"L": -1, "N": 0, "R": +1}
 LETTERS = {move: name for name, move in MOVES.items()}
@@ -69,6 +79,197 @@ def _ordered(some: Iterable[str], first: Iterable[str]) -> tuple[str, ...]:
 
 def _refusal(name: str, what: str, remedy: str) -> SpecError:
     return SpecError([Diagnostic(what=what, remedy=remedy, file=name)])
+
+
+# ── code, which is read and not executed ────────────────────────────────────────────────────────────────────
+_LIKE = re.compile(r"\bN?DTM\s*\(|\bMNTM\s*\(")
+_OTHER = {"NTM": "may choose between rules", "MNTM": "has several tapes", "MultitapeNTM": "has several tapes"}
+_LITERAL = "write it out: no code is executed, so the arguments must be literals such as {'q0', 'q1'}"
+
+
+def looks_like(text: str) -> bool:
+    """Return whether a text has a call of the class."""
+    return _LIKE.search(text) is not None and "transitions" in text
+
+
+def read(source: Source) -> Loaded:
+    """Read the call ``DTM(…)`` in Python code.
+
+    Raises:
+        SpecError: with every error; also if there is no such call, or several, or an argument is not a literal.
+    """
+    return _Code(Draft(Log(source), values={"name": stem(source.file)})).read()
+
+
+@dataclass
+class _Code:
+    draft: Draft
+
+    def read(self) -> Loaded:
+        fields = self.fields(self.call())
+        if any(d.severity == "error" for d in self.draft.log.found):
+            raise self.draft.log.failure()
+        values, marks = self.draft.values, self.draft.marks
+        for ours, theirs, key in (
+            ("states", "states", "states"),
+            ("input_alphabet", "input_symbols", "input alphabet"),
+            ("tape_alphabet", "tape_symbols", "tape alphabet"),
+            ("accept", "final_states", "accept"),
+        ):
+            names = list(self.members(fields[theirs], theirs))
+            values[ours] = tuple(dict.fromkeys(node.text for node in names))
+            marks |= {("table" if key == "states" else key, node.text): node for node in names}
+        for ours, theirs, key in (("start", "initial_state", "start state"), ("blank", "blank_symbol", "blank")):
+            found = self.text(fields[theirs])
+            values[ours], marks[key,] = (found.text if found else ""), self.node(fields[theirs])
+        values["transitions"] = self.rules(fields["transitions"])
+        values["input_alphabet"] = tuple(a for a in values["input_alphabet"] if a != values["blank"])
+        if any(d.severity == "error" for d in self.draft.log.found):
+            raise self.draft.log.failure()
+        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+
+    def call(self) -> ast.Call:
+        """Return the only call of the class."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about escapes in other people's strings
+                tree = ast.parse(self.draft.log.source.text)
+        except SyntaxError as error:
+            at = Mark(max(0, (error.lineno or 1) - 1), max(0, (error.offset or 1) - 1))
+            self.draft.error(Node(at, at), f"this is not Python ({error.msg})", "fix it, or save the file again")
+            raise self.draft.log.failure() from None
+        except (RecursionError, MemoryError, ValueError):
+            self.draft.error(None, "this is nested too deeply", "check that this is the right file")
+            raise self.draft.log.failure() from None
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        found = [call for call in calls if _called(call) == "DTM"]
+        for call in calls:
+            if (why := _OTHER.get(_called(call))) is not None:
+                self.draft.error(
+                    self.node(call.func), f"{_called(call)} {why}", "machines here are deterministic, on one tape"
+                )
+        if not found and not self.draft.log.found:
+            self.draft.error(
+                None, "no call DTM(…) is in this code", "write the machine as DTM(states={…}, …), with literals"
+            )
+        for call in found[1:]:
+            self.draft.error(self.node(call.func), "a second machine begins here", "keep one machine per file")
+        if self.draft.log.found:
+            raise self.draft.log.failure()
+        return found[0]
+
+    def fields(self, call: ast.Call) -> dict[str, ast.expr]:
+        """Return the arguments by their names."""
+        found: dict[str, ast.expr] = {}
+        for given in call.args:
+            self.draft.error(self.node(given), "this argument has no name", f"write it as one of {', '.join(_FIELDS)}")
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                self.draft.error(self.node(keyword.value), "these arguments are not written out", _LITERAL)
+            elif keyword.arg in _FIELDS:
+                found[keyword.arg] = keyword.value
+            else:
+                close = self.draft.nearest(keyword.arg, _FIELDS, {})
+                self.draft.warn(self.node(keyword.value), f"unknown argument {keyword.arg!r}{close}", "it is ignored")
+        missing = [name for name in _FIELDS if name not in found]
+        if missing and not any(d.severity == "error" for d in self.draft.log.found):
+            self.draft.error(self.node(call.func), f"there is no argument {missing[0]!r}", "add it")
+        return found
+
+    def members(self, node: ast.expr, name: str) -> Iterator[Scalar]:
+        """Yield the members of a set, a list or a tuple, also within ``set(…)``."""
+        inside = node
+        if (
+            isinstance(node, ast.Call)
+            and _called(node) in ("set", "frozenset")
+            and not node.keywords
+            and len(node.args) < 2
+        ):
+            if not node.args:
+                return
+            inside = node.args[0]
+            if isinstance(inside, ast.Constant) and isinstance(inside.value, str):
+                yield from (Scalar(*self.place(inside), a, plain=False) for a in inside.value)
+                return
+        if not isinstance(inside, ast.Set | ast.List | ast.Tuple):
+            self.draft.error(self.node(node), f"{name} is not a set of literals", _LITERAL)
+            return
+        yield from (found for each in inside.elts if (found := self.text(each)) is not None)
+
+    def rules(self, node: ast.expr) -> dict[tuple[str, str], Rule]:
+        """Return δ, and mark where its rules are."""
+        found: dict[tuple[str, str], Rule] = {}
+        first: dict[tuple[str, ...], Scalar] = {}
+        for state, row in self.items(node, "transitions"):
+            if first.setdefault((state.text,), state) is not state:
+                self.draft.twice(state, first[state.text,], f"the state {state.text!r}")
+            self.draft.marks.setdefault(("table", state.text), state)
+            for symbol, result in self.items(row, f"the row of state {state.text!r}"):
+                key = state.text, symbol.text
+                if first.setdefault(key, symbol) is not symbol:
+                    self.draft.twice(symbol, first[key], f"the rule for state {key[0]!r} and symbol {key[1]!r}")
+                elif (rule := self.rule(result, key)) is not None:
+                    found[key], self.draft.marks["table", *key] = rule, symbol
+        return found
+
+    def items(self, node: ast.expr, name: str) -> Iterator[tuple[Scalar, ast.expr]]:
+        """Yield the keys and values of a dictionary."""
+        if not isinstance(node, ast.Dict):
+            self.draft.error(self.node(node), f"{name} is not a dictionary of literals", _LITERAL)
+            return
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.draft.error(self.node(value), f"{name} is not written out", _LITERAL)
+            elif (found := self.text(key)) is not None:
+                yield found, value
+
+    def rule(self, node: ast.expr, key: tuple[str, str]) -> Rule | None:
+        """Return a rule, ``(state, symbol, move)``."""
+        if isinstance(node, ast.Set) or (isinstance(node, ast.List | ast.Tuple) and any(_is_tuple(e) for e in node.elts)):
+            what = f"state {key[0]!r} has a choice on {key[1]!r} (nondeterminism)"
+            self.draft.error(self.node(node), what, "keep one of the rules: machines here are deterministic")
+            return None
+        if not isinstance(node, ast.Tuple | ast.List) or len(node.elts) != 3:
+            self.draft.error(
+                self.node(node), "this is not a rule", "a rule is ('state', 'symbol', 'L'), or R, or N to stay"
+            )
+            return None
+        parts = [self.text(each) for each in node.elts]
+        if None in parts:
+            return None
+        state, symbol, move = (part for part in parts if part is not None)
+        self.draft.marks["table", *key, "state"], self.draft.marks["table", *key, "write"] = state, symbol
+        if move.text not in MOVES:
+            self.draft.error(move, f"{move.text!r} is not a move", "use L, R or N")
+            return None
+        return Rule(state.text, symbol.text, MOVES[move.text])
+
+    def text(self, node: ast.expr) -> Scalar | None:
+        """Return a literal text or number as text; report anything else."""
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18):
+            return Scalar(*self.place(node), str(value), plain=False)
+        self.draft.error(self.node(node), "this is not a literal text", _LITERAL)
+        return None
+
+    def node(self, node: ast.expr) -> Node:
+        return Node(*self.place(node))
+
+    def place(self, node: ast.expr) -> tuple[Mark, Mark]:
+        """Return where code is, in characters: Python counts bytes of UTF-8."""
+        lines = re.split("\r\n|[\r\n]", self.draft.log.source.text)
+        ends = ((node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0))
+        first, last = (Mark(n - 1, len(lines[n - 1].encode()[:k].decode(errors="ignore"))) for n, k in ends)
+        return first, last
+
+
+def _called(call: ast.Call) -> str:
+    """Return the name that is called, without its module."""
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple)
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -86,6 +86,10 @@ class _Reader:
     def kind(self) -> None:
         """Refuse anything but a Turing machine with one tape."""
         kind = self.root.first("type")
+        if self.root.tag == "structure" and kind is None and "type" in self.root.attributes:
+            what = "this is a file of JFLAP 8, whose files are not read"
+            self.draft.error(self.root.node, what, "draw the machine in JFLAP 7.1, and save it there")
+            raise self.draft.log.failure()
         if self.root.tag != "structure" or kind is None:
             self.draft.error(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
             raise self.draft.log.failure()

@@ -46,7 +46,7 @@ OTHERS = (
     Format("jflap", "jflap", (".jff",)),
     Format("ft_turing", "ft_turing", (".json",)),
     Format("turingmachinesimulator.com", "turingmachinesimulator"),
-    Format("automata-lib", "automata_lib", (".py",), reads=False),
+    Format("automata-lib", "automata_lib", (".py",)),
 )
 FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
 
@@ -59,7 +59,7 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
     """Read a machine in any of the formats, determined by `format`, the file's extension, or the text.
 
     Raises:
-        ConversionError: if no such format is read, or files in it are programs.
+        ConversionError: if no such format is read.
         SpecError: with every error of the text.
     """
     chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
@@ -107,7 +107,6 @@ def _guess(text: str | bytes, file: str) -> Format:
     """Return the format of a text, by the file's extension if only one format uses it, otherwise by how it begins.
 
     Raises:
-        ConversionError: if files with this extension are programs.
         SpecError: if no format is recognised.
     """
     candidates = by_extension(file)
@@ -118,9 +117,6 @@ def _guess(text: str | bytes, file: str) -> Format:
     if candidates == ("ft_turing",) and is_snapshot(start):
         return FORMATS["morphett"]
     if len(candidates) == 1:
-        if not FORMATS[candidates[0]].reads:
-            what = f"{file}: a file for {candidates[0]} is a program, which is not executed"
-            raise ConversionError(f"{what}: in Python, pass the DTM it makes to tm2tfr.Machine.from_automata")
         return FORMATS[candidates[0]]
     readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
     sure = next((f for f in readable if f.call("looks_like", start)), None)
