@@ -102,7 +102,7 @@ export class Controls {
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
     if (target === this.jump || target instanceof HTMLSelectElement) {
       if (event.key === "Enter" || event.key === "Escape") target.blur();
       return;

@@ -34,8 +34,6 @@ export interface Question {
   input: string | null;
   options: Options;
   name: string;
-  /** Of the window: a newer question with the same one replaces those before it. */
-  tab?: string;
 }
 
 /** A run for the explorer's views, or a page that is complete. */
@@ -54,6 +52,8 @@ export interface Answer {
   page: Page | null;
   /** The options that apply to such a source. */
   options: string[];
+  /** The formats that it can be saved in. */
+  targets: string[];
   seconds: number;
 }
 
@@ -93,26 +93,24 @@ export function token(): string {
 }
 
 export class Api {
-  private readonly tab = crypto.randomUUID();
-
   constructor(private readonly token: string) {}
 
   async answer(question: Question, signal: AbortSignal): Promise<Answer> {
-    return (await (await this.post("api/answer", { ...question, tab: this.tab }, signal)).json()) as Answer;
+    return (await (await this.post("api/answer", question, signal)).json()) as Answer;
   }
 
   async shipped(): Promise<Shipped[]> {
     return (await (await this.ask("api/shipped", {})).json()) as Shipped[];
   }
 
-  /** The text of a shipped source. */
-  async source(kind: Kind, name: string): Promise<string> {
-    return (await this.ask(`api/shipped/${kind}/${encodeURIComponent(name)}`, {})).text();
+  /** The text of a shipped source, its lines ended as the editor ends them. */
+  async source(name: string): Promise<string> {
+    return lines(await (await this.ask(`api/shipped/${encodeURIComponent(name)}`, {})).text());
   }
 
-  /** A file to download, and its name. */
-  async exported(question: Question, what: Export): Promise<[Blob, string]> {
-    const response = await this.post("api/export", { ...question, what });
+  /** A file to download, and its name; `to` is the format of a source, as it is if empty. */
+  async exported(question: Question, what: Export, to: string): Promise<[Blob, string]> {
+    const response = await this.post("api/export", { ...question, what, ...(to ? { to } : {}) });
     const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
     return [await response.blob(), name ?? what];
   }
@@ -135,6 +133,11 @@ export class Api {
     if (response.status === 409) throw new Superseded(await said(response));
     throw new Refused(await said(response));
   }
+}
+
+/** A text with each line ended by a line feed alone. */
+export function lines(text: string): string {
+  return text.replace(/\r\n?/g, "\n");
 }
 
 /** What a response that is not OK says. */

@@ -5,6 +5,8 @@ import type { Answer, Kind, Options } from "./api";
 
 /** What is shown beside a source: its last answer with a run, and where one was in it. */
 export interface Shown {
+  /** The identifier of the source. */
+  of: string;
   answer: Answer;
   input: string | null;
   place: { i: number; layer: number; raw: boolean; scroll: number } | null;
@@ -90,7 +92,7 @@ export function kept(): { sources: Kept[]; current: string | null } {
       if (!key.startsWith(PREFIX)) continue;
       try {
         const said = JSON.parse(localStorage.getItem(key)!) as Kept;
-        if (typeof said.id === "string" && typeof said.name === "string") sources.push(said);
+        if (PREFIX + said.id === key && whole(said)) sources.push(said);
       } catch {
         // somebody else's
       }
@@ -99,6 +101,12 @@ export function kept(): { sources: Kept[]; current: string | null } {
     // no storage here
   }
   return { sources: sources.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true })), current };
+}
+
+/** Whether what was kept has all its parts. */
+function whole({ name, shipped, format, original, text, input, options }: Kept): boolean {
+  const optional = [shipped, format, original, text, input].every((each) => each === null || typeof each === "string");
+  return typeof name === "string" && optional && typeof options === "object" && options !== null;
 }
 
 /** An identifier that is later than all before. */

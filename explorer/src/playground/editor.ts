@@ -44,7 +44,7 @@ export class Editor {
       colours,
       EditorView.lineWrapping,
       keymap.of([{ key: "F8", run: nextDiagnostic }, { key: "Shift-F8", run: previousDiagnostic }, indentWithTab, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
-      EditorView.contentAttributes.of({ "aria-label": "Source", "aria-describedby": described, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) changed();
       }),

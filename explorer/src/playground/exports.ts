@@ -14,15 +14,29 @@ const FILES: [Export, string, string][] = [
 export class Exports {
   readonly element: HTMLElement;
   private readonly buttons: HTMLButtonElement[];
+  private readonly format = el("select", { class: "small", "aria-label": "Format in which the source is saved" });
+  private targets = "";
 
-  constructor(save: (what: Export) => void, link: () => void) {
-    this.buttons = FILES.map(([what, name, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what) }, name));
+  constructor(save: (what: Export, to: string) => void, link: () => void) {
+    this.buttons = FILES.map(([what, name, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what, what === "source" ? this.format.value : "") }, name));
+    this.offer([]);
     const linking = el("button", { type: "button", class: "small", title: "copy a link that carries source and input", "data-export": "link", click: link }, "link");
-    this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), ...this.buttons, linking);
+    this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), this.buttons[0]!, this.format, ...this.buttons.slice(1), linking);
+  }
+
+  /** The formats that the source can be saved in. */
+  private offer(targets: string[]): void {
+    if (targets.join() === this.targets && this.format.length) return;
+    this.targets = targets.join();
+    const chosen = this.format.value;
+    this.format.replaceChildren(el("option", { value: "" }, "as it is"), ...targets.map((target) => el("option", { value: target }, `as ${target}`)));
+    this.format.value = targets.includes(chosen) ? chosen : "";
+    this.format.hidden = !targets.length;
   }
 
   /** Without a run there are only the source and the link. */
-  allow(run: boolean): void {
+  allow(run: boolean, targets: string[]): void {
+    this.offer(run ? targets : []);
     for (const button of this.buttons) button.disabled = !run && button.dataset["export"] !== "source";
   }
 }

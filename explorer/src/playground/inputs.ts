@@ -20,6 +20,7 @@ export class Inputs {
   private readonly about = el("p", { class: "about-input", id: "about-input", role: "status" });
   private readonly steps: HTMLInputElement;
   private readonly boundary: HTMLSelectElement;
+  private readonly stepsLabel: HTMLElement;
   private readonly boundaryLabel: HTMLElement;
   private chosen: Chosen = { input: null, options: {} };
 
@@ -41,6 +42,7 @@ export class Inputs {
       this.say({ options: /^[1-9]\d*$/.test(said) ? { ...others, max_steps: Number(said) } : others });
     };
     this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number });
+    this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
     this.boundary = el(
       "select",
       { change: () => this.say({ options: { ...this.chosen.options, left_boundary: this.boundary.value } }) },
@@ -51,7 +53,7 @@ export class Inputs {
     this.element = el(
       "section",
       { class: "inputs", "aria-label": "Input and options" },
-      el("div", { class: "input-row" }, el("label", { for: "input" }, "Input"), this.field, el("label", { title: "how many steps a run may take" }, "step limit ", this.steps), this.boundaryLabel),
+      el("div", { class: "input-row" }, el("label", { for: "input" }, "Input"), this.field, this.stepsLabel, this.boundaryLabel),
       this.about,
       this.suggestions,
     );
@@ -66,8 +68,9 @@ export class Inputs {
   }
 
   /** Show what the server says of it. */
-  answered({ inputs, about_input: about, diagnostics, options }: Answer, input: string | null): void {
+  answered({ kind, inputs, about_input: about, diagnostics, options }: Answer, input: string | null): void {
     const wrong = diagnostics.some(({ severity }) => severity === "error");
+    this.stepsLabel.hidden = kind === "rasp" || kind === "logic"; // they answer at once
     if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
     if (this.chosen.input === null && input !== null) this.fill(this.field, input);
     set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });

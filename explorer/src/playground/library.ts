@@ -14,7 +14,7 @@ export class Library {
   readonly element: HTMLDialogElement;
   private readonly search = el("input", { type: "search", "aria-label": "Search the shipped sources", placeholder: "Search by name or description", input: () => this.filter(), keydown: (event: KeyboardEvent) => this.key(event) });
   private readonly list = el("div", { class: "library-list" });
-  private readonly count = el("p", { class: "library-count", role: "status" });
+  private readonly count = el("p", { class: "library-count", role: "status" }, "fetching the list …");
   private items: { element: HTMLElement; button: HTMLButtonElement; words: string }[] = [];
 
   constructor(private readonly choose: (source: Shipped) => void) {
@@ -64,6 +64,7 @@ export class Library {
   }
 
   private filter(): void {
+    if (!this.items.length) return;
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const { element, words: all } of this.items) element.hidden = !words.every((word) => all.includes(word));
     for (const group of this.list.querySelectorAll("section")) group.hidden = !group.querySelector("li:not([hidden])");
@@ -75,13 +76,20 @@ export class Library {
     return this.items.filter(({ element }) => !element.hidden).map(({ button }) => button);
   }
 
-  /** The arrow keys go through what was found; Enter in the search takes the first. */
+  /** The source whose name is what was typed, or begins with it; otherwise the first. */
+  private best(found: HTMLButtonElement[]): HTMLButtonElement | undefined {
+    const typed = this.search.value.trim().toLowerCase();
+    const name = (button: HTMLButtonElement) => button.firstChild!.textContent!;
+    return found.find((each) => name(each) === typed) ?? found.find((each) => name(each).startsWith(typed)) ?? found[0];
+  }
+
+  /** The arrow keys go through what was found; Enter in the search takes the best. */
   private key(event: KeyboardEvent): void {
     const found = this.visible();
     const at = found.indexOf(document.activeElement as HTMLButtonElement);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) (found[at + step] ?? this.search).focus();
-    else if (event.key === "Enter" && event.target === this.search) found[0]?.click();
+    else if (event.key === "Enter" && event.target === this.search) this.best(found)?.click();
     else return;
     event.preventDefault();
   }

@@ -2,7 +2,7 @@
 // base64url. Whoever made a link is not trusted: its size is bounded, its parts are texts, and it is opened as a
 // source of its own, beside what is there.
 
-import type { Options } from "./api";
+import { lines, type Options } from "./api";
 
 /** The most characters of a fragment, and the most bytes that it may become. */
 export const LONGEST = 64_000;
@@ -60,7 +60,7 @@ function checked(text: string): Linked | string {
   const { max_steps: steps, left_boundary: boundary } = (typeof options === "object" && options !== null ? options : {}) as Record<string, unknown>;
   return {
     name: typeof name === "string" ? name.slice(0, 80) : "from a link",
-    source,
+    source: lines(source),
     format: typeof format === "string" ? format.slice(0, 40) : null,
     input: typeof input === "string" ? input : null,
     options: {

@@ -11,7 +11,8 @@ export class Message {
     this.element.replaceChildren(el("p", { class: kind }, text), close);
   }
 
-  clear(): void {
-    this.element.replaceChildren();
+  /** Take it away; with a kind, only one of that kind. */
+  clear(kind = ""): void {
+    if (kind === "" || this.element.querySelector(`p.${kind}`)) this.element.replaceChildren();
   }
 }

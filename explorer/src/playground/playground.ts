@@ -23,20 +23,20 @@ const KEEPING = 300;
 const PATIENCE = 400;
 /** How often a server that is gone is asked again. */
 const AGAIN = 1000;
-const FIRST = "binary-increment";
+/** What is opened the first time. */
+const FIRST: Shipped = { kind: "turing", name: "binary-increment", format: "yaml", description: "" };
 const GONE = "The server does not answer: start it again with 'tm2tfr playground'. Your texts are kept in this browser.";
 const STRANGER = "The server does not know this page: open the address that 'tm2tfr playground' prints. Your texts are kept in this browser.";
 
 export class Playground {
   private sources: Opened[] = [];
   private current!: Opened;
-  private shipped: Shipped[] = [];
   private readonly editor: Editor;
   private readonly tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
-  private readonly library = new Library((source) => void this.open(source));
+  private readonly library = new Library((source) => void this.open(source).then(() => this.editor.view.focus()));
   private readonly problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
   private readonly inputs = new Inputs((chosen) => this.chose(chosen));
-  private readonly exports = new Exports((what) => void this.save(what), () => void this.link());
+  private readonly exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
   private readonly message = new Message();
   private readonly result: Result;
   private abort: AbortController | null = null;
@@ -66,6 +66,8 @@ export class Playground {
     bar.after(this.message.element);
     document.body.append(this.library.element, keys.element);
     bar.querySelector("#keys")!.addEventListener("click", () => keys.open());
+    // keys that are pressed here are not for the run
+    for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
     this.editor = new Editor(text, () => this.typed(), "editor-hint");
     addEventListener("hashchange", () => void this.linked());
     addEventListener("pagehide", () => this.keepNow());
@@ -84,19 +86,16 @@ export class Playground {
       shown: null,
     }));
     const last = this.sources.find(({ id }) => id === current) ?? this.sources[0];
+    void this.stock();
     if (isLink(location.hash)) await this.linked();
-    else if (last) await this.go(last);
-    await this.stock();
+    else await (last ? this.go(last) : this.open(FIRST));
     document.documentElement.dataset["ready"] = "true";
   }
 
-  /** Fetch the list of what is shipped; as long as nothing is open, open the first. */
+  /** Fetch the list of what is shipped. */
   private async stock(): Promise<void> {
     try {
-      this.shipped = await this.api.shipped();
-      this.library.fill(this.shipped);
-      const first = this.shipped.find(({ name }) => name === FIRST) ?? this.shipped[0];
-      if (!this.current && first) await this.open(first);
+      this.library.fill(await this.api.shipped());
     } catch (error) {
       this.failed(error, () => void this.stock());
     }
@@ -105,7 +104,7 @@ export class Playground {
   // ── sources ──
 
   private async open(shipped: Shipped): Promise<void> {
-    const there = this.sources.find((source) => source.shipped === shipped.name && source.kind === shipped.kind);
+    const there = this.sources.find((source) => source.shipped === shipped.name);
     const { name, kind, format } = shipped;
     await this.go(there ?? { id: fresh(), name, shipped: name, kind, format, original: "", state: null, input: null, options: {}, shown: null });
   }
@@ -118,7 +117,7 @@ export class Playground {
   private async go(source: Opened): Promise<void> {
     if (source.state === null) {
       try {
-        source.original = await this.api.source(source.kind!, source.shipped!);
+        source.original = await this.api.source(source.shipped!);
       } catch (error) {
         this.failed(error, () => void this.go(source));
         return;
@@ -135,6 +134,7 @@ export class Playground {
     this.inputs.show(source);
     this.problems.show([]);
     this.marked();
+    document.title = `${source.name} – tm2tfr playground`;
     keepCurrent(source.id);
     this.keepNow();
     if (source.shown) {
@@ -192,7 +192,7 @@ export class Playground {
 
   private keepNow(): boolean {
     clearTimeout(this.keeping);
-    if (!this.current) return true;
+    if (!this.sources.includes(this.current)) return true; // nothing is open yet, or it was just closed
     const done = keep(this.current);
     if (!done) this.message.show("This browser keeps no more texts: close some sources, or save them as files.");
     return done;
@@ -224,7 +224,7 @@ export class Playground {
     try {
       const answer = await this.api.answer(question, abort.signal);
       if (abort.signal.aborted) return;
-      this.message.clear();
+      this.message.clear("gone");
       await this.answered(source, question, answer);
     } catch (error) {
       if (!abort.signal.aborted) this.failed(error, () => void this.asked());
@@ -243,9 +243,9 @@ export class Playground {
     this.problems.show(answer.diagnostics);
     this.inputs.answered(answer, input);
     const run = runs(answer);
-    this.exports.allow(run);
+    this.exports.allow(run, answer.targets);
     if (run) {
-      source.shown = { answer, input, place: null };
+      source.shown = { of: source.id, answer, input, place: null };
       await this.result.show(source.shown);
     } else if (source.shown) {
       const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
@@ -257,18 +257,18 @@ export class Playground {
   /** Say what went wrong between here and the server; a server that is gone is asked again. */
   private failed(error: unknown, again: () => void): void {
     if (error instanceof Gone) {
-      this.message.show(GONE);
+      this.message.show(GONE, "gone");
       setTimeout(again, AGAIN);
     } else if (error instanceof Superseded) return;
-    else if (error instanceof Stranger) this.message.show(STRANGER);
+    else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
     else this.message.show(error instanceof Error ? error.message : String(error));
   }
 
   // ── what goes out ──
 
-  private async save(what: Export): Promise<void> {
+  private async save(what: Export, to: string): Promise<void> {
     try {
-      download(...(await this.api.exported(this.question(), what)));
+      download(...(await this.api.exported(this.question(), what, to)));
     } catch (error) {
       this.failed(error, () => {});
     }
@@ -298,8 +298,15 @@ export class Playground {
     history.replaceState(null, "", location.pathname + location.search);
     const found = await opened(hash);
     if (typeof found === "string") {
-      if (!this.current && this.sources[0]) await this.go(this.sources[0]);
+      if (!this.current) await (this.sources[0] ? this.go(this.sources[0]) : this.open(FIRST));
       this.message.show(`Nothing was opened: ${found}.`);
-    } else this.add({ ...found, name: this.unused(found.name) });
+      return;
+    }
+    const same = this.sources.find(({ name, state }) => name === found.name && state?.doc.toString() === found.source);
+    if (!same) this.add({ ...found, name: this.unused(found.name) });
+    else {
+      Object.assign(same, { input: found.input ?? same.input, options: found.options });
+      await this.go(same);
+    }
   }
 }

@@ -24,6 +24,10 @@ export class Result {
     tools: HTMLElement,
     private readonly theme: () => void,
   ) {
+    new MutationObserver(() => {
+      const page = this.shown?.answer.page;
+      if (page && "html" in page) this.frame(page.html, this.shown!.answer.name, this.scrolled());
+    }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
     this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
   }
@@ -31,12 +35,15 @@ export class Result {
   /** Show the run of an answer. */
   async show(shown: Shown): Promise<void> {
     const turn = ++this.turn;
+    this.fresh();
     const page = shown.answer.page!;
     if ("html" in page) {
-      this.clear();
-      this.verdict.textContent = "";
-      this.main.replaceChildren(el("iframe", { class: "whole-page", sandbox: "allow-scripts", srcdoc: page.html, title: `The run of ${shown.answer.name}` }));
-      this.main.classList.add("framed");
+      this.leave();
+      const scroll = (shown.place ?? this.place(shown))?.scroll ?? 0;
+      this.mounted?.dispose();
+      this.mounted = null;
+      this.verdict.replaceChildren();
+      this.frame(page.html, shown.answer.name, scroll);
     } else {
       const { data, columns } = page;
       const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
@@ -49,20 +56,35 @@ export class Result {
       this.main.scrollTop = scroll;
     }
     this.shown = shown;
-    this.fresh();
   }
 
   /** Where one was in the last run, if the new one is of the same source and input. */
   private place(shown: Shown): Shown["place"] {
     const last = this.shown;
-    return last && last.answer.name === shown.answer.name && last.input === shown.input ? last.place : null;
+    return last && last.of === shown.of && last.input === shown.input ? last.place : null;
   }
 
   /** Remember where one is. */
   leave(): void {
-    if (!this.shown || !this.mounted) return;
-    const { i, layer, raw } = this.mounted.store.now;
-    this.shown.place = { i, layer, raw, scroll: this.main.scrollTop };
+    if (!this.shown) return;
+    const { i, layer, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
+    this.shown.place = { i, layer, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
+  }
+
+  /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
+  private frame(html: string, name: string, scroll: number): void {
+    const before = [...this.main.childNodes];
+    const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name}` });
+    frame.addEventListener("load", () => {
+      frame.contentWindow?.scrollTo(0, scroll);
+      for (const node of before) node.parentNode?.removeChild(node);
+    }, { once: true });
+    this.main.classList.add("framed");
+    this.main.append(frame);
+  }
+
+  private scrolled(): number {
+    return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
   }
 
   /** Say that there is no run, and why. */
@@ -101,6 +123,12 @@ export class Result {
     this.main.classList.remove("framed");
     this.main.replaceChildren();
   }
+}
+
+/** A page in the colours that are chosen here; it follows the system's setting by itself. */
+function coloured(html: string): string {
+  const mode = document.documentElement.dataset["theme"];
+  return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
 }
 
 /** Whether an answer has a run that may take the place of the last one. */

@@ -1016,7 +1016,7 @@ var explorer = (() => {
     }
     key(event) {
       const target = event.target;
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
       if (target === this.jump || target instanceof HTMLSelectElement) {
         if (event.key === "Enter" || event.key === "Escape") target.blur();
         return;

@@ -82,20 +82,19 @@
       this.token = token3;
     }
     token;
-    tab = crypto.randomUUID();
     async answer(question, signal) {
-      return await (await this.post("api/answer", { ...question, tab: this.tab }, signal)).json();
+      return await (await this.post("api/answer", question, signal)).json();
     }
     async shipped() {
       return await (await this.ask("api/shipped", {})).json();
     }
-    /** The text of a shipped source. */
-    async source(kind, name2) {
-      return (await this.ask(`api/shipped/${kind}/${encodeURIComponent(name2)}`, {})).text();
+    /** The text of a shipped source, its lines ended as the editor ends them. */
+    async source(name2) {
+      return lines(await (await this.ask(`api/shipped/${encodeURIComponent(name2)}`, {})).text());
     }
-    /** A file to download, and its name. */
-    async exported(question, what) {
-      const response = await this.post("api/export", { ...question, what });
+    /** A file to download, and its name; `to` is the format of a source, as it is if empty. */
+    async exported(question, what, to) {
+      const response = await this.post("api/export", { ...question, what, ...to ? { to } : {} });
       const name2 = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
       return [await response.blob(), name2 ?? what];
     }
@@ -117,6 +116,9 @@
       throw new Refused(await said(response));
     }
   };
+  function lines(text) {
+    return text.replace(/\r\n?/g, "\n");
+  }
   async function said(response) {
     const text = await response.text();
     try {
@@ -199,13 +201,17 @@
         if (!key.startsWith(PREFIX)) continue;
         try {
           const said2 = JSON.parse(localStorage.getItem(key));
-          if (typeof said2.id === "string" && typeof said2.name === "string") sources.push(said2);
+          if (PREFIX + said2.id === key && whole(said2)) sources.push(said2);
         } catch {
         }
       }
     } catch {
     }
     return { sources: sources.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true })), current };
+  }
+  function whole({ name: name2, shipped, format, original, text, input, options }) {
+    const optional = [shipped, format, original, text, input].every((each) => each === null || typeof each === "string");
+    return typeof name2 === "string" && optional && typeof options === "object" && options !== null;
   }
   function fresh() {
     return `${Date.now()}-${Math.floor(Math.random() * 1e6)}`;
@@ -415,9 +421,9 @@
     deserialized again via [`Text.of`](https://codemirror.net/6/docs/ref/#state.Text^of)).
     */
     toJSON() {
-      let lines = [];
-      this.flatten(lines);
-      return lines;
+      let lines2 = [];
+      this.flatten(lines2);
+      return lines2;
     }
     /**
     @internal
@@ -475,11 +481,11 @@
       if (!(text instanceof _TextLeaf))
         return super.replace(from, to, text);
       [from, to] = clip(this, from, to);
-      let lines = appendText(this.text, appendText(text.text, sliceText(this.text, 0, from)), to);
+      let lines2 = appendText(this.text, appendText(text.text, sliceText(this.text, 0, from)), to);
       let newLen = this.length + text.length - (to - from);
-      if (lines.length <= 32)
-        return new _TextLeaf(lines, newLen);
-      return TextNode.from(_TextLeaf.split(lines, []), newLen);
+      if (lines2.length <= 32)
+        return new _TextLeaf(lines2, newLen);
+      return TextNode.from(_TextLeaf.split(lines2, []), newLen);
     }
     sliceString(from, to = this.length, lineSep = "\n") {
       [from, to] = clip(this, from, to);
@@ -599,10 +605,10 @@
       }
     }
     static from(children, length = children.reduce((l, ch) => l + ch.length + 1, -1)) {
-      let lines = 0;
+      let lines2 = 0;
       for (let ch of children)
-        lines += ch.lines;
-      if (lines < 32) {
+        lines2 += ch.lines;
+      if (lines2 < 32) {
         let flat = [];
         for (let ch of children)
           ch.flatten(flat);
@@ -610,7 +616,7 @@
       }
       let chunk = Math.max(
         32,
-        lines >> 5
+        lines2 >> 5
         /* Tree.BranchShift */
       ), maxChunk = chunk << 1, minChunk = chunk >> 1;
       let chunked = [], currentLines = 0, currentLen = -1, currentChunk = [];
@@ -8909,16 +8915,16 @@
       this.lineLength = 30;
     }
     heightForGap(from, to) {
-      let lines = this.doc.lineAt(to).number - this.doc.lineAt(from).number + 1;
+      let lines2 = this.doc.lineAt(to).number - this.doc.lineAt(from).number + 1;
       if (this.lineWrapping)
-        lines += Math.max(0, Math.ceil((to - from - lines * this.lineLength * 0.5) / this.lineLength));
-      return this.lineHeight * lines;
+        lines2 += Math.max(0, Math.ceil((to - from - lines2 * this.lineLength * 0.5) / this.lineLength));
+      return this.lineHeight * lines2;
     }
     heightForLine(length) {
       if (!this.lineWrapping)
         return this.lineHeight;
-      let lines = 1 + Math.max(0, Math.ceil((length - this.lineLength) / Math.max(1, this.lineLength - 5)));
-      return lines * this.lineHeight;
+      let lines2 = 1 + Math.max(0, Math.ceil((length - this.lineLength) / Math.max(1, this.lineLength - 5)));
+      return lines2 * this.lineHeight;
     }
     setDoc(doc2) {
       this.doc = doc2;
@@ -9231,15 +9237,15 @@
     }
     heightMetrics(oracle, offset) {
       let firstLine = oracle.doc.lineAt(offset).number, lastLine = oracle.doc.lineAt(offset + this.length).number;
-      let lines = lastLine - firstLine + 1;
+      let lines2 = lastLine - firstLine + 1;
       let perLine, perChar = 0;
       if (oracle.lineWrapping) {
-        let totalPerLine = Math.min(this.height, oracle.lineHeight * lines);
-        perLine = totalPerLine / lines;
-        if (this.length > lines + 1)
-          perChar = (this.height - totalPerLine) / (this.length - lines - 1);
+        let totalPerLine = Math.min(this.height, oracle.lineHeight * lines2);
+        perLine = totalPerLine / lines2;
+        if (this.length > lines2 + 1)
+          perChar = (this.height - totalPerLine) / (this.length - lines2 - 1);
       } else {
-        perLine = this.height / lines;
+        perLine = this.height / lines2;
       }
       return { firstLine, lastLine, perLine, perChar };
     }
@@ -14434,9 +14440,9 @@
       lineNumberGutter
     ];
   }
-  function maxLineNumber(lines) {
+  function maxLineNumber(lines2) {
     let last2 = 9;
-    while (last2 < lines)
+    while (last2 < lines2)
       last2 = last2 * 10 + 9;
     return last2;
   }
@@ -18628,10 +18634,10 @@
     return null;
   }
   function changeLineComment(option, state, ranges = state.selection.ranges) {
-    let lines = [];
+    let lines2 = [];
     let prevLine = -1;
     ranges: for (let { from, to } of ranges) {
-      let startI = lines.length, minIndent = 1e9, token3;
+      let startI = lines2.length, minIndent = 1e9, token3;
       for (let pos = from; pos <= to; ) {
         let line = state.doc.lineAt(pos);
         if (token3 == void 0) {
@@ -18646,28 +18652,28 @@
           let comment2 = line.text.slice(indent, indent + token3.length) == token3 ? indent : -1;
           if (indent < line.text.length && indent < minIndent)
             minIndent = indent;
-          lines.push({ line, comment: comment2, token: token3, indent, empty: empty2, single: false });
+          lines2.push({ line, comment: comment2, token: token3, indent, empty: empty2, single: false });
         }
         pos = line.to + 1;
       }
       if (minIndent < 1e9) {
-        for (let i2 = startI; i2 < lines.length; i2++)
-          if (lines[i2].indent < lines[i2].line.text.length)
-            lines[i2].indent = minIndent;
+        for (let i2 = startI; i2 < lines2.length; i2++)
+          if (lines2[i2].indent < lines2[i2].line.text.length)
+            lines2[i2].indent = minIndent;
       }
-      if (lines.length == startI + 1)
-        lines[startI].single = true;
+      if (lines2.length == startI + 1)
+        lines2[startI].single = true;
     }
-    if (option != 2 && lines.some((l) => l.comment < 0 && (!l.empty || l.single))) {
+    if (option != 2 && lines2.some((l) => l.comment < 0 && (!l.empty || l.single))) {
       let changes = [];
-      for (let { line, token: token3, indent, empty: empty2, single } of lines)
+      for (let { line, token: token3, indent, empty: empty2, single } of lines2)
         if (single || !empty2)
           changes.push({ from: line.from + indent, insert: token3 + " " });
       let changeSet = state.changes(changes);
       return { changes: changeSet, selection: state.selection.map(changeSet, 1) };
-    } else if (option != 1 && lines.some((l) => l.comment >= 0)) {
+    } else if (option != 1 && lines2.some((l) => l.comment >= 0)) {
       let changes = [];
-      for (let { line, comment: comment2, token: token3 } of lines)
+      for (let { line, comment: comment2, token: token3 } of lines2)
         if (comment2 >= 0) {
           let from = line.from + comment2, to = from + token3.length;
           if (line.text[to - line.from] == " ")
@@ -23754,7 +23760,7 @@
         colours,
         EditorView.lineWrapping,
         keymap.of([{ key: "F8", run: nextDiagnostic }, { key: "Shift-F8", run: previousDiagnostic }, indentWithTab, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
-        EditorView.contentAttributes.of({ "aria-label": "Source", "aria-describedby": described3, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described3, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) changed();
         })
@@ -23826,13 +23832,26 @@
   var Exports = class {
     element;
     buttons;
+    format = el("select", { class: "small", "aria-label": "Format in which the source is saved" });
+    targets = "";
     constructor(save, link) {
-      this.buttons = FILES.map(([what, name2, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what) }, name2));
+      this.buttons = FILES.map(([what, name2, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what, what === "source" ? this.format.value : "") }, name2));
+      this.offer([]);
       const linking = el("button", { type: "button", class: "small", title: "copy a link that carries source and input", "data-export": "link", click: link }, "link");
-      this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), ...this.buttons, linking);
+      this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), this.buttons[0], this.format, ...this.buttons.slice(1), linking);
+    }
+    /** The formats that the source can be saved in. */
+    offer(targets) {
+      if (targets.join() === this.targets && this.format.length) return;
+      this.targets = targets.join();
+      const chosen = this.format.value;
+      this.format.replaceChildren(el("option", { value: "" }, "as it is"), ...targets.map((target) => el("option", { value: target }, `as ${target}`)));
+      this.format.value = targets.includes(chosen) ? chosen : "";
+      this.format.hidden = !targets.length;
     }
     /** Without a run there are only the source and the link. */
-    allow(run) {
+    allow(run, targets) {
+      this.offer(run ? targets : []);
       for (const button2 of this.buttons) button2.disabled = !run && button2.dataset["export"] !== "source";
     }
   };
@@ -23868,6 +23887,7 @@
         this.say({ options: /^[1-9]\d*$/.test(said2) ? { ...others, max_steps: Number(said2) } : others });
       };
       this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number3 });
+      this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
       this.boundary = el(
         "select",
         { change: () => this.say({ options: { ...this.chosen.options, left_boundary: this.boundary.value } }) },
@@ -23878,7 +23898,7 @@
       this.element = el(
         "section",
         { class: "inputs", "aria-label": "Input and options" },
-        el("div", { class: "input-row" }, el("label", { for: "input" }, "Input"), this.field, el("label", { title: "how many steps a run may take" }, "step limit ", this.steps), this.boundaryLabel),
+        el("div", { class: "input-row" }, el("label", { for: "input" }, "Input"), this.field, this.stepsLabel, this.boundaryLabel),
         this.about,
         this.suggestions
       );
@@ -23890,6 +23910,7 @@
     about = el("p", { class: "about-input", id: "about-input", role: "status" });
     steps;
     boundary;
+    stepsLabel;
     boundaryLabel;
     chosen = { input: null, options: {} };
     /** Show what is chosen for a source. */
@@ -23900,8 +23921,9 @@
       this.boundary.value = chosen.options.left_boundary ?? "repaired";
     }
     /** Show what the server says of it. */
-    answered({ inputs, about_input: about, diagnostics, options }, input) {
+    answered({ kind, inputs, about_input: about, diagnostics, options }, input) {
       const wrong = diagnostics.some(({ severity }) => severity === "error");
+      this.stepsLabel.hidden = kind === "rasp" || kind === "logic";
       if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
       if (this.chosen.input === null && input !== null) this.fill(this.field, input);
       set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
@@ -23977,7 +23999,7 @@
     element;
     search = el("input", { type: "search", "aria-label": "Search the shipped sources", placeholder: "Search by name or description", input: () => this.filter(), keydown: (event) => this.key(event) });
     list = el("div", { class: "library-list" });
-    count = el("p", { class: "library-count", role: "status" });
+    count = el("p", { class: "library-count", role: "status" }, "fetching the list …");
     items = [];
     fill(shipped) {
       this.items = [];
@@ -24007,6 +24029,7 @@
       this.choose(source);
     }
     filter() {
+      if (!this.items.length) return;
       const words2 = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
       for (const { element, words: all } of this.items) element.hidden = !words2.every((word) => all.includes(word));
       for (const group of this.list.querySelectorAll("section")) group.hidden = !group.querySelector("li:not([hidden])");
@@ -24016,13 +24039,19 @@
     visible() {
       return this.items.filter(({ element }) => !element.hidden).map(({ button: button2 }) => button2);
     }
-    /** The arrow keys go through what was found; Enter in the search takes the first. */
+    /** The source whose name is what was typed, or begins with it; otherwise the first. */
+    best(found) {
+      const typed = this.search.value.trim().toLowerCase();
+      const name2 = (button2) => button2.firstChild.textContent;
+      return found.find((each) => name2(each) === typed) ?? found.find((each) => name2(each).startsWith(typed)) ?? found[0];
+    }
+    /** The arrow keys go through what was found; Enter in the search takes the best. */
     key(event) {
       const found = this.visible();
       const at = found.indexOf(document.activeElement);
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (step !== void 0) (found[at + step] ?? this.search).focus();
-      else if (event.key === "Enter" && event.target === this.search) found[0]?.click();
+      else if (event.key === "Enter" && event.target === this.search) this.best(found)?.click();
       else return;
       event.preventDefault();
     }
@@ -24069,7 +24098,7 @@
     const { max_steps: steps, left_boundary: boundary } = typeof options === "object" && options !== null ? options : {};
     return {
       name: typeof name2 === "string" ? name2.slice(0, 80) : "from a link",
-      source,
+      source: lines(source),
       format: typeof format === "string" ? format.slice(0, 40) : null,
       input: typeof input === "string" ? input : null,
       options: {
@@ -24109,8 +24138,9 @@
       const close = el("button", { type: "button", class: "small", "aria-label": "Close this message", click: () => this.clear() }, "×");
       this.element.replaceChildren(el("p", { class: kind }, text), close);
     }
-    clear() {
-      this.element.replaceChildren();
+    /** Take it away; with a kind, only one of that kind. */
+    clear(kind = "") {
+      if (kind === "" || this.element.querySelector(`p.${kind}`)) this.element.replaceChildren();
     }
   };
 
@@ -24756,7 +24786,7 @@
     }
     key(event) {
       const target = event.target;
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
       if (target === this.jump || target instanceof HTMLSelectElement) {
         if (event.key === "Enter" || event.key === "Escape") target.blur();
         return;
@@ -24953,10 +24983,10 @@
       if (!drawing) return;
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
-      const readable = whole < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole;
-      this.scale = this.zoom === "whole" ? whole : this.zoom === "auto" ? readable : Math.max(whole, Math.min(this.zoom, MOST3));
-      this.partly = this.scale > whole;
+      const whole2 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
+      const readable = whole2 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole2;
+      this.scale = this.zoom === "whole" ? whole2 : this.zoom === "auto" ? readable : Math.max(whole2, Math.min(this.zoom, MOST3));
+      this.partly = this.scale > whole2;
       this.followed = null;
       this.scroll.classList.toggle("partly", this.partly);
       set(this.smaller, { disabled: !this.partly });
@@ -25765,10 +25795,10 @@
         if (!this.now.playing) return;
         this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
         this.clock = time;
-        const whole = Math.floor(this.owed);
-        if (whole > 0) {
-          this.owed -= whole;
-          const i2 = this.now.i + whole;
+        const whole2 = Math.floor(this.owed);
+        if (whole2 > 0) {
+          this.owed -= whole2;
+          const i2 = this.now.i + whole2;
           this.set(i2 >= this.last ? { i: this.last, playing: false } : { i: i2 });
         }
         requestAnimationFrame(tick);
@@ -25957,14 +25987,14 @@
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i2)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i2)),
         ...run.spec.columns.map(({ name: name2 }) => {
-          const whole = run.rows.cell(name2, i2);
-          const text = shortened(whole, this.limit);
+          const whole2 = run.rows.cell(name2, i2);
+          const text = shortened(whole2, this.limit);
           const due = run.wrong(name2, i2);
           const compared = run.compared(name2, i2);
           const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole ? null : whole },
+            { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole2 ? null : whole2 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
@@ -26204,10 +26234,10 @@
       table: table.element,
       stream: stream.element
     });
-    let [width, whole] = [0, 0];
+    let [width, whole2] = [0, 0];
     store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
-      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole !== innerWidth) {
-        [width, whole] = [root.offsetWidth, innerWidth];
+      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
+        [width, whole2] = [root.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table]) part.measure();
         graph?.fit();
@@ -26317,6 +26347,10 @@
   var Result = class {
     constructor(tools, theme3) {
       this.theme = theme3;
+      new MutationObserver(() => {
+        const page = this.shown?.answer.page;
+        if (page && "html" in page) this.frame(page.html, this.shown.answer.name, this.scrolled());
+      }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
       this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
     }
@@ -26332,12 +26366,15 @@
     /** Show the run of an answer. */
     async show(shown2) {
       const turn = ++this.turn;
+      this.fresh();
       const page = shown2.answer.page;
       if ("html" in page) {
-        this.clear();
-        this.verdict.textContent = "";
-        this.main.replaceChildren(el("iframe", { class: "whole-page", sandbox: "allow-scripts", srcdoc: page.html, title: `The run of ${shown2.answer.name}` }));
-        this.main.classList.add("framed");
+        this.leave();
+        const scroll = (shown2.place ?? this.place(shown2))?.scroll ?? 0;
+        this.mounted?.dispose();
+        this.mounted = null;
+        this.verdict.replaceChildren();
+        this.frame(page.html, shown2.answer.name, scroll);
       } else {
         const { data, columns } = page;
         const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
@@ -26350,18 +26387,31 @@
         this.main.scrollTop = scroll;
       }
       this.shown = shown2;
-      this.fresh();
     }
     /** Where one was in the last run, if the new one is of the same source and input. */
     place(shown2) {
       const last2 = this.shown;
-      return last2 && last2.answer.name === shown2.answer.name && last2.input === shown2.input ? last2.place : null;
+      return last2 && last2.of === shown2.of && last2.input === shown2.input ? last2.place : null;
     }
     /** Remember where one is. */
     leave() {
-      if (!this.shown || !this.mounted) return;
-      const { i: i2, layer: layer2, raw } = this.mounted.store.now;
-      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.main.scrollTop };
+      if (!this.shown) return;
+      const { i: i2, layer: layer2, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
+      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
+    }
+    /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
+    frame(html, name2, scroll) {
+      const before = [...this.main.childNodes];
+      const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name2}` });
+      frame.addEventListener("load", () => {
+        frame.contentWindow?.scrollTo(0, scroll);
+        for (const node of before) node.parentNode?.removeChild(node);
+      }, { once: true });
+      this.main.classList.add("framed");
+      this.main.append(frame);
+    }
+    scrolled() {
+      return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
     }
     /** Say that there is no run, and why. */
     nothing(why) {
@@ -26395,6 +26445,10 @@
       this.main.replaceChildren();
     }
   };
+  function coloured(html) {
+    const mode = document.documentElement.dataset["theme"];
+    return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
+  }
   function runs(answer) {
     return answer.page !== null && !answer.diagnostics.some(({ severity }) => severity === "error");
   }
@@ -26402,7 +26456,7 @@
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
   var [LEAST, MOST8, STEP2] = [22, 70, 2];
-  function splitter(whole) {
+  function splitter(whole2) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
@@ -26411,7 +26465,7 @@
     const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
     const move = (to) => {
       share = Math.max(LEAST, Math.min(MOST8, to));
-      whole.style.setProperty("--left", `${share}%`);
+      whole2.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
         localStorage.setItem(KEPT2, String(share));
@@ -26431,7 +26485,7 @@
     });
     bar.addEventListener("pointermove", (event) => {
       if (!bar.hasPointerCapture(event.pointerId)) return;
-      const { left, width } = whole.getBoundingClientRect();
+      const { left, width } = whole2.getBoundingClientRect();
       move(100 * (event.clientX - left) / width);
     });
     move(share);
@@ -26476,7 +26530,7 @@
   var KEEPING = 300;
   var PATIENCE2 = 400;
   var AGAIN = 1e3;
-  var FIRST = "binary-increment";
+  var FIRST = { kind: "turing", name: "binary-increment", format: "yaml", description: "" };
   var GONE = "The server does not answer: start it again with 'tm2tfr playground'. Your texts are kept in this browser.";
   var STRANGER = "The server does not know this page: open the address that 'tm2tfr playground' prints. Your texts are kept in this browser.";
   var Playground = class {
@@ -26498,6 +26552,7 @@
       bar.after(this.message.element);
       document.body.append(this.library.element, keys2.element);
       bar.querySelector("#keys").addEventListener("click", () => keys2.open());
+      for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
       this.editor = new Editor(text, () => this.typed(), "editor-hint");
       addEventListener("hashchange", () => void this.linked());
       addEventListener("pagehide", () => this.keepNow());
@@ -26508,13 +26563,12 @@
     api;
     sources = [];
     current;
-    shipped = [];
     editor;
     tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
-    library = new Library((source) => void this.open(source));
+    library = new Library((source) => void this.open(source).then(() => this.editor.view.focus()));
     problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
     inputs = new Inputs((chosen) => this.chose(chosen));
-    exports = new Exports((what) => void this.save(what), () => void this.link());
+    exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
     message = new Message();
     result;
     abort = null;
@@ -26531,25 +26585,22 @@
         shown: null
       }));
       const last2 = this.sources.find(({ id: id2 }) => id2 === current) ?? this.sources[0];
+      void this.stock();
       if (isLink(location.hash)) await this.linked();
-      else if (last2) await this.go(last2);
-      await this.stock();
+      else await (last2 ? this.go(last2) : this.open(FIRST));
       document.documentElement.dataset["ready"] = "true";
     }
-    /** Fetch the list of what is shipped; as long as nothing is open, open the first. */
+    /** Fetch the list of what is shipped. */
     async stock() {
       try {
-        this.shipped = await this.api.shipped();
-        this.library.fill(this.shipped);
-        const first = this.shipped.find(({ name: name2 }) => name2 === FIRST) ?? this.shipped[0];
-        if (!this.current && first) await this.open(first);
+        this.library.fill(await this.api.shipped());
       } catch (error) {
         this.failed(error, () => void this.stock());
       }
     }
     // ── sources ──
     async open(shipped) {
-      const there = this.sources.find((source) => source.shipped === shipped.name && source.kind === shipped.kind);
+      const there = this.sources.find((source) => source.shipped === shipped.name);
       const { name: name2, kind, format } = shipped;
       await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind, format, original: "", state: null, input: null, options: {}, shown: null });
     }
@@ -26560,7 +26611,7 @@
     async go(source) {
       if (source.state === null) {
         try {
-          source.original = await this.api.source(source.kind, source.shipped);
+          source.original = await this.api.source(source.shipped);
         } catch (error) {
           this.failed(error, () => void this.go(source));
           return;
@@ -26577,6 +26628,7 @@
       this.inputs.show(source);
       this.problems.show([]);
       this.marked();
+      document.title = `${source.name} – tm2tfr playground`;
       keepCurrent(source.id);
       this.keepNow();
       if (source.shown) {
@@ -26626,7 +26678,7 @@
     }
     keepNow() {
       clearTimeout(this.keeping);
-      if (!this.current) return true;
+      if (!this.sources.includes(this.current)) return true;
       const done = keep(this.current);
       if (!done) this.message.show("This browser keeps no more texts: close some sources, or save them as files.");
       return done;
@@ -26654,7 +26706,7 @@
       try {
         const answer = await this.api.answer(question, abort.signal);
         if (abort.signal.aborted) return;
-        this.message.clear();
+        this.message.clear("gone");
         await this.answered(source, question, answer);
       } catch (error) {
         if (!abort.signal.aborted) this.failed(error, () => void this.asked());
@@ -26672,9 +26724,9 @@
       this.problems.show(answer.diagnostics);
       this.inputs.answered(answer, input);
       const run = runs(answer);
-      this.exports.allow(run);
+      this.exports.allow(run, answer.targets);
       if (run) {
-        source.shown = { answer, input, place: null };
+        source.shown = { of: source.id, answer, input, place: null };
         await this.result.show(source.shown);
       } else if (source.shown) {
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
@@ -26685,16 +26737,16 @@
     /** Say what went wrong between here and the server; a server that is gone is asked again. */
     failed(error, again) {
       if (error instanceof Gone) {
-        this.message.show(GONE);
+        this.message.show(GONE, "gone");
         setTimeout(again, AGAIN);
       } else if (error instanceof Superseded) return;
-      else if (error instanceof Stranger) this.message.show(STRANGER);
+      else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
       else this.message.show(error instanceof Error ? error.message : String(error));
     }
     // ── what goes out ──
-    async save(what) {
+    async save(what, to) {
       try {
-        download(...await this.api.exported(this.question(), what));
+        download(...await this.api.exported(this.question(), what, to));
       } catch (error) {
         this.failed(error, () => {
         });
@@ -26723,9 +26775,16 @@
       history.replaceState(null, "", location.pathname + location.search);
       const found = await opened(hash);
       if (typeof found === "string") {
-        if (!this.current && this.sources[0]) await this.go(this.sources[0]);
+        if (!this.current) await (this.sources[0] ? this.go(this.sources[0]) : this.open(FIRST));
         this.message.show(`Nothing was opened: ${found}.`);
-      } else this.add({ ...found, name: this.unused(found.name) });
+        return;
+      }
+      const same = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
+      if (!same) this.add({ ...found, name: this.unused(found.name) });
+      else {
+        Object.assign(same, { input: found.input ?? same.input, options: found.options });
+        await this.go(same);
+      }
     }
   };
 

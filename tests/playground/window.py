@@ -1,0 +1,136 @@
+"""The playground's page in a browser, with the server that it asks, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+TOKEN = "a-token-of-the-tests"
+SERVER = f"""
+import socket, sys, uvicorn
+from tm2tfr.playground.guard import Guard
+from tm2tfr.playground.server import application
+from tm2tfr.playground.workers import Workers
+listening = socket.socket()
+listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listening.bind(("127.0.0.1", int(sys.argv[1])))
+listening.listen()
+port = listening.getsockname()[1]
+print(port, flush=True)
+app = application(Guard(port, sys.argv[2]), Workers())
+uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening])
+"""
+"""A server with a port and a token that are given, so that it can be started again."""
+
+
+class Serving:
+    """A server that can be ended and started again, at the same port."""
+
+    def __init__(self, token: str = TOKEN) -> None:
+        self.port, self.token = 0, token
+        self.process: subprocess.Popen[str] | None = None
+        self.start()
+
+    def start(self, token: str | None = None) -> None:
+        """Start it, with another token if one is given, and wait until it listens."""
+        self.token = token or self.token
+        command = [sys.executable, "-c", SERVER, str(self.port), self.token]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def end(self) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        self.process.wait(timeout=20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+
+@contextmanager
+def serving() -> Iterator[Serving]:
+    """Give a server, and end it."""
+    server = Serving()
+    yield server
+    server.end()
+
+
+class Window:
+    """A window with the playground, and what it complained of, asked for and was asked."""
+
+    def __init__(self, chromium: Any, server: Serving, **options: Any) -> None:
+        self.context = chromium.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        self.server = server
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page = self._page()
+
+    def _page(self) -> Any:
+        page = self.context.new_page()
+        page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+        return page
+
+    def open(self, fragment: str = "") -> Any:
+        """Open the playground and wait until the first answer is shown."""
+        self.page.goto(self.server.address + fragment)
+        self.page.wait_for_selector("html[data-ready=true][data-answered]")
+        return self.page
+
+    def close(self) -> None:
+        self.context.close()
+
+
+def answers(page: Any) -> int:
+    """Return the number of answers that the page has shown."""
+    return int(page.locator("html").get_attribute("data-answered"))
+
+
+@contextmanager
+def answered(page: Any) -> Iterator[None]:
+    """Wait, after what is done inside, until it is answered."""
+    before = answers(page)
+    yield
+    until(page, lambda: answers(page) > before)
+    page.wait_for_timeout(60)
+
+
+def until(page: Any, holds: Callable[[], bool]) -> None:
+    """Wait until something holds; the page forbids eval, so it cannot be asked to wait."""
+    for _ in range(500):
+        if holds():
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("that does not happen")
+
+
+def opened(page: Any, name: str) -> None:
+    """Open a shipped source from the list."""
+    page.get_by_role("button", name="all sources").click()
+    page.wait_for_selector(".library-list button", state="attached")
+    page.keyboard.type(name)
+    with answered(page):
+        page.keyboard.press("Enter")
+
+
+def text(page: Any) -> str:
+    """Return the text of the editor, which has all lines in the page where they are few."""
+    lines = page.locator(".cm-line").evaluate_all("lines => lines.map(line => line.textContent)")
+    return "\n".join(lines)
+
+
+def written(page: Any, source: str) -> None:
+    """Put a text in the place of the editor's, as a paste does."""
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+A")
+    with answered(page):
+        page.keyboard.insert_text(source)
