@@ -1,7 +1,8 @@
 """The playground: from a key stroke to the new run on the screen, and where that time goes.
 
-Needs the extra ``playground``, Chromium and Playwright. A machine of ten states is typed in: first in its description, so that its run
-and its graph stay as they are, then in a rule, so that both change with every key. Each part is a median, in milliseconds:
+Needs the extra ``playground``, Chromium and Playwright. Keys are typed into a machine of ten states: first into its
+description, so that its graph stays as it is, then into a rule, so that its graph changes with every key. Each part is a
+median, in milliseconds:
 
 wait
     from the key to the request: the page waits a little for the next key
@@ -40,7 +41,10 @@ SOURCE = (
     + "".join(f"  {q}:\n    1: {{R: {p}}}\n    _: {{write: 1, R: s}}\n" for q, p in pairwise(STATES))
     + f"  {STATES[-1]}:\n"
 )
-PLACES = {"ten states, the graph stays": ("description", 0, "x"), "ten states, a new graph each time": ("write: 1, R: s}", 1, "1")}
+PLACES = {
+    "ten states, the graph stays": ("description", 0, "x"),
+    "ten states, a new graph each time": ("write: 1, R: s}", 1, "1"),
+}
 """Where a key is typed: at the end of the first line with this text, so many characters before it."""
 
 WATCH = """() => {
@@ -54,7 +58,8 @@ WATCH = """() => {
     const painted = new MessageChannel();
     painted.port1.onmessage = () => {
       const all = performance.now();
-      window.strokes.push([startTime - typed, responseStart - startTime, responseEnd - responseStart, shown - responseEnd, all - shown, all - typed]);
+      const times = [typed, startTime, responseStart, responseEnd, shown, all];
+      window.strokes.push([...times.slice(1).map((time, n) => time - times[n]), all - typed]);
     };
     requestAnimationFrame(() => painted.port2.postMessage(0));
   }).observe(document.documentElement, { attributeFilter: ["data-answered"] });
@@ -64,7 +69,10 @@ WATCH = """() => {
 def typed(page: Any, key: str) -> dict[str, float]:
     """Return the medians for strokes of a key and of the one that takes it back, in turn."""
     seconds: list[float] = []
-    page.on("response", lambda response: seconds.append(response.json()["seconds"]) if response.url.endswith("api/answer") else None)
+    page.on(
+        "response",
+        lambda response: seconds.append(response.json()["seconds"]) if response.url.endswith("api/answer") else None,
+    )
     page.evaluate("window.strokes.length = 0")
     for n in range(KEYS):
         with answered(page):

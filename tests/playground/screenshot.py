@@ -33,4 +33,4 @@ def take(chromium: Any, server: Serving, path: Path) -> None:
 
 if __name__ == "__main__":
     with browser.browser() as launched, serving() as found:
-        take(launched, found, Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "playground.png")
+        take(launched, found, Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures" / "playground.png")

@@ -1,10 +1,8 @@
-"""The playground's page in a real browser: typing, problems and their fixes, sources, links, files, and a server that goes."""
+"""The playground's page in a real browser: typing, problems and their fixes, sources, links, files, a server that goes."""
 
 from __future__ import annotations
 
-import base64
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 
 from tests.cli.test_commands import tm2tfr
 from tests.explorer import accessibility, browser
-from tests.playground.window import Serving, Window, answered, opened, serving, text, until, written
+from tests.playground.window import Serving, Window, answered, bomb, linked, opened, serving, text, until, written
 from tests.readme import ROOT
 
 pytestmark = [
@@ -205,7 +203,7 @@ def test_nothing_is_lost(window: Window) -> None:
     with answered(page):
         page.get_by_role("button", name="close it").click()
     assert (page.locator(".tab-name").inner_text(), text(page)) == ("untitled", "")
-    page.evaluate("localStorage.setItem('tm2tfr-playground:x', '{\"id\": \"x\", \"name\": 3}')")
+    page.evaluate('localStorage.setItem(\'tm2tfr-playground:x\', \'{"id": "x", "name": 3}\')')
     page.reload()
     page.wait_for_selector("html[data-ready=true][data-answered]")
     assert page.locator(".tab-name").all_inner_texts() == ["untitled"]
@@ -239,12 +237,6 @@ def test_the_list_is_searched_with_keys_alone(window: Window) -> None:
 
 
 # ── links and files ─────────────────────────────────────────────────────────────────────────────────────────
-def linked(page: Any) -> str:
-    page.get_by_role("button", name="link", exact=True).click()
-    page.wait_for_selector(".message .fine")
-    return str(page.evaluate("navigator.clipboard.readText()"))
-
-
 def test_a_link_carries_source_and_input(window: Window, chromium: Any, server: Serving) -> None:
     window.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = window.open()
@@ -289,13 +281,6 @@ def test_a_link_that_makes_no_sense_opens_nothing(window: Window, fragment: str,
     assert page.locator(".tab").count() == 1
 
 
-def bomb() -> str:
-    """Return a link of 30,000 characters that becomes 20 MB."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = packer.compress(b" " * 20_000_000) + packer.flush()
-    return "#source=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
-
-
 def test_files_are_what_the_command_line_writes(window: Window, tmp_path: Path) -> None:
     page = window.open()
     opened(page, "chapter")
@@ -304,7 +289,13 @@ def test_files_are_what_the_command_line_writes(window: Window, tmp_path: Path) 
         with page.expect_download() as download:
             page.locator(f"[data-export={what}]").click()
         saved[what] = (download.value.suggested_filename, Path(download.value.path()).read_bytes())
-    assert [name for name, _ in saved.values()] == ["chapter.yaml", "chapter.safetensors", "chapter.tex", "chapter.csv", "chapter.html"]
+    assert [name for name, _ in saved.values()] == [
+        "chapter.yaml",
+        "chapter.safetensors",
+        "chapter.tex",
+        "chapter.csv",
+        "chapter.html",
+    ]
     assert saved["source"][1] == (ROOT / "machines" / "chapter.yaml").read_bytes()
     (tmp_path / "chapter.yaml").write_bytes(saved["source"][1])
     with pytest.MonkeyPatch.context() as patch:
@@ -363,7 +354,10 @@ def test_no_text_of_a_source_becomes_a_script(window: Window, chromium: Any, ser
     there = other.open("#" + address.split("#")[1])
     assert text(there) == HOSTILE
     assert there.title() == "binary-increment – tm2tfr playground"
-    written(there, "# title: <img src=x onerror=alert(6)>\n# alphabet: ab\n# example: ab -> [1, 1]\n\n'<script>alert(7)</script>'")
+    written(
+        there,
+        "# title: <img src=x onerror=alert(6)>\n# alphabet: ab\n# example: ab -> [1, 1]\n\n'<script>alert(7)</script>'",
+    )
     assert there.locator("img:not(.cm-widgetBuffer), .answer script").count() == 0
     other.close()
     assert other.complaints == []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 TOKEN = "a-token-of-the-tests"
-SERVER = f"""
+SERVER = """
 import socket, sys, uvicorn
 from tm2tfr.playground.guard import Guard
 from tm2tfr.playground.server import application
@@ -134,3 +136,17 @@ def written(page: Any, source: str) -> None:
     page.keyboard.press("Control+A")
     with answered(page):
         page.keyboard.insert_text(source)
+
+
+def linked(page: Any) -> str:
+    """Return the link that the page copies."""
+    page.get_by_role("button", name="link", exact=True).click()
+    page.wait_for_selector(".message .fine")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def bomb() -> str:
+    """Return a link of 30,000 characters that becomes 20 MB."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(b" " * 20_000_000) + packer.flush()
+    return "#source=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
