@@ -159,6 +159,8 @@ def test_sources_of_all_kinds_are_switched_and_each_keeps_its_text_and_history(w
     opened(page, "histogram")
     frame = page.frame_locator("iframe")
     assert "every cell agrees with the interpreter" in frame.locator("h1").inner_text()
+    assert page.locator("iframe").get_attribute("sandbox") == "allow-same-origin"  # no script runs in it
+    assert "<script" not in page.locator("iframe").get_attribute("srcdoc")
     opened(page, "since-b")
     assert "every cell agrees" in page.frame_locator("iframe").locator("h1").inner_text()
     assert page.locator(".tab-name").count() == 4
