@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 TOKEN = "a-token-of-the-tests"
+PATIENCE = 60
+"""How long anything may take, in seconds: a computer may have much else to do."""
 SERVER = """
 import socket, sys, uvicorn
 from tm2tfr.playground.guard import Guard
@@ -69,6 +72,7 @@ class Window:
 
     def __init__(self, chromium: Any, server: Serving, **options: Any) -> None:
         self.context = chromium.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.server = server
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -108,11 +112,10 @@ def answered(page: Any) -> Iterator[None]:
 
 def until(page: Any, holds: Callable[[], bool]) -> None:
     """Wait until something holds; the page forbids eval, so it cannot be asked to wait."""
-    for _ in range(500):
-        if holds():
-            return
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "that does not happen"
         page.wait_for_timeout(20)
-    raise AssertionError("that does not happen")
 
 
 def opened(page: Any, name: str) -> None:
