@@ -1,14 +1,19 @@
 """The engine in the explorer's page beside the dense one: seconds for 5,000 positions in Chromium, and what numpy needs.
 
+``page`` is what a reader waits for: the run in a worker, recorded and compared with the page's simulator, and drawn.
+
 Needs Chromium and Playwright. Both compute the same numbers, which ``tests/explorer/test_live_engine.py`` holds; here only
 the tokens are compared.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
+import tm2tfr
 from tests.explorer import browser
 from tests.explorer.test_live_engine import in_a_worker
 from tm2tfr.api.subject import Subject
@@ -37,13 +42,30 @@ async ({ columns, spec, given, positions }) => {
 """
 
 
+def in_its_page(chromium: Any, subject: Subject, folder: Path) -> float:
+    """Return the seconds from Enter to the new run of a machine on its own input in a page; of a circuit, nan."""
+    if subject.decoder.positions is not None:
+        return float("nan")
+    tm2tfr.explore(subject, max_steps=20).save(folder / "run.html")
+    window = browser.Window(chromium)
+    page = window.open(folder / "run.html")
+    page.locator("input[type=number]").first.fill(str(POSITIONS - len(subject.prompt(None)) - 2))
+    page.get_by_label("another input").focus()
+    start = time.perf_counter()
+    page.keyboard.press("Enter")
+    page.locator(".said-live", has_text="Run in this page").wait_for()
+    seconds = time.perf_counter() - start
+    window.close()
+    return seconds
+
+
 def main() -> None:
     """Print the figures."""
     if why := browser.missing():
         raise SystemExit(why)
-    headings = ("positions", "unpacked s", "browser s", "numpy s", "browser ÷ numpy")
+    headings = ("positions", "unpacked s", "engine s", "numpy s", "engine ÷ numpy", "page s")
     print(f"{'decoder':<36}" + "".join(f"{heading:>17}" for heading in headings))
-    with browser.browser() as chromium:
+    with browser.browser() as chromium, tempfile.TemporaryDirectory() as folder:
         for name, options in RUNS:
             subject = Subject.of(name, options=options)
             decoder, columns = subject.decoder, PackedColumns()
@@ -58,7 +80,8 @@ def main() -> None:
             if [decoder.numbers[step.token] for step in steps] != found["fed"]:
                 raise SystemExit(f"{name}: the two engines differ")
             called = name + "".join(f", {key} {value}" for key, value in options.items())
-            figures = (found["unpacking"], found["seconds"], seconds, found["seconds"] / seconds)
+            page = in_its_page(chromium, subject, Path(folder))
+            figures = (found["unpacking"], found["seconds"], seconds, found["seconds"] / seconds, page)
             print(f"{called:<36}{len(steps):>17,}" + "".join(f"{figure:17.2f}" for figure in figures))
 
 
