@@ -58,7 +58,16 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         "Temporal logic:",
     ]
     shown = panels(app.commands["trace"], click.Context(app.commands["trace"]))["Options"]
-    assert [param.opts[0] for param in shown] == ["--input", "--output", "--all", "--quiet", "--at", "-h", "--from"]
+    assert [param.opts[0] for param in shown] == [
+        "--input",
+        "--output",
+        "--all",
+        "--quiet",
+        "--at",
+        "--step",
+        "-h",
+        "--from",
+    ]
     assert not any("--out " in line for line in lines)  # the older name works, and is not shown
 
 
@@ -82,7 +91,7 @@ def test_what_a_default_is_said_to_be_is_the_default() -> None:
 def test_table_takes_what_trace_takes_for_the_run() -> None:
     names = {name: {param.name for param in app.commands[name].params} for name in ("trace", "table")}
     recording = {"checkpoint", "checkpoint_every", "resume"}
-    assert names["trace"] - names["table"] == {*recording, "quiet", "at"}
+    assert names["trace"] - names["table"] == {*recording, "quiet", "at", "step"}
     assert names["table"] - names["trace"] == {"format"}
 
 

@@ -16,6 +16,7 @@ from tm2tfr.cli.cases import Many, by_default, report_of_cases
 from tm2tfr.cli.cautions import warn_of_formulas
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
+from tm2tfr.cli.step.stepping import check_step, stepped
 from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
 from tm2tfr.cli.subject import runs as runs_of
 from tm2tfr.cli.turing.lists import check_list
@@ -81,6 +82,9 @@ def compile(
 @options.flag("--all", "everything", help="Print every row, however many there are.")
 @options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
 @options.count("--at", help="Print the activation vectors at position N as well.")
+@options.flag(
+    "--step", help="Step through the run in the terminal: forward, back, to any position, to what differs (extra: step)."
+)
 @options.run(recorded=True)
 @options.attention
 @options.temperature
@@ -90,6 +94,7 @@ def trace(
     everything: bool,
     quiet: bool,
     at: int | None,
+    step: bool,
     run: RunOptions,
     attention: str | None,
     temperature: str | None,
@@ -98,8 +103,14 @@ def trace(
 
     That is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
     """
+    if step:
+        check_step(run, {"--quiet": quiet, "--all": everything, "--at": at is not None})
     check_places(asked.argument, run)
     found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
+    if step:
+        done = stepped(found, word, run)
+        click.echo(f"{wording.input_line(done)}\n{colour.judged(wording.verdict(done, found))}")
+        _exit(done)
     quiet = quiet or run.recorded
     done = traced(found, word, replace(run, keep_rows=not quiet))
     vectors = None if at is None else wording.vectors(found, done.input, at, run)  # refused before anything is printed

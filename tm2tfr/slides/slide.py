@@ -41,7 +41,9 @@ def slide(run: Moments, position: int) -> Slide:
 def alt_text(run: Moments, position: int) -> str:
     """Return in words what the slide of a position shows."""
     moment = run.at(position)
-    said = f"{run.trace.machine} on {run.trace.input or 'the empty word'}, {_step(run, position)}: {_sentence(run, moment)}"
+    said = (
+        f"{run.trace.machine} on {run.trace.input or 'the empty word'}, {step_of(run, position)}: {sentence(run, moment)}"
+    )
     if moment.tape is not None:
         cells = "".join(f"[{a}]" if n == moment.tape.head else a for n, a in enumerate(moment.tape.cells))
         said += f". Tape: {cells}"
@@ -49,7 +51,8 @@ def alt_text(run: Moments, position: int) -> str:
     return said + (f". Heads: {'; '.join(looked)}" if looked else "") + "."
 
 
-def _step(run: Moments, position: int) -> str:
+def step_of(run: Moments, position: int) -> str:
+    """Return which step, gate or position that is, and of how many."""
     if run.trace.labels:
         return f"position {position} of {len(run) - 1}"
     if run.names:
@@ -57,7 +60,7 @@ def _step(run: Moments, position: int) -> str:
     return f"step {position - run.first} of {len(run) - 1 - run.first}"
 
 
-def _sentence(run: Moments, moment: Moment) -> str:
+def sentence(run: Moments, moment: Moment) -> str:
     """Return what is answered at a position, in a line."""
     cells, answer = moment.cells, moment.cells[run.answers]
     if run.trace.has_tape:
@@ -87,7 +90,7 @@ def _header(run: Moments, position: int) -> Iterator[Drawable]:
     """Yield the name, the input, which step it is, and a line that shows how far the run is."""
     title = f"{visible(run.trace.machine)} on {visible(run.trace.input) or 'the empty word'}"
     yield Caption(MARGIN, 40, title, "title", 30, most=WIDE - 2 * MARGIN - 320)
-    yield Caption(WIDE - MARGIN, 40, _step(run, position), "note", 26, "end")
+    yield Caption(WIDE - MARGIN, 40, step_of(run, position), "note", 26, "end")
     wide, last = WIDE - 2 * MARGIN, max(1, len(run) - 1 - run.first)
     yield Frame(MARGIN, 68, wide, 6, "track", 3)
     yield Frame(MARGIN, 68, max(6.0, wide * (position - run.first) / last), 6, "done", 3)
@@ -124,16 +127,16 @@ def _tape(run: Moments, moment: Moment) -> Iterator[Drawable]:
 
 def _said(run: Moments, moment: Moment, y: float) -> Iterator[Drawable]:
     """Yield the line that says what is answered; where it is wrong, what would be right."""
-    sentence = _sentence(run, moment)
-    if sentence.startswith("the "):
-        sentence = f"T{sentence[1:]}"
+    line = sentence(run, moment)
+    if line.startswith("the "):
+        line = f"T{line[1:]}"
     verdict = OUTCOME_OF_TOKEN.get(moment.cells[run.answers]) if run.trace.has_tape else None
     if verdict is not None:
-        sentence += f": {verdict}"
+        line += f": {verdict}"
     kind = {None: "title", "reject": "wrong"}.get(verdict, "good")
     kind = "wrong" if moment.wrong else kind
-    size = fitted(sentence, WIDE - 2 * MARGIN, 32, least=18)
-    yield Caption(WIDE / 2, y, sentence, kind, size, "middle", most=WIDE - 2 * MARGIN)
+    size = fitted(line, WIDE - 2 * MARGIN, 32, least=18)
+    yield Caption(WIDE / 2, y, line, kind, size, "middle", most=WIDE - 2 * MARGIN)
     if moment.wrong:
         right = f"{run.trace.reference}: " + ", ".join(f"{name} = {value}" for name, value in moment.wrong.items())
         yield Caption(WIDE / 2, y + 30, right, "wrong", 20, "middle", most=WIDE - 2 * MARGIN)

@@ -1,0 +1,1 @@
+"""A run, stepped through in the terminal."""
