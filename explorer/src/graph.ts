@@ -5,7 +5,7 @@ import { el, set } from "./dom";
 
 /** Letters are readable at this scale; if the whole graph would be smaller, part of it is shown at this scale. */
 const READABLE = 0.62;
-const SMALLEST = 0.42;
+const SMALLEST = 0.37;
 const LARGEST = 1.7;
 const STEP = 1.3;
 const MOST = 4;

@@ -12,6 +12,7 @@ export function sixDigits(value: number): string {
 }
 
 function special(value: number): string | null {
+  if (Object.is(value, -0)) return "-0";
   if (Number.isNaN(value)) return "nan";
   return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
 }

@@ -1567,6 +1567,7 @@ var explorer = (() => {
     return special(value) ?? pointed(value.toExponential(5), 6, true);
   }
   function special(value) {
+    if (Object.is(value, -0)) return "-0";
     if (Number.isNaN(value)) return "nan";
     return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
   }
@@ -2187,7 +2188,7 @@ var explorer = (() => {
 
   // src/graph.ts
   var READABLE = 0.62;
-  var SMALLEST = 0.42;
+  var SMALLEST = 0.37;
   var LARGEST = 1.7;
   var STEP = 1.3;
   var MOST2 = 4;

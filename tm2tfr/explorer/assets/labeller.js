@@ -687,6 +687,7 @@
     return special(value) ?? pointed(value.toExponential(5), 6, true);
   }
   function special(value) {
+    if (Object.is(value, -0)) return "-0";
     if (Number.isNaN(value)) return "nan";
     return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
   }

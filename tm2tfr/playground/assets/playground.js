@@ -24912,7 +24912,7 @@
 
   // src/graph.ts
   var READABLE = 0.62;
-  var SMALLEST = 0.42;
+  var SMALLEST = 0.37;
   var LARGEST2 = 1.7;
   var STEP = 1.3;
   var MOST3 = 4;
