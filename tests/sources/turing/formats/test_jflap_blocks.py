@@ -163,6 +163,16 @@ def test_files_of_the_older_type_say_whose_blocks_they_are() -> None:
     ]
 
 
+def test_a_negation_comes_last_wherever_there_are_blocks() -> None:
+    """JFLAP 7.1 opens any file with a block as one with blocks; a file of states alone is a choice, and refused."""
+    parts = block(0, "A", "initial") + block(1, "B", "final") + step(0, 0, "!a", "~") + step(0, 1, "b", "b")
+    for kind in ("turing", "turingbb"):
+        machine = read(f"{HEAD}{parts}<A/><B/>{TAIL}".replace("turingbb", kind))
+        assert {key[1]: rule.state for key, rule in machine.transitions.items()} == {"b": "b1", "_": "b0"}
+    flat = state(0, "initial") + state(1, "final") + step(0, 0, "!a", "~") + step(0, 1, "b", "b")
+    assert "already has a transition for 'b'" in fails(f"{HEAD}{flat}{TAIL}".replace("turingbb", "turing"))[0]
+
+
 def test_what_is_written_for_jflap_is_flat_and_comes_back() -> None:
     machine = read(f"{HEAD}{block(0, 'A', 'initial')}{block(1, 'B', 'final')}{step(0, 1, '', '')}<A>{ERASE}</A><B/>{TAIL}")
     written = registry.write(machine, "jflap")

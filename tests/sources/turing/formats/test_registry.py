@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sources.turing.formats.reading import fails, read
-from tests.sources.turing.formats.test_doty import COPIED
+from tests.sources.turing.formats.test_doty import COPIED, YAML
 from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.sources.turing.formats.test_morphett import PALINDROMES
@@ -25,6 +25,7 @@ TEXTS = {
     "bbchallenge": "1RB1LB_1LA1RZ\n",
     "morphett": PALINDROMES,
     "doty": COPIED,
+    "doty, present form": YAML,
     "jflap": document(ENDS, step(0, 1, "1", "1")),
     "ft_turing": ft_turing(),
     "turingmachinesimulator.com": PARITY,
@@ -37,7 +38,7 @@ TEXTS = {
 @pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
 def test_a_format_is_known_by_its_text(format: str, file: str, before: bytes) -> None:
     text = before + TEXTS[format].encode()
-    assert registry.read(text, file=file) == registry.read(text, file=file, format=format)
+    assert registry.read(text, file=file) == registry.read(text, file=file, format=format.split(",")[0])
 
 
 def test_or_by_the_ending_of_its_file() -> None:

@@ -126,6 +126,9 @@ class _Reader:
 
     def keys(self, root: Map) -> Fields:
         """Return the entries of the document; one that is missing is an error, one that is unknown a warning."""
+        if not any(isinstance(key, Scalar) and key.text in KEYS for key, _ in root.pairs):
+            self.draft.error(root, "this object has none of the keys of ft_turing", f"write {', '.join(KEYS)}")
+            raise self.draft.log.failure()
         found: Fields = {}
         for key, value in self.draft.entries(root, "key"):
             if key.text in KEYS:

@@ -68,8 +68,10 @@ class _Reader:
     draft: Draft
     root: xml.Element
     comments: dict[str, tuple[str, Node]]
+    older: bool = False
+    """Whether the file is not of the type that JFLAP 7.1 writes for machines with blocks."""
     blocks: bool = False
-    """Whether the file is of the type with building blocks: there a transition that reads ``!x`` comes after the others."""
+    """Whether JFLAP 7 opens the file as one with blocks: there a transition that reads ``!x`` comes after the others."""
     tagged: dict[str, list[xml.Element]] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)
     """The machines of blocks that have been read, by the identity of their element."""
@@ -77,6 +79,7 @@ class _Reader:
     def read(self) -> Loaded:
         self.kind()
         self.tagged = by_tag(self.root)
+        self.blocks = not self.older or "block" in self.tagged
         top = self.level(self.root.first("automaton") or self.root, ())
         if any(d.severity == "error" for d in self.draft.log.found):
             raise self.draft.log.failure()
@@ -97,7 +100,7 @@ class _Reader:
         if name not in TYPES:
             self.draft.error(kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP")
             raise self.draft.log.failure()
-        self.blocks = name == WITH_BLOCKS
+        self.older = name != WITH_BLOCKS
         tapes = self.root.first("tapes")
         if tapes is not None and tapes.text.strip() not in ("", "1"):
             what = f"this machine has {tapes.text.strip()} tapes, but machines here have one"
@@ -154,7 +157,7 @@ class _Reader:
             return
         if id(found[0]) not in self.levels:
             self.levels[id(found[0])] = self.level(found[0].first("automaton") or found[0], inside)
-            if not self.blocks:
+            if self.older:
                 what = f"the building block {name!r} is read as JFLAP 7 runs it: it is left where its machine halts"
                 self.draft.warn(element.node, what, "check it if you made it for JFLAP 6, which waited for a final state")
         level.inner[number] = self.levels[id(found[0])]
