@@ -26,7 +26,7 @@ def take(chromium: Any, path: Path, subject: Any, word: str, *, address: str, he
 
 def take_all(chromium: Any, folder: Path) -> None:
     """Write the pictures into a folder."""
-    take(chromium, folder / "explorer.png", "chapter", "11", address="#i=6&layer=4", height=1520)
+    take(chromium, folder / "explorer.png", "chapter", "11", address="#i=6&layer=4", height=1600)
     take(chromium, folder / "explorer-circuit.png", "full-adder", "110", address="#i=3", height=1140)
     prompted = tm2tfr.Universal(states=8, symbols=4).holding(tm2tfr.load("palindromes"))
     (folder / "figures").mkdir(exist_ok=True)
