@@ -11,7 +11,20 @@ import pytest
 
 from tests.cli.test_commands import tm2tfr
 from tests.explorer import accessibility, browser
-from tests.playground.window import Serving, Window, answered, bomb, linked, opened, serving, text, until, written
+from tests.playground.window import (
+    HOSTILE,
+    LINKS_AND_HANDLERS,
+    Serving,
+    Window,
+    answered,
+    bomb,
+    linked,
+    opened,
+    serving,
+    text,
+    until,
+    written,
+)
 from tests.readme import ROOT
 
 pytestmark = [
@@ -77,6 +90,7 @@ def test_an_error_is_underlined_as_it_is_typed_and_mended_by_its_fix(window: Win
     assert page.locator(".problems h2").inner_text() == "No problems"
     assert page.locator(".stale").count() == 0
     assert page.locator(".tab.dirty").count() == 0
+    page.get_by_text("No problems. ✓ halts after T = 15", exact=True).wait_for(state="attached")  # for screen readers
 
 
 def test_the_list_of_problems_goes_there_and_mends(window: Window) -> None:
@@ -130,6 +144,13 @@ def test_the_position_is_kept_while_one_types(window: Window) -> None:
     assert page.locator(".answer").evaluate("main => main.scrollTop") == 250
     page.keyboard.press("ArrowRight")  # is the editor's
     assert browser.position(page) == here
+
+
+def test_what_is_pasted_over_all_may_be_in_another_format(window: Window) -> None:
+    page = window.open()
+    written(page, "1RB1LB_1LA1RZ")
+    assert page.locator(".problems h2").inner_text() == "No problems"
+    assert page.locator(".verdict").inner_text() == "✓ halts after T = 7"
 
 
 def test_options_reach_the_run(window: Window) -> None:
@@ -318,25 +339,6 @@ def test_files_are_what_the_command_line_writes(window: Window, tmp_path: Path) 
 
 
 # ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────
-HOSTILE = """\
-name: '<img src=x onerror=alert(1)>'
-description: '<script>alert(2)</script><svg onload=alert(3)>'
-blank: _
-start state: '<img src=x onerror=alert(4)>'
-input alphabet: ['1', '<']
-input: '1<1'
-table:
-  '<img src=x onerror=alert(4)>':
-    ['1', '<']: R
-    _: {L: '</script><script>alert(5)</script>'}
-  '</script><script>alert(5)</script>':
-"""
-
-
-LINKS_AND_HANDLERS = """elements => elements.flatMap(element => [...element.attributes])
-  .map(attribute => attribute.name).filter(name => /^on|href$|^src/.test(name))"""
-
-
 def test_no_text_of_a_source_becomes_a_script(window: Window, chromium: Any, server: Serving) -> None:
     window.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = window.open()

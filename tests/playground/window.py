@@ -30,6 +30,25 @@ uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening
 """
 """A server with a port and a token that are given, so that it can be started again."""
 
+HOSTILE = """\
+name: '<img src=x onerror=alert(1)>'
+description: '<script>alert(2)</script><svg onload=alert(3)>'
+blank: _
+start state: '<img src=x onerror=alert(4)>'
+input alphabet: ['1', '<']
+input: '1<1'
+table:
+  '<img src=x onerror=alert(4)>':
+    ['1', '<']: R
+    _: {L: '</script><script>alert(5)</script>'}
+  '</script><script>alert(5)</script>':
+"""
+
+
+LINKS_AND_HANDLERS = """elements => elements.flatMap(element => [...element.attributes])
+  .map(attribute => attribute.name).filter(name => /^on|href$|^src/.test(name))"""
+"""The names of attributes that would make something of a text: links, and handlers of events."""
+
 
 class Serving:
     """A server that can be ended and started again, at the same port."""

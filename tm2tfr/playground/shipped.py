@@ -44,7 +44,7 @@ def shipped_text(name: str) -> str:
             f"{name[:60]!r}: no source of this name is shipped{did_you_mean(name[:60], known)}: use the list"
         )
     if known[name] == CIRCUIT:
-        return _circuit_text(name)
+        return _circuit_text(name.removesuffix(".yaml"))
     shelves = {TURING: (shelf.MACHINES,), RASP: (shelf.PROGRAMS,), LOGIC: (shelf.FORMULAS, shelf.ATTENTION_PROGRAMS)}
     kind = next(each for each in shelves[known[name]] if _stem(name, each) in shelf.shelf(each))
     return shelf.shipped_text(kind, _stem(name, kind))

@@ -26,7 +26,8 @@ export class Editor {
   private readonly language = new Compartment();
   private spoken: string | null = null;
 
-  constructor(parent: HTMLElement, changed: () => void, described: string) {
+  /** `changed` is told whether the whole text was replaced. */
+  constructor(parent: HTMLElement, changed: (whole: boolean) => void, described: string) {
     this.common = [
       lineNumbers(),
       highlightActiveLineGutter(),
@@ -46,7 +47,11 @@ export class Editor {
       keymap.of([{ key: "F8", run: nextDiagnostic }, { key: "Shift-F8", run: previousDiagnostic }, indentWithTab, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
       EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) changed();
+        if (!update.docChanged) return;
+        let whole = false;
+        const { length } = update.startState.doc;
+        update.changes.iterChanges((from, to) => (whole ||= length > 0 && from === 0 && to === length), true);
+        changed(whole);
       }),
     ];
     this.view = new EditorView({ parent });

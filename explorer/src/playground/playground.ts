@@ -68,7 +68,7 @@ export class Playground {
     bar.querySelector("#keys")!.addEventListener("click", () => keys.open());
     // keys that are pressed here are not for the run
     for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
-    this.editor = new Editor(text, () => this.typed(), "editor-hint");
+    this.editor = new Editor(text, (whole) => this.typed(whole), "editor-hint");
     addEventListener("hashchange", () => void this.linked());
     addEventListener("pagehide", () => this.keepNow());
     addEventListener("beforeunload", (event) => {
@@ -173,9 +173,10 @@ export class Playground {
 
   // ── changes ──
 
-  private typed(): void {
+  private typed(whole: boolean): void {
     if (!this.current) return;
     this.current.state = this.editor.view.state;
+    if (whole && isDirty(this.current)) this.current.format = null; // what was pasted may be in another
     this.marked();
     this.ask(DEBOUNCE);
   }
@@ -251,6 +252,7 @@ export class Playground {
       const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
       this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
     } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
+    this.problems.say(run ? this.result.outcome : "");
     document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
   }
 

@@ -29,10 +29,14 @@ export class Problems {
     this.element.classList.toggle("bad", errors > 0);
     this.title.textContent = summary;
     this.list.replaceChildren(...found.map((each) => this.item(each)));
-    // told once typing pauses
+  }
+
+  /** Tell those who cannot see it, once typing pauses: how many problems there are, and how the run ends. */
+  say(outcome: string): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
-      if (this.said.textContent !== summary) this.said.textContent = summary;
+      const said = [this.title.textContent, outcome].filter(Boolean).join(". ");
+      if (this.said.textContent !== said) this.said.textContent = said;
     }, 700);
   }
 

@@ -13,7 +13,7 @@ const PATIENCE = 120;
 export class Result {
   readonly element: HTMLElement;
   private readonly main = el("main", { class: "answer", tabindex: -1, "aria-label": "The run" });
-  private readonly verdict = el("p", { class: "verdict", role: "status" });
+  private readonly verdict = el("p", { class: "verdict" });
   private readonly label = el("p", { class: "stale-label", hidden: true });
   private readonly drawing = new Drawing();
   private mounted: Mounted | null = null;
@@ -107,6 +107,11 @@ export class Result {
   private fresh(): void {
     this.element.classList.remove("stale");
     this.label.hidden = true;
+  }
+
+  /** How the run that is shown ends, in words. */
+  get outcome(): string {
+    return this.verdict.textContent;
   }
 
   busy(now: boolean): void {

@@ -23742,6 +23742,7 @@
     common;
     language = new Compartment();
     spoken = null;
+    /** `changed` is told whether the whole text was replaced. */
     constructor(parent, changed, described3) {
       this.common = [
         lineNumbers(),
@@ -23762,7 +23763,11 @@
         keymap.of([{ key: "F8", run: nextDiagnostic }, { key: "Shift-F8", run: previousDiagnostic }, indentWithTab, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described3, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) changed();
+          if (!update.docChanged) return;
+          let whole2 = false;
+          const { length } = update.startState.doc;
+          update.changes.iterChanges((from, to) => whole2 ||= length > 0 && from === 0 && to === length, true);
+          changed(whole2);
         })
       ];
       this.view = new EditorView({ parent });
@@ -24296,9 +24301,13 @@
       this.element.classList.toggle("bad", errors > 0);
       this.title.textContent = summary;
       this.list.replaceChildren(...found.map((each) => this.item(each)));
+    }
+    /** Tell those who cannot see it, once typing pauses: how many problems there are, and how the run ends. */
+    say(outcome2) {
       clearTimeout(this.timer);
       this.timer = window.setTimeout(() => {
-        if (this.said.textContent !== summary) this.said.textContent = summary;
+        const said2 = [this.title.textContent, outcome2].filter(Boolean).join(". ");
+        if (this.said.textContent !== said2) this.said.textContent = said2;
       }, 700);
     }
     item(found) {
@@ -26357,7 +26366,7 @@
     theme;
     element;
     main = el("main", { class: "answer", tabindex: -1, "aria-label": "The run" });
-    verdict = el("p", { class: "verdict", role: "status" });
+    verdict = el("p", { class: "verdict" });
     label = el("p", { class: "stale-label", hidden: true });
     drawing = new Drawing();
     mounted = null;
@@ -26431,6 +26440,10 @@
     fresh() {
       this.element.classList.remove("stale");
       this.label.hidden = true;
+    }
+    /** How the run that is shown ends, in words. */
+    get outcome() {
+      return this.verdict.textContent;
     }
     busy(now) {
       set(this.main, { "aria-busy": now ? "true" : null });
@@ -26553,7 +26566,7 @@
       document.body.append(this.library.element, keys2.element);
       bar.querySelector("#keys").addEventListener("click", () => keys2.open());
       for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
-      this.editor = new Editor(text, () => this.typed(), "editor-hint");
+      this.editor = new Editor(text, (whole2) => this.typed(whole2), "editor-hint");
       addEventListener("hashchange", () => void this.linked());
       addEventListener("pagehide", () => this.keepNow());
       addEventListener("beforeunload", (event) => {
@@ -26662,9 +26675,10 @@
       }
     }
     // ── changes ──
-    typed() {
+    typed(whole2) {
       if (!this.current) return;
       this.current.state = this.editor.view.state;
+      if (whole2 && isDirty(this.current)) this.current.format = null;
       this.marked();
       this.ask(DEBOUNCE);
     }
@@ -26732,6 +26746,7 @@
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
         this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
       } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
+      this.problems.say(run ? this.result.outcome : "");
       document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
     }
     /** Say what went wrong between here and the server; a server that is gone is asked again. */
