@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sources.turing.formats.reading import fails, read
+<<<<<<< HEAD
 from tests.sources.turing.formats.test_doty import COPIED, YAML
+=======
+from tests.sources.turing.formats.test_advent import SIX_STEPS
+from tests.sources.turing.formats.test_automata_code import CODE
+from tests.sources.turing.formats.test_doty import COPIED
+>>>>>>> 4ebb57e (How-to on formats: inputs, lists, blueprints; what is written in a format is taken for no other)
 from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.sources.turing.formats.test_morphett import PALINDROMES
@@ -30,6 +36,8 @@ TEXTS = {
     "ft_turing": ft_turing(),
     "turingmachinesimulator.com": PARITY,
     "yaml": shipped_text("parity"),
+    "advent-of-code": SIX_STEPS,
+    "automata-lib": CODE,
 }
 
 
@@ -163,3 +171,17 @@ def test_the_words_for_formats_are_those_of_the_formats() -> None:
     assert tuple(f.name for f in registry.FORMATS.values() if f.writes) == choices.WRITABLE
     assert tuple(conversion._PICTURES) == choices.PICTURES
     assert tuple(ENGINES) == choices.CERTIFIED
+
+
+@pytest.mark.parametrize("format", [f for f in registry.WRITABLE if f in registry.READABLE])
+def test_what_is_written_in_a_format_is_taken_for_no_other(format: str) -> None:
+    """Whatever the file is called: by the text alone."""
+    own, seen = {"turingmachine.io": "yaml"}.get(format, format), 0
+    for name in shipped():
+        try:
+            text = registry.write(load(name), format).text
+        except ConversionError:
+            continue
+        assert registry._guess(text, "f").name == own, name
+        seen += 1
+    assert seen >= 8
