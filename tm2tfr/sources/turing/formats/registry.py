@@ -120,6 +120,8 @@ def _guess(text: str | bytes, file: str) -> Format:
         return FORMATS[candidates[0]]
     readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
     sure = next((f for f in readable if f.call("looks_like", start)), None)
+    if sure is None:
+        decoded(text, file=file)  # what is no text at all is said to be that
     if sure is None and is_list(start):
         what, remedy = (
             "this is a list of machines",
