@@ -7,13 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sources.turing.formats.reading import fails, read
-<<<<<<< HEAD
 from tests.sources.turing.formats.test_doty import COPIED, YAML
-=======
 from tests.sources.turing.formats.test_advent import SIX_STEPS
 from tests.sources.turing.formats.test_automata_code import CODE
 from tests.sources.turing.formats.test_doty import COPIED
->>>>>>> 4ebb57e (How-to on formats: inputs, lists, blueprints; what is written in a format is taken for no other)
 from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.sources.turing.formats.test_morphett import PALINDROMES
