@@ -1,7 +1,13 @@
 "use strict";
 // The slides are sections below each other: keys and buttons turn them by scrolling, and the address keeps the number.
 const slides = [...document.querySelectorAll("section")];
-const numbered = () => Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), slides.length);
+
+// The number of the slide that the address names: a slide by its number, or one with a heading of that name.
+function numbered() {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  return Math.max(slides.indexOf(place?.closest("section")) + 1, 1);
+}
+
 let now = numbered();
 
 function go(n) {
