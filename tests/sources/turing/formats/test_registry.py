@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sources.turing.formats.reading import fails, read
-from tests.sources.turing.formats.test_doty import COPIED, YAML
 from tests.sources.turing.formats.test_advent import SIX_STEPS
 from tests.sources.turing.formats.test_automata_code import CODE
-from tests.sources.turing.formats.test_doty import COPIED
+from tests.sources.turing.formats.test_doty import COPIED, YAML
 from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.sources.turing.formats.test_morphett import PALINDROMES
@@ -43,7 +42,7 @@ TEXTS = {
 @pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
 def test_a_format_is_known_by_its_text(format: str, file: str, before: bytes) -> None:
     text = before + TEXTS[format].encode()
-    assert registry.read(text, file=file) == registry.read(text, file=file, format=format.split(",")[0])
+    assert registry.read(text, file=file) == registry.read(text, file=file, format=format.partition(",")[0])
 
 
 def test_or_by_the_ending_of_its_file() -> None:
