@@ -28,7 +28,7 @@ from tm2tfr.choices import UNIVERSAL_OPTIONS
 from tm2tfr.errors import Diagnostic, InputError, Tm2tfrError, UndefinedError
 from tm2tfr.playground.complaints import Marker, of_diagnostics, of_error, said
 from tm2tfr.playground.pages import Ran, graph, ran
-from tm2tfr.playground.query import Query
+from tm2tfr.playground.query import MOST_INPUT, Query
 from tm2tfr.playground.suggested import suggested
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 
@@ -113,7 +113,7 @@ def _shown(found: Subject, request: Query, diagnostics: list[Any]) -> dict[str, 
     try:
         shown |= {"graph": graph(found), "inputs": suggested(found)}
         word = found.word(request.input)
-        shown["input"] = word if request.input is None else request.input
+        shown["input"] = request.input if request.input is not None or len(word) > MOST_INPUT else word
         done: Ran = ran(found, word, request)
         return shown | {"page": done.page(found.right), "table": done.table()}
     except (InputError, UndefinedError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,8 +14,9 @@ from tm2tfr.text.source import Source
 
 MOST = 100
 """The most complaints in one answer."""
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_MEANT = re.compile(rf"(?P<name>{_QUOTED})?[^'\"]*? \(did you mean (?P<other>{_QUOTED})\?\)")
+_MEANT, _END = " (did you mean ", "?)"
+_LONGEST = 200
+"""The longest name that is replaced."""
 _BREAK = re.compile("\r\n|[\n\r]")
 
 
@@ -80,26 +82,39 @@ def _complaint(found: Diagnostic, places: _Places) -> Marker:
 
 
 def _fix(found: Diagnostic, span: Span, places: _Places) -> Fix | None:
-    """Return what ``'x' … (did you mean 'y'?)`` suggests, where the marked text is 'x', or has it in it once."""
-    said = _MEANT.search(found.what)
-    if said is None:
-        return None
-    other = _read(said["other"])
+    """Return what ``'x' … (did you mean 'y'?)`` suggests, where the marked text is 'x', or has it in it once.
+
+    Where no name is quoted before, what is marked is replaced.
+    """
+    before, meant, after = found.what.rpartition(_MEANT)
+    other = _read(after.partition(_END)[0]) if meant else None
     marked = span.text[span.column - 1 : span.column - 1 + span.length]
-    name = marked if said["name"] is None else _read(said["name"])
-    if not name or other is None or marked.count(name) != 1:
+    name = _last_quoted(before) or marked
+    if not other or not name or len(marked) > _LONGEST or marked.count(name) != 1:
         return None
     at = marked.index(name)
-    around = (marked[at - 1 : at], marked[at + len(name) : at + len(name) + 1])
+    around = marked[max(0, at - 1) : at], marked[at + len(name) : at + len(name) + 1]
     if any(sign.isalnum() or sign == "_" for sign in around):
         return None
     line, column, length = places.of(Span(line=span.line, column=span.column + at, length=len(name), text=span.text))
     return Fix(label=f"Replace {name!r} with {other!r}", line=line, column=column, length=length, replacement=other)
 
 
+def _last_quoted(text: str) -> str | None:
+    """Return the text that a message has in quotes, as `repr` writes it, last."""
+    text = text[-2 * _LONGEST :]
+    ends = max(text.rfind("'"), text.rfind('"'))
+    for begins in range(ends - 1, -1, -1):
+        if text[begins] == text[ends] and (begins == 0 or not text[begins - 1].isalnum()):
+            found = _read(text[begins : ends + 1])
+            if found is not None:
+                return found
+    return None
+
+
 def _read(literal: str) -> str | None:
     try:
-        found = ast.literal_eval(literal)
+        found = ast.literal_eval(literal) if len(literal) <= 2 * _LONGEST else None
     except (SyntaxError, ValueError):
         return None
     return found if isinstance(found, str) else None
@@ -119,7 +134,7 @@ class _Places:
         lines = self._source.beginnings
         start = self._skipped + lines[min(span.line, len(lines)) - 1] + span.column - 1
         start = min(start, len(self._text))
-        line = next(n for n in range(len(self._beginnings), 0, -1) if self._beginnings[n - 1] <= start)
+        line = bisect_right(self._beginnings, start)
         begins = self._beginnings[line - 1]
         return line, _units(self._text[begins:start]) + 1, max(1, _units(self._text[start : start + span.length]))
 

@@ -10,12 +10,13 @@ from tm2tfr.api.pages import ends_of
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.watching import observe_all
-from tm2tfr.errors import CompileError, InputError, OutputError, Tm2tfrError
+from tm2tfr.errors import CompileError, InputError, OutputError, Tm2tfrError, counted
 from tm2tfr.explorer.document import document
 from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 from tm2tfr.explorer.page import Explorer, explorer
+from tm2tfr.explorer.programs import MOST_STATES
 from tm2tfr.explorer.record import Recording, record
-from tm2tfr.playground.query import GATES, STEPS, Query
+from tm2tfr.playground.query import GATES, MOST_INPUT, STEPS, Query
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import truth_of
@@ -61,6 +62,8 @@ def ran(found: Subject, word: str, request: Query, *, live: bool = False) -> Ran
         CompileError: if it cannot be compiled, or its weights are soft.
         InputError: if `word` is not an input of it, or too long.
     """
+    if len(word) > MOST_INPUT:
+        raise InputError(f"the input has {counted(len(word), 'character')}: use at most {MOST_INPUT:,}")
     decoder = found.decoder
     if decoder.soft:
         raise CompileError("the page shows where hard attention looks, and these weights are soft: use another variant")
@@ -95,7 +98,9 @@ def _drawn(found: Subject, word: str) -> str:
 
 def graph(found: Subject) -> str | None:
     """Return the graph of a program in the language of Graphviz, which a browser draws; None if it would be unreadable."""
+    if found.construction is None or (found.machine is not None and len(found.machine.states) > MOST_STATES):
+        return None
     try:
-        return None if found.construction is None else found.construction.dot(found.right)
+        return found.construction.dot(found.right)
     except OutputError:
         return None

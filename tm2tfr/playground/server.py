@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import socket
 import sys
@@ -86,6 +87,7 @@ class Playground:
             h11_max_incomplete_event_size=1 << 16,
             proxy_headers=False,
         )
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would tell of processes that were ended
         server = _Server(config)
         server.after = started
         with suppress(KeyboardInterrupt):

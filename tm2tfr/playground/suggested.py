@@ -7,6 +7,7 @@ from itertools import islice, product
 from typing import Any
 
 from tm2tfr.api.subject import Subject
+from tm2tfr.playground.query import MOST_INPUT
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.rasp.program import Program
@@ -18,9 +19,10 @@ _FEW, _LONGEST = 8, 3
 
 
 def suggested(found: Subject) -> list[str]:
-    """Return inputs to try, the program's own first, as they are typed; at most `MOST_SUGGESTED`."""
+    """Return inputs to try, the program's own first, as they are typed; at most `MOST_SUGGESTED`, none that is refused."""
     others = _examples(found) or _short(found)
-    return list(islice(dict.fromkeys((found.word(None), *others)), MOST_SUGGESTED))
+    known = dict.fromkeys(word for word in (found.word(None), *others) if len(word) <= MOST_INPUT)
+    return list(known)[:MOST_SUGGESTED]
 
 
 def _examples(found: Subject) -> list[str]:

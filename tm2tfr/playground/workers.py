@@ -81,6 +81,12 @@ class _Worker:
         await self.process.wait()
 
 
+def _seen(task: asyncio.Task[Reply]) -> None:
+    """Look at the end of work that nobody waits for any more, so that nobody is told of it."""
+    if not task.cancelled():
+        task.exception()
+
+
 @dataclass(eq=False)
 class Workers:
     """Processes for requests.
@@ -97,6 +103,7 @@ class Workers:
     _abandoned: dict[_Worker, asyncio.Task[Any]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _all: set[_Worker] = field(default_factory=set)
+    _stopped: bool = False
 
     async def start(self) -> None:
         """Start the processes; they need not be ready yet."""
@@ -105,10 +112,10 @@ class Workers:
 
     async def stop(self) -> None:
         """End all processes."""
+        self._stopped = True
         for waiting in self._waiting:
             waiting.cancel()
-        for task in (*self._tasks, *self._abandoned.values()):
-            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # a process that is being started is ended, too
         await asyncio.gather(*(worker.end() for worker in self._all))
 
     async def ask(self, kind: str, request: Any) -> Reply:
@@ -126,6 +133,7 @@ class Workers:
         job = json.dumps({"do": kind, "request": request, "seconds": int(seconds) + 5}).encode("ascii")
         worker = await self._taken()
         task = asyncio.create_task(self._worked(worker, job, seconds))
+        task.add_done_callback(_seen)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -188,9 +196,10 @@ class Workers:
 
     def _replace(self, worker: _Worker) -> None:
         async def replaced() -> None:
-            self._all.discard(worker)
             await worker.end()
-            self._give(await self._spawned())
+            self._all.discard(worker)
+            if not self._stopped:
+                self._give(await self._spawned())
 
         task = asyncio.get_running_loop().create_task(replaced())
         self._tasks.add(task)

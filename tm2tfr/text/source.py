@@ -51,6 +51,11 @@ class Source:
         return _LINE_BREAK.split(self.text)
 
     @cached_property
+    def printable(self) -> list[str]:
+        """The lines, with a sign in the place of each character that a terminal would interpret, or refuse to print."""
+        return [_UNPRINTABLE.sub("\ufffd", line) for line in self.lines] if _UNPRINTABLE.search(self.text) else self.lines
+
+    @cached_property
     def beginnings(self) -> list[int]:
         """The offset of each line's first character."""
         return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
@@ -74,8 +79,7 @@ class Source:
             return source.span(*(Mark(first + m.line, m.column + indent) for m in (start, end) if m is not None))
         column = min(start.column, len(text)) if line == start.line else len(text)
         last = column if end is None else end.column if end.line == start.line else len(text.rstrip())
-        shown = _UNPRINTABLE.sub("\ufffd", text)  # a terminal would interpret it, or refuse to print it
-        return Span(line=line + 1, column=column + 1, length=max(1, last - column), text=shown)
+        return Span(line=line + 1, column=column + 1, length=max(1, last - column), text=self.printable[line])
 
 
 @dataclass

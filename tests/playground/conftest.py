@@ -1,0 +1,56 @@
+"""A playground that is served by the command, in a process of its own, and a client with its token."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+
+@dataclass(frozen=True)
+class Served:
+    """A playground that is served."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def base(self) -> str:
+        return self.address.partition("/?token=")[0]
+
+    @property
+    def port(self) -> int:
+        return int(self.base.rpartition(":")[2])
+
+    @property
+    def token(self) -> str:
+        return self.address.partition("/?token=")[2].partition("#")[0]
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.base, headers={"X-Tm2tfr-Token": self.token}, timeout=90)
+
+
+def started(*arguments: str) -> Served:
+    command = [sys.executable, "-m", "tm2tfr", "playground", "--no-open", "--port", "0", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return Served(process, process.stdout.readline().strip().removeprefix("the playground is at "))
+
+
+def ended(served: Served) -> tuple[int, str, str]:
+    """End it as Ctrl-C does; return its exit code and what else it printed."""
+    served.process.send_signal(signal.SIGINT)
+    output, errors = served.process.communicate(timeout=60)
+    return served.process.returncode, output, errors
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    found = started()
+    yield found
+    assert ended(found) == (0, "", "Ctrl-C ends it\nended\n")

@@ -1,0 +1,99 @@
+"""Complaints for an editor: places as a browser counts them, and fixes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tm2tfr.errors import CompileError, Diagnostic, Span
+from tm2tfr.playground.answer import answer
+from tm2tfr.playground.complaints import MOST, Fix, Marker, of_diagnostics, of_error, said
+from tm2tfr.playground.query import Query
+from tm2tfr.playground.shipped import shipped_text
+
+
+def told(what: str, text: str, column: int, length: int, line: int = 1) -> Marker:
+    lines = text.split("\n")
+    span = Span(line=line, column=column, length=length, text=lines[line - 1])
+    return of_diagnostics([Diagnostic(what=what, remedy="fix it", span=span)], text)[0]
+
+
+def test_a_place_counts_utf_16_units_and_the_lines_of_an_editor() -> None:
+    found = told("wrong", "𝔘𝔘b c", 4, 2)
+    assert (found.line, found.column, found.length) == (1, 6, 2)
+    # YAML ends a line at U+2028, an editor does not
+    span = Span(line=2, column=1, length=1, text="b")
+    (found,) = of_diagnostics([Diagnostic(what="wrong", remedy="fix it", span=span)], "a\u2028b\nc")
+    assert (found.line, found.column, found.length) == (1, 3, 1)
+    (found,) = of_diagnostics([Diagnostic(what="wrong", remedy="fix it", span=span)], "\ufeffa\r\nb")
+    assert (found.line, found.column) == (2, 1)
+
+
+def test_did_you_mean_is_a_fix() -> None:
+    found = told("unknown state 'cary' (did you mean 'carry'?)", "    1: {R: cary}", 12, 4)
+    label = "Replace 'cary' with 'carry'"
+    assert found.fixes == (Fix(label=label, line=1, column=12, length=4, replacement="carry"),)
+    assert found.as_dict()["fixes"][0]["replacement"] == "carry"
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "column", "length", "fixed"),
+    [
+        ("unknown 'x' (did you mean 'y'?)", '"x"', 1, 3, '"y"'),  # within quotes
+        ('unknown "it\'s" (did you mean "its"?)', "it's", 1, 4, "its"),
+        ("the gate 'NADN' is unknown (did you mean 'NAND'?)", "y = NADN(a, b)", 5, 10, "y = NAND(a, b)"),
+        ("there is no variable 'lenght' (did you mean 'length'?)", "a = lenght + 1;", 5, 6, "a = length + 1;"),
+        ("this is unknown (did you mean 'b'?)", "a", 1, 1, "b"),
+        ("unknown 'x' (did you mean 'y'?)", "x + x", 1, 5, None),  # which one?
+        ("unknown 'x' (did you mean 'y'?)", "xx", 1, 2, None),
+        ("unknown 'x' (did you mean 'y'?)", "ax", 1, 2, None),  # a part of a word
+        ("unknown 'z' (did you mean 'y'?)", "x", 1, 1, None),
+        ("unknown 'x'", "x", 1, 1, None),
+        ("unknown 'x' (did you mean y?)", "x", 1, 1, None),
+        ("unknown 'x' (did you mean __import__('os')?)", "x", 1, 1, None),
+        ("unknown 'x' (did you mean 'a'?) (did you mean 'b'?)", "x", 1, 1, None),
+        (f"unknown {'x' * 300!r} (did you mean 'y'?)", "x" * 300, 1, 300, None),
+    ],
+)
+def test_a_fix_replaces_the_name_that_is_marked_and_nothing_else(
+    what: str, text: str, column: int, length: int, fixed: str | None
+) -> None:
+    fixes = told(what, text, column, length).fixes
+    if fixed is None:
+        assert fixes == ()
+        return
+    (fix,) = fixes
+    assert text[: fix.column - 1] + fix.replacement + text[fix.column - 1 + fix.length :] == fixed
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "right", "wrong"),
+    [
+        ("binary-increment", "yaml", "{L: carry}", "{L: cary}"),
+        ("binary-increment", "yaml", "start state:", "start stat:"),
+        ("reverse", "rasp", "length", "lenght"),
+        ("since-b", "tl", "since", "sinc"),
+        ("full-adder", "yaml", "XOR", "XRO"),
+    ],
+)
+def test_a_fix_that_is_applied_mends_the_source(name: str, format: str, right: str, wrong: str) -> None:
+    source = shipped_text(name)
+    at = source.rindex(right)
+    broken = source[:at] + wrong + source[at + len(right) :]
+    found = answer(Query(source=broken, format=format))["diagnostics"]
+    fixes = [fix for each in found for fix in each["fixes"]]
+    assert fixes, found
+    lines = broken.split("\n")
+    line, start = lines[fixes[0]["line"] - 1], fixes[0]["column"] - 1
+    lines[fixes[0]["line"] - 1] = line[:start] + fixes[0]["replacement"] + line[start + fixes[0]["length"] :]
+    assert "\n".join(lines) == source
+
+
+def test_other_errors_are_told_without_a_place() -> None:
+    assert of_error(CompileError("x: it is wrong: mend it"), "") == [said("x: it is wrong: mend it")]
+    assert said("x: it is wrong: mend it") == Marker(severity="error", what="x: it is wrong", remedy="mend it")
+    assert said("wrong") == Marker(severity="error", what="wrong", remedy="")
+
+
+def test_there_are_not_too_many() -> None:
+    many = [Diagnostic(what=f"wrong {n}", remedy="fix it") for n in range(2 * MOST)]
+    assert len(of_diagnostics(many, "")) == MOST
