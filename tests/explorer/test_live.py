@@ -107,6 +107,7 @@ def test_what_is_wrong_is_found_in_the_same_cell(opened: Open, boundary: str) ->
         f"✗ This run goes wrong at position {divergence.position}: {divergence.column} should be {divergence.expected} but"
     )
     assert notice in page.locator("main .notice").inner_text()
+    assert "Cause: this page does not search for it, and tm2tfr check does." in page.locator("main .notice").inner_text()
     assert position(page) == divergence.position
     wrong = page.locator(f"[data-row='{divergence.position}'] [data-column='{divergence.column}']")
     assert wrong.get_attribute("data-mark") == "wrong"

@@ -11,6 +11,8 @@ import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
 
 /** What takes the place of a column where a decoder stops in the wrong place. */
 const STOP = "stop";
+/** What takes the place of the cause of a divergence, which only Python searches for. */
+const UNSEARCHED = "this page does not search for it, and tm2tfr check does.";
 const OUTCOMES: Record<string, string> = { ACC: "accept", REJ: "reject", HALT: "halt" };
 
 export interface Task {
@@ -80,7 +82,7 @@ export function run({ decoder, columns, readout, tape, truth, word, maxSteps }: 
   const stop = decoder.stop.map((token) => decoder.vocabulary[token]!);
   const ending = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
   let divergence: DivergenceSpec | null = null;
-  if (ending) divergence = { position: rows.length - 1, column: STOP, ...ending, cause: [] };
+  if (ending) divergence = { position: rows.length - 1, column: STOP, ...ending, cause: [UNSEARCHED] };
   else if (differs) divergence = difference(columns, differs);
 
   const said = rows.length > prompt.length ? String(rows.at(-1)!.at(-1)) : ""; // an answer to the prompt ends nothing
@@ -96,7 +98,7 @@ function difference(columns: Heading[], { want, row, position }: { want: Cell[];
   const at = want.findIndex((cell, n) => !agrees(cell, found[n]!));
   const n = at < 0 ? want.length - 1 : at;
   const { name, signed } = columns[n]!;
-  return { position, column: name, expected: written(want[n]!, signed), found: written(found[n]!, signed), cause: [] };
+  return { position, column: name, expected: written(want[n]!, signed), found: written(found[n]!, signed), cause: [UNSEARCHED] };
 }
 
 /** A cell as text. */

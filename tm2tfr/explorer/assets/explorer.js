@@ -1743,6 +1743,7 @@ var explorer = (() => {
 
   // src/live/run.ts
   var STOP2 = "stop";
+  var UNSEARCHED = "this page does not search for it, and tm2tfr check does.";
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
   function run({ decoder, columns, readout, tape, truth, word, maxSteps }, recorder, progress) {
     const prompt = [...truth?.lead ?? [], ...word];
@@ -1782,7 +1783,7 @@ var explorer = (() => {
     const stop = decoder.stop.map((token2) => decoder.vocabulary[token2]);
     const ending2 = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
     let divergence = null;
-    if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [] };
+    if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
     else if (differs) divergence = difference(columns, differs);
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
@@ -1795,7 +1796,7 @@ var explorer = (() => {
     const at = want.findIndex((cell, n2) => !agrees(cell, found[n2]));
     const n = at < 0 ? want.length - 1 : at;
     const { name, signed } = columns[n];
-    return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [] };
+    return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [UNSEARCHED] };
   }
   function written(cell, signed) {
     if (cell === null || cell === ANY) return "⊥";
