@@ -76,6 +76,10 @@ def exported(subject: Any, folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
 
 
+def drawn(subject: Any, folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in tm2tfr.frames(subject, "11", folder=folder / "slides", format="svg")}
+
+
 FUNCTIONS: dict[str, Callable[[Any, Path], Any]] = {
     "activations": lambda s, _: tm2tfr.activations(s, "11", 3),
     "certify": lambda s, _: str(tm2tfr.certify(s)),
@@ -86,12 +90,14 @@ FUNCTIONS: dict[str, Callable[[Any, Path], Any]] = {
     "explore": lambda s, _: tm2tfr.explore(s, "11").html,
     "export_gpt2": lambda s, f: tm2tfr.export_gpt2(s, f / "gpt2", positions=20, verify=False).gpt2.decoder,
     "export_to": exported,
+    "frames": drawn,
     "listing": lambda s, _: tm2tfr.listing(s, "3"),
     "load": lambda s, _: tm2tfr.load(s),
     "machine_of": lambda s, _: tm2tfr.machine_of(s),
     "measure_softness": lambda s, _: tm2tfr.measure_softness(s, "1", temperature=0.01).softness,
     "run": lambda s, _: tm2tfr.run(s, "11"),
     "save_weights": saved,
+    "scores_of": lambda s, _: tm2tfr.scores_of(s, "11", head="latest write", position=5).text(),
     "simulate": lambda s, _: tm2tfr.simulate(s, "11"),
     "soften": lambda s, _: tm2tfr.soften(s, length=50),
     "summary": lambda s, _: tm2tfr.summary(s),
@@ -110,6 +116,8 @@ AGAINST: dict[str, Callable[[Any], Any]] = {
 def test_every_public_function_is_tried() -> None:
     """One that takes no subject is named here, with what it takes instead."""
     others = {
+        "animate": "what frames takes, in tests/slides",
+        "plot_head": "what attention_of and scores_of take, in tests/tables/test_scores.py",
         "attention_of": "every subject, in tests/tables/test_attention.py",
         "check_many": "circuits alone, see below",
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
@@ -255,6 +263,7 @@ ABOUT_CIRCUITS: dict[str, Callable[[Any], Any]] = {
     "convert": lambda s: tm2tfr.convert(s, "truth-table").count("\n"),
     "default_input": tm2tfr.default_input,
     "listing": lambda s: tm2tfr.listing(s, "1"),
+    "scores_of": lambda s: tm2tfr.scores_of(s, "110", head="operand b", position=2).text(),
     "load": lambda s: tm2tfr.load(s).outputs,
     "run": lambda s: tm2tfr.run(s, "110").rows[-1][-1],
     "soften": lambda s: tm2tfr.soften(s, temperature=0.01).soft,
@@ -519,6 +528,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "machines": ("--format", "json"),
     "prompt": ("--input", "11"),
     "explore": ("--input", "11", "-o", "run.html"),
+    "plot": ("--input", "11", "--head", "4.1"),
     "export": ("--to", "torch", "--no-verify", "--positions", "20", "-o", "out"),
 }
 

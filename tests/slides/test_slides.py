@@ -251,3 +251,14 @@ def test_without_pillow_there_is_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
         tm2tfr.frames("half-adder", "11", folder=tmp_path / "f")
     assert list(tmp_path.iterdir()) == []
     assert len(tm2tfr.frames("half-adder", "11", folder=tmp_path / "f", format="svg")) == 2
+
+
+def test_what_is_no_name_is_refused() -> None:
+    with pytest.raises(OutputError, match="^folder must be the name of a file, not None: use text or a pathlib.Path$"):
+        tm2tfr.frames("chapter", "11", folder=None)  # type: ignore[arg-type]
+    with pytest.raises(OutputError, match="^path must be the name of a file, not 3: use text or a pathlib.Path$"):
+        tm2tfr.animate("chapter", "11", path=3)  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match="^counting must be a function, not 3: omit it, or pass one$"):
+        tm2tfr.animate("chapter", "11", path="x.gif", counting=3)  # type: ignore[arg-type]
+    with pytest.raises(OutputError, match="^format must be one of svg, png, both, not 'jpg'$"):
+        tm2tfr.frames("chapter", "11", folder="f", format="jpg")  # type: ignore[arg-type]

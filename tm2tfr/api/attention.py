@@ -127,13 +127,15 @@ def plot_head(
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
         EngineError, CompileError, InputError: see `attention_of`.
     """
+    from tm2tfr.runs.options import needed_path
     from tm2tfr.tables.attention import plot_attention
     from tm2tfr.tables.scores import plot_scores
 
+    where = needed_path(path, "path")
     if position is None:
-        plot_attention(attention_of(subject, word, head=head, dtype=dtype, prompt=prompt), path)
+        plot_attention(attention_of(subject, word, head=head, dtype=dtype, prompt=prompt), where)
     else:
-        plot_scores(scores_of(subject, word, head=head, position=position, dtype=dtype), path)
+        plot_scores(scores_of(subject, word, head=head, position=position, dtype=dtype), where)
 
 
 def _asked(subject: Given, head: str | int, dtype: str | None) -> tuple[Subject, int, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tm2tfr.runs.options import MAX_STEPS
+from tm2tfr.errors import EngineError
+from tm2tfr.runs.options import MAX_STEPS, needed_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,8 +46,9 @@ def frames(
     from tm2tfr.slides.slide import MOST_CELLS
     from tm2tfr.slides.write import write_frames
 
+    where = _checked(folder, "folder", counting)
     run = moments(subject, word, machine=machine, max_steps=max_steps, window=MOST_CELLS)
-    return write_frames(run, folder, format=format, counting=counting)
+    return write_frames(run, where, format=format, counting=counting)
 
 
 def animate(
@@ -70,12 +72,23 @@ def animate(
         CompileError, InputError, EngineError: see `frames`.
         OutputError: for another extension, a time that cannot be, if Pillow is missing, or if the file cannot be written.
     """
-    from pathlib import Path
-
     from tm2tfr.api.moments import moments
     from tm2tfr.slides.slide import MOST_CELLS
     from tm2tfr.slides.write import check_animation, write_animation
 
-    check_animation(Path(path), seconds)
+    where = _checked(path, "path", counting)
+    check_animation(where, seconds)
     run = moments(subject, word, machine=machine, max_steps=max_steps, window=MOST_CELLS)
-    write_animation(run, path, seconds=seconds, counting=counting)
+    write_animation(run, where, seconds=seconds, counting=counting)
+
+
+def _checked(name: object, what: str, counting: object) -> Path:
+    """Return where pictures go.
+
+    Raises:
+        OutputError: if that is no name.
+        EngineError: if `counting` is no function.
+    """
+    if counting is not None and not callable(counting):
+        raise EngineError(f"counting must be a function, not {counting!r}: omit it, or pass one")
+    return needed_path(name, what)

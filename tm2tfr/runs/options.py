@@ -128,3 +128,15 @@ def path(name: object, what: str) -> Path | None:
     if isinstance(name, str | Path) and "\0" not in str(name):
         return Path(name)
     raise OutputError(f"{what} must be the name of a file, not {name!r}: use text or a pathlib.Path")
+
+
+def needed_path(name: object, what: str) -> Path:
+    """Return the name of a file or folder that has to be given, as a path.
+
+    Raises:
+        OutputError: if it is neither text nor a path.
+    """
+    found = path(name, what)
+    if found is None:
+        raise OutputError(f"{what} must be the name of a file, not None: use text or a pathlib.Path")
+    return found
