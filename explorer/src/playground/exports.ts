@@ -36,7 +36,8 @@ export class Exports {
 
   /** Without a run there are only the source and the link. */
   allow(run: boolean, targets: string[]): void {
-    this.offer(run ? targets : []);
+    if (targets.length || run) this.offer(targets); // those of the last valid source stay where they are
+    this.format.disabled = !run;
     for (const button of this.buttons) button.disabled = !run && button.dataset["export"] !== "source";
   }
 }

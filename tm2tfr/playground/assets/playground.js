@@ -23856,7 +23856,8 @@
     }
     /** Without a run there are only the source and the link. */
     allow(run, targets) {
-      this.offer(run ? targets : []);
+      if (targets.length || run) this.offer(targets);
+      this.format.disabled = !run;
       for (const button2 of this.buttons) button2.disabled = !run && button2.dataset["export"] !== "source";
     }
   };
