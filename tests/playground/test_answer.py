@@ -152,7 +152,7 @@ def test_an_option_of_the_construction_is_one_of_the_answer() -> None:
             "reverse",
             "x",
             "program: token 0 of the input, 'x', is not in the alphabet",
-            "use a, b, c, or compile it with another --alphabet",
+            "use a, b, c, or compile it with another header 'alphabet'",
         ),
     ],
 )

@@ -94,6 +94,22 @@ def test_other_errors_are_told_without_a_place() -> None:
     assert said("wrong") == Marker(severity="error", what="wrong", remedy="")
 
 
+@pytest.mark.parametrize(
+    ("source", "word", "remedy"),
+    [
+        ("{}", None, "choose the format, one of "),
+        ("# alphabet: ab\ny = tokens;", "x", "use a, b, or compile it with another header 'alphabet'"),
+        ("# alphabet: ab\ny = tokens;", "", "give at least one token, for example ab"),
+        ("# alphabet: ab\n# length: 3\ny = tokens;", "abababab", "header 'length'"),
+    ],
+)
+def test_remedies_are_those_of_a_page(source: str, word: str | None, remedy: str) -> None:
+    found = answer(Query(source=source, input=word))
+    told = [*found["diagnostics"], found["about_input"]]
+    assert remedy in told[0]["remedy"]
+    assert "--" not in told[0]["remedy"]
+
+
 def test_there_are_not_too_many() -> None:
     many = [Diagnostic(what=f"wrong {n}", remedy="fix it") for n in range(2 * MOST)]
     assert len(of_diagnostics(many, "")) == MOST

@@ -18,6 +18,10 @@ _MEANT, _END = " (did you mean ", "?)"
 _LONGEST = 200
 """The longest name that is replaced."""
 _BREAK = re.compile("\r\n|[\n\r]")
+_HEADERS = {"max-length": "length", "alphabet": "alphabet", "sop": "sop", "define": "define"}
+_OPTION = re.compile(rf"--({'|'.join(_HEADERS)})\b")
+_TYPED = (("name the format with --from", "choose the format"), ("for example --input ", "for example "))
+"""What is typed at a command line, in remedies, and what is done here: most options are headers of the source, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +73,18 @@ def of_error(error: Tm2tfrError, text: str) -> list[Marker]:
 def said(message: str, severity: Severity = "error") -> Marker:
     """Return a message, ``what is wrong: what to do``, as a complaint about no place in particular."""
     what, _, remedy = message.partition("\n")[0].rpartition(": ")
-    return Marker(severity=severity, what=what or remedy, remedy=remedy if what else "")
+    return Marker(severity=severity, what=what or remedy, remedy=_here(remedy) if what else "")
+
+
+def _here(remedy: str) -> str:
+    """Return a remedy in the words of a page, where there is no command line."""
+    for typed, done in _TYPED:
+        remedy = remedy.replace(typed, done)
+    return _OPTION.sub(lambda option: f"header '{_HEADERS[option[1]]}'", remedy)
 
 
 def _complaint(found: Diagnostic, places: _Places) -> Marker:
-    about = {"severity": found.severity, "what": found.what, "remedy": found.remedy}
+    about = {"severity": found.severity, "what": found.what, "remedy": _here(found.remedy)}
     if found.span is None:
         return Marker(**about)  # type: ignore[arg-type]  # mypy takes all of them for texts
     line, column, length = places.of(found.span)

@@ -83,7 +83,7 @@ class Playground:
             lifespan="on",
             timeout_keep_alive=30,
             timeout_graceful_shutdown=1,
-            limit_concurrency=64,
+            limit_concurrency=512,  # more connections than a browser has, whatever page is open in it
             h11_max_incomplete_event_size=1 << 16,
             proxy_headers=False,
         )
