@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read, warned
@@ -184,3 +186,11 @@ def test_nothing_but_a_beginning() -> None:
         "f: there are no states: add 'In state A:', and below it what is done there"
     ]
     assert fails("", "advent-of-code") == ["f: no line says in which state a run begins: add 'Begin in state A.'"]
+
+
+def test_a_line_of_much_space_is_read_in_a_moment() -> None:
+    """A pattern that can divide the space in several ways would take minutes."""
+    began = time.process_time()
+    said = fails(f"{HEAD}{' ' * 60_000}x\n", "advent-of-code")
+    assert said[-1].startswith("f:3:60001: this is not a sentence of a blueprint")
+    assert time.process_time() - began < 3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read, warned
@@ -143,3 +146,17 @@ def test_there_are_forty_broken_ones() -> None:
 @pytest.mark.parametrize("text", ["-" * 200_000 + "1", "(" * 100_000, "a." * 50_000 + "b", "x = '\\d'\n", "\f\x85 DTM("])
 def test_no_code_is_a_crash(text: str) -> None:
     assert len(fails(text, "automata-lib")) == 1
+
+
+@pytest.mark.parametrize("between", ["\n", " "], ids=["lines", "one line"])
+def test_a_long_call_is_read_in_a_moment(between: str) -> None:
+    states = [f"é{n}" for n in range(1_500)]
+    rows = f",{between}".join(f"{q!r}: {{'0': ({r!r}, '0', 'R')}}" for q, r in pairwise(states))
+    machine = CODE.replace("{'q0', 'q1', 'end'}", f"{{{', '.join(map(repr, states))}}}").replace(
+        "'q0',\n    bl", "'é0',\n    bl"
+    )
+    text = f"{machine.partition('transitions')[0]}transitions={{{rows}}},{machine[machine.index('    initial') :]}"
+    began = time.process_time()
+    found = read(text.replace("{'end'}", "{'é1499'}"), file="m.py")
+    assert found.transitions["é1498", "0"] == Rule("é1499", "0", 1)
+    assert time.process_time() - began < 3

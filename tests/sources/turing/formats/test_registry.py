@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,3 +183,10 @@ def test_what_is_written_in_a_format_is_taken_for_no_other(format: str) -> None:
         assert registry._guess(text, "f").name == own, name
         seen += 1
     assert seen >= 8
+
+
+def test_the_format_of_many_empty_lines_is_looked_for_in_a_moment() -> None:
+    """A pattern that looks from each line through all that follow would take minutes."""
+    began = time.process_time()
+    assert "in none of the formats" in fails("\n" * 60_000 + "x")[0]
+    assert time.process_time() - began < 3

@@ -43,8 +43,8 @@ _LINES = {
     "move": (r"-? *Move one slot to the (?P<value>\w+)\.?", "- Move one slot to the right."),
     "new": (rf"-? *Continue with state {_NAME}\.?", "- Continue with state A."),
 }
-_PATTERNS = {kind: re.compile(rf"\s*{pattern}\s*", re.IGNORECASE) for kind, (pattern, _) in _LINES.items()}
-_LIKE = re.compile(r"^\s*(?:In state [^\s.:]+:|If the current value is \S+:)\s*$", re.MULTILINE | re.IGNORECASE)
+_PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, (pattern, _) in _LINES.items()}
+_LIKE = re.compile(r"^[ \t]*(?:In state [^\s.:]+:|If the current value is \S+:)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _KNOWN = "; ".join(f"'{example}'" for _, example in _LINES.values() if example)
 _COUNT = re.compile(r"checksum after ([0-9,]{1,24}) steps")
 _MOVES = {"left": -1, "right": +1}
@@ -98,12 +98,13 @@ class _Blueprint:
 
     def line(self, number: int, line: str) -> None:
         """Read one sentence."""
+        begin, end_of_line = len(line) - len(line.lstrip()), len(line.rstrip())
         for kind, pattern in _PATTERNS.items():
-            if (found := pattern.fullmatch(line)) is not None:
+            if (found := pattern.fullmatch(line, begin, end_of_line)) is not None:
                 start, end = Mark(number, found.start("value")), Mark(number, found.end("value"))
                 getattr(self, f"read_{kind}")(Scalar(start, end, found["value"], plain=True))
                 return
-        node = Node(Mark(number, len(line) - len(line.lstrip())), Mark(number, len(line.rstrip())))
+        node = Node(Mark(number, begin), Mark(number, end_of_line))
         self.draft.error(node, "this is not a sentence of a blueprint", f"write one of {_KNOWN}")
 
     def read_start(self, value: Scalar) -> None:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError
@@ -104,6 +107,8 @@ def read(source: Source) -> Loaded:
 @dataclass
 class _Code:
     draft: Draft
+    bytes: dict[int, list[int]] = field(default_factory=dict)
+    """Of a line that is not ASCII, where each of its characters ends, in bytes."""
 
     def read(self) -> Loaded:
         fields = self.fields(self.call())
@@ -257,10 +262,22 @@ class _Code:
 
     def place(self, node: ast.expr) -> tuple[Mark, Mark]:
         """Return where code is, in characters: Python counts bytes of UTF-8."""
-        lines = re.split("\r\n|[\r\n]", self.draft.log.source.text)
         ends = ((node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0))
-        first, last = (Mark(n - 1, len(lines[n - 1].encode()[:k].decode(errors="ignore"))) for n, k in ends)
+        first, last = (Mark(n - 1, self.column(n - 1, k)) for n, k in ends)
         return first, last
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the code, as Python counts them."""
+        return re.split("\r\n|[\r\n]", self.draft.log.source.text)
+
+    def column(self, line: int, offset: int) -> int:
+        """Return the number of the characters before a byte of a line."""
+        if self.lines[line].isascii():
+            return offset
+        if line not in self.bytes:
+            self.bytes[line] = list(accumulate(len(sign.encode()) for sign in self.lines[line]))
+        return bisect_right(self.bytes[line], offset)
 
 
 def _called(call: ast.Call) -> str:

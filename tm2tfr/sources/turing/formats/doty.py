@@ -35,7 +35,7 @@ from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Source
 
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "delta")
 
-_LIKE = re.compile(r"^\s*(?:delta\s*=|[^\s,]+\s*,\s*\S+\s*->)", re.MULTILINE)
+_LIKE = re.compile(r"^[^\S\n]*(?:delta\s*=|[^\s,]+\s*,\s*\S+\s*->)", re.MULTILINE)
 _YAML = re.compile(
     r"^[ \t]*(input_alphabet|tape_alphabet_extra|start_state|accept_state|reject_state|table)[ \t]*:", re.MULTILINE
 )

@@ -23,7 +23,8 @@ from tm2tfr.text.source import Log, Source, decoded
 __all__ = ["Loaded", "read", "write"]
 
 _LIKE = re.compile(
-    r"""^ \s* (?:[{,] \s*)? ["']? (?:blank | start\ state | table | source\ code) ["']? \s* :""", re.MULTILINE | re.VERBOSE
+    r"""^ [^\S\n]* (?:[{,] [^\S\n]*)? ["']? (?:blank | start\ state | table | source\ code) ["']? \s* :""",
+    re.MULTILINE | re.VERBOSE,
 )
 _WRAPPER = ("name", "source code", "positions", "editor contents")
 
