@@ -32,6 +32,10 @@ def test_work_that_takes_too_long_is_ended_and_its_process_replaced() -> None:
         )
         workers.seconds = {"answer": 60.0}
         assert json.loads((await workers.ask("answer", GOOD)).body)["page"]["data"]["runs"][0]["answer"] == "accept"
+        (idle,) = workers._all
+        idle.process.kill()  # by the system, say: no source is to blame
+        await idle.process.wait()
+        assert (await workers.ask("answer", GOOD)).status == 200
         dying = asyncio.create_task(workers.ask("answer", ENDLESS))
         await asyncio.sleep(0.2)
         (worker,) = workers._all
@@ -47,6 +51,21 @@ def test_work_that_takes_too_long_is_ended_and_its_process_replaced() -> None:
             assert (await task).status == 200
         await workers.stop()
         assert all(worker.process.returncode is not None for worker in workers._all)
+
+    asyncio.run(asked())
+
+
+def test_whoever_just_went_away_takes_nobodys_place() -> None:
+    async def asked() -> None:
+        workers = Workers(size=0)
+        waiting = [asyncio.create_task(workers.ask("answer", GOOD)) for _ in range(MOST_WAITING)]
+        await asyncio.sleep(0)
+        newest = asyncio.create_task(workers.ask("answer", GOOD))
+        waiting[0].cancel()
+        done, _ = await asyncio.wait({*waiting, newest}, timeout=0.1)
+        assert done == {waiting[0]}
+        await workers.stop()
+        await asyncio.gather(*waiting, newest, return_exceptions=True)
 
     asyncio.run(asked())
 

@@ -163,12 +163,17 @@ class Workers:
 
     async def _taken(self) -> _Worker:
         """Return a process that nobody uses, as soon as there is one."""
-        if self._idle:
-            return self._idle.pop()
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.returncode is None:
+                return worker
+            self._replace(worker)  # it was ended, but not by what it computed
         waiting: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         if len(self._waiting) > MOST_WAITING:
-            self._waiting.popleft().set_exception(Superseded("there are newer requests: ask again"))
+            oldest = self._waiting.popleft()
+            if not oldest.done():  # whoever waits for it may have gone away a moment ago
+                oldest.set_exception(Superseded("there are newer requests: ask again"))
         self._make_room()
         try:
             return await waiting
