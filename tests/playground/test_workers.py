@@ -70,6 +70,21 @@ def test_whoever_just_went_away_takes_nobodys_place() -> None:
     asyncio.run(asked())
 
 
+def test_a_process_that_ends_while_it_starts_is_not_blamed_on_the_source() -> None:
+    async def asked() -> None:
+        workers = Workers(size=1)
+        await workers.start()
+        asking = asyncio.create_task(workers.ask("answer", {"source": ""}))
+        await asyncio.sleep(0)
+        (worker,) = workers._all
+        worker.process.kill()
+        with pytest.raises(TooSlow, match="^the process that computes answers ended while it started: ask again$"):
+            await asking
+        await workers.stop()
+
+    asyncio.run(asked())
+
+
 LIMITED = """
 from tm2tfr.playground import worker
 worker._limit()

@@ -25,6 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tm2tfr.errors import NotFoundError, UsageError
+from tm2tfr.playground.connections import connections
 from tm2tfr.playground.guard import HEADERS, Guard
 from tm2tfr.playground.shipped import shipped, shipped_text
 from tm2tfr.playground.worker import encoded
@@ -73,17 +74,18 @@ class Playground:
         Args:
             started: called when requests are answered.
         """
+        busy = _error(503, "there are too many connections: close other pages of the playground, and ask again")
+        busy.headers["Connection"] = "close"
         config = uvicorn.Config(
             self.app,
             log_level="critical",
             access_log=False,
             server_header=False,
             ws="none",
-            http="h11",
+            http=connections(_Guarded(busy, self.guard)),
             lifespan="on",
             timeout_keep_alive=30,
             timeout_graceful_shutdown=1,
-            limit_concurrency=512,  # more connections than a browser has, whatever page is open in it
             h11_max_incomplete_event_size=1 << 16,
             proxy_headers=False,
         )

@@ -152,6 +152,8 @@ class Workers:
             what = f"this takes longer than {seconds:g} seconds"
             raise TooSlow(f"{what}: use fewer states, gates or steps, a shorter input, or the command line") from None
         except (EOFError, OSError):
+            if not worker.ready:
+                raise TooSlow("the process that computes answers ended while it started: ask again") from None
             what = "computing this ended its process, probably since it needs too much memory"
             raise TooSlow(f"{what}: use fewer states, gates or steps, or the command line") from None
         finally:
