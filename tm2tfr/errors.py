@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning"]
+LONGEST_NAME = 200
+"""Whoever has mistyped a name of more characters is not told which one may be meant."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +139,12 @@ class Interrupted(Tm2tfrError):  # noqa: N818  (it is not an error)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` if one of the `known` names resembles `name`, otherwise the empty string."""
+    """Return `` (did you mean 'x'?)`` if one of the `known` names resembles `name`, otherwise the empty string.
+
+    What is longer than `LONGEST_NAME` was not mistyped, and comparing it would take long.
+    """
+    if len(name) > LONGEST_NAME:
+        return ""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close and close[0] != name else ""
 

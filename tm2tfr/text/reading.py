@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
-from tm2tfr.errors import Span, did_you_mean
+from tm2tfr.errors import Span
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
 
@@ -45,7 +44,7 @@ class Reading:
         if len(self.log.found) >= MOST_DIAGNOSTICS:  # nobody will see it
             return ""
         sure = meant.get(name.lower()) or next((k for k in known if k.lower() == name.lower()), None)
-        return f" (did you mean {sure!r}?)" if sure else did_you_mean(name, islice(known, 1000))
+        return f" (did you mean {sure!r}?)" if sure else self.log.did_you_mean(name, known)
 
     # ── pieces of a document ────────────────────────────────────────────────────────────────────────────
     def entries(self, node: Map, noun: str) -> list[tuple[Scalar, Node]]:

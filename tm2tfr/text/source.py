@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from tm2tfr.errors import Diagnostic, Severity, Span, SpecError
+from tm2tfr.errors import Diagnostic, Severity, Span, SpecError, did_you_mean
 
 MAX_BYTES = 1 << 20
 MOST_DIAGNOSTICS = 100
@@ -19,6 +19,8 @@ MOST_SHOWN = 20
 """Nobody reads more at once, and of a file that is something else all are beside the point."""
 FEW_DIAGNOSTICS = 10
 """For formats of other programs: a text that is something else gets no more."""
+MOST_COMPARED = 30_000
+"""So many names are compared for one text, to say which one may be meant: more than 20 times 1,000."""
 MOST_RULES = 1_000_000
 """More than a text of `MAX_BYTES` can spell out: only wildcards can expand to more."""
 
@@ -89,10 +91,24 @@ class Log:
     source: Source
     found: dict[Diagnostic, None] = field(default_factory=dict)
     most: int = MOST_SHOWN
+    compared: list[int] = field(default_factory=list)
+    """How many names each suggestion had to be compared with."""
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Record a complaint, unless it is recorded already."""
         self.found[Diagnostic(what=what, remedy=remedy, file=self.source.file, span=span, severity=severity)] = None
+
+    def did_you_mean(self, name: str, known: Iterable[str]) -> str:
+        """Return `` (did you mean 'x'?)`` for the one of the first 1,000 `known` names that `name` resembles, if any.
+
+        A text whose every line has a mistake takes no time for what nobody reads: after `MOST_COMPARED` names, there is
+        nothing but the empty string.
+        """
+        if sum(self.compared) >= MOST_COMPARED:
+            return ""
+        some = list(islice(known, 1000))
+        self.compared.append(len(some))
+        return did_you_mean(name, some)
 
     def too_many(self, states: int, symbols: int) -> None:
         """Refuse a text whose wildcards would expand to more than `MOST_RULES` rules.

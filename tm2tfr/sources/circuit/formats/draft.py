@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain
 
-from tm2tfr.errors import Span, counted, did_you_mean, listing
+from tm2tfr.errors import Span, counted, listing
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.formats.pieces import NetFunction, gates_of
 from tm2tfr.sources.circuit.netlist import Circuit, Encoding, Gate
@@ -43,6 +44,8 @@ class NetDraft:
     lines: array[int] = field(default_factory=lambda: array("q"))
     broken: set[str] = field(default_factory=set)
     """Nets whose definition could not be read: this was reported in its place, and nothing more is said about them."""
+    places: dict[tuple[int, str | None, bool], tuple[int, int] | None] = field(default_factory=dict)
+    """(line, token, whether its last place is meant) -> where it begins and ends."""
 
     # ── complaints ──────────────────────────────────────────────────────────────────────────────────────
     def error(self, line: int | None, token: str | None, what: str, remedy: str, *, last: bool = False) -> None:
@@ -64,10 +67,10 @@ class NetDraft:
         if line is None or line >= len(self.log.source.lines):
             return None
         text = self.log.source.lines[line]
-        for inside in _INSIDE if token else ():
-            if found := list(re.finditer(f"(?<!{inside}){re.escape(token or '')}(?!{inside})", text)):
-                chosen = found[-1 if last else 0]
-                return self.log.source.span(Mark(line, chosen.start()), Mark(line, chosen.end()))
+        if (line, token, last) not in self.places:  # once: it may be reported often, and the line may be long
+            self.places[line, token, last] = _place(text, token, last=last)
+        if (place := self.places[line, token, last]) is not None:
+            return self.log.source.span(Mark(line, place[0]), Mark(line, place[1]))
         stripped = text.strip()
         start = text.find(stripped)
         return self.log.source.span(Mark(line, start), Mark(line, start + len(stripped)))
@@ -155,7 +158,7 @@ class NetDraft:
                 self._nothing_drives(net, line)
 
     def _nothing_drives(self, net: str, line: int | None) -> None:
-        close = did_you_mean(net, islice((*self.inputs, *islice(self.drivers, 1000)), 1000))
+        close = self.log.did_you_mean(net, chain(self.inputs, self.drivers))
         self.error(line, net, f"nothing drives the net {net!r}{close}", "define it by a gate, or make it an input")
 
     def _order(self) -> Iterable[int]:
@@ -219,3 +222,13 @@ class NetDraft:
 
 def _in(line: int | None) -> str:
     return "" if line is None else f"; the first is in line {line + 1}"
+
+
+def _place(text: str, token: str | None, *, last: bool) -> tuple[int, int] | None:
+    """Return where the first or last place of a token in a line begins and ends; None if it is not there as it is."""
+    for inside in _INSIDE if token else ():
+        found = re.finditer(f"(?<!{inside}){re.escape(token or '')}(?!{inside})", text)
+        chosen = next(iter(deque(found, 1) if last else found), None)
+        if chosen is not None:
+            return chosen.span()
+    return None

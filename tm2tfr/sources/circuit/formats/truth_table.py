@@ -15,6 +15,7 @@ line belong to the values of the inputs counted in binary, the first input most 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -33,7 +34,8 @@ MOST_OUTPUTS = 256
 MOST_CASES = 16 * 2**MOST_INPUTS
 """For which rows may stand, some of them repeatedly."""
 
-_ROW = re.compile(r"\s*([01-][01\s-]*?)(?:\s*\|\s*|\s+)([01][01\s]*?)\s*")
+_LEFT, _RIGHT = re.compile(r"[01-][01\s-]*"), re.compile(r"[01][01\s]*")
+_SPACE = re.compile(r"\s+")
 _COLUMN = re.compile(r"\s*(?:(?P<name>[^\s|=#]+)\s*=\s*)?(?P<bits>[01]+)\s*")
 _NAME = re.compile(r"(?![01-]+$)[^\s|=#]+")
 
@@ -42,12 +44,24 @@ def looks_like(text: str) -> bool:
     """Return whether the first line of bits is one of this format, after at most a line with names."""
     lines = [line.split("#")[0].strip() for line in text.splitlines()[:200]]
     lines = [line for line in lines if line]
-    if lines and "|" in lines[0] and "=" not in lines[0] and not _ROW.fullmatch(lines[0]):
+    if lines and "|" in lines[0] and "=" not in lines[0] and not _halves(lines[0]):
         lines = lines[1:]
     if not lines:
         return False
-    row = "|" in lines[0] and _ROW.fullmatch(lines[0])
+    row = "|" in lines[0] and _halves(lines[0])
     return bool(row or ((column := _COLUMN.fullmatch(lines[0])) and len(column["bits"]) > 1))
+
+
+def _halves(line: str) -> tuple[str, str] | None:
+    """Return the bits on the left and on the right of a row, which ``|`` or the first blank space behind a ``-`` parts."""
+    text = line.strip()
+    left, bar, right = text.partition("|")
+    if not bar and (space := _SPACE.search(text, text.rfind("-") + 1)):
+        left, right = text[: space.start()], text[space.end() :]
+    right = right.lstrip()
+    if not (_LEFT.fullmatch(left) and _RIGHT.fullmatch(right)):
+        return None
+    return "".join(left.split()), "".join(right.split())
 
 
 def read(source: Source) -> LoadedCircuit:
@@ -84,8 +98,8 @@ class _Reader:
         """Read a line."""
         if column := _COLUMN.fullmatch(text):
             self.column(number, column["name"], column["bits"])
-        elif row := _ROW.fullmatch(text):
-            self.row(number, "".join(row[1].split()), "".join(row[2].split()))
+        elif row := _halves(text):
+            self.row(number, *row)
         elif (
             "|" in text and not re.fullmatch(r"[01\s|-]*", text) and not (self.rows or self.columns) and self.header is None
         ):
@@ -106,7 +120,7 @@ class _Reader:
         for names, noun in ((self.inputs, "input"), (self.outputs, "output")):
             if not names:
                 self.draft.error(number, None, f"no {noun} is named", remedy)
-            for name in sorted({name for name in names if names.count(name) > 1})[:5]:
+            for name in sorted(name for name, times in Counter(names).items() if times > 1)[:5]:
                 self.draft.error(number, name, f"the {noun} {name!r} is named twice", "name each column once")
         self.limit(number, len(self.inputs), len(self.outputs))
 

@@ -61,6 +61,8 @@ class Brackets:
 
     open: list[str] = field(default_factory=list)
     previous: str = ""
+    blocks: int = 0
+    """How many of them are those of blocks."""
 
     def take(self, kind: str) -> None:
         """Take note of the next token."""
@@ -68,12 +70,15 @@ class Brackets:
             self.open.append(_OPENING[kind])
         elif kind == "OPEN_BRACE":
             self.open.append(BLOCK if self.previous in OPERAND_ENDS else "{")
+            self.blocks += self.open[-1] == BLOCK
         elif kind in _CLOSING:
             if self.open and self.open[-1] == _CLOSING[kind]:
                 self.open.pop()
         elif kind == "CLOSE_BRACE":
-            while self.open and self.open.pop() not in ("{", BLOCK):
-                pass
+            closed = ""
+            while self.open and closed not in ("{", BLOCK):
+                closed = self.open.pop()
+            self.blocks -= closed == BLOCK
         elif kind in ("SEMICOLON", "END_OF_LINE", "DEF"):
             self.to_block()
         self.previous = kind
@@ -110,7 +115,7 @@ def statements(tokens: list[Lexeme]) -> Iterator[list[Lexeme]]:
             current, brackets, line = [], Brackets(), False
         begins = token.type == "DEF" or (token.type in BEGINNINGS and brackets.between_statements)
         begins = begins and not (token.type == "RETURN" and current and current[0].type == "DEF")
-        if current and begins and BLOCK not in brackets.open:
+        if current and begins and not brackets.blocks:
             yield current  # its semicolon is missing
             current, brackets, line = [], Brackets(), False
         line = line or (not current and token.type in LINES)
@@ -149,13 +154,11 @@ def pieces(tokens: list[Lexeme]) -> list[tuple[int, int]]:
         if number > begin and brackets.between_statements and (token.type in BEGINNINGS or token.type == "DEF"):
             found.append((begin, number))
             begin = number
-        was = list(brackets.open)
+        depth, blocks, last = len(brackets.open), brackets.blocks, "".join(brackets.open[-1:])
         brackets.take(token.type)
-        opened = len(brackets.open) > len(was) and brackets.open[-1] == BLOCK
-        closed = (
-            token.type == "CLOSE_BRACE" and BLOCK in was and len(brackets.open) < len(was) and brackets.between_statements
-        )
-        if closed and number > begin and was[-1] == BLOCK:
+        opened = len(brackets.open) > depth and brackets.open[-1] == BLOCK
+        closed = token.type == "CLOSE_BRACE" and blocks > 0 and len(brackets.open) < depth and brackets.between_statements
+        if closed and number > begin and last == BLOCK:
             found.append((begin, number))
             begin = number
         if opened or closed or token.type in ("SEMICOLON", "END_OF_LINE"):

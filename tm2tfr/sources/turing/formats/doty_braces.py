@@ -21,9 +21,10 @@ from tm2tfr.text.source import Mark
 BLANK, ANY = "_", "?"
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "num_tapes")
 
-_HEADER = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>.*?)\s*;?\s*")
+_HEADER = re.compile(r"\s*+(?P<key>\w++)\s*+=\s*+")
 _RULE = re.compile(
-    r"\s*(?P<state>[^\s,]+)\s*,\s*(?P<read>\S+?)\s*->\s*(?P<new>[^\s,]+)\s*,\s*(?P<write>\S+?)\s*,\s*(?P<move>\S+?)\s*"
+    r"\s*+(?P<state>[^\s,]++)\s*+,\s*+(?P<read>\S{1,40}?)\s*->\s*"
+    r"(?P<new>[^\s,]++)\s*+,\s*+(?P<write>\S{1,40}?)\s*,\s*(?P<move>\S+?)\s*+"
 )
 _KEY = re.compile(r"\s*\w+\s*=")
 _DELTA = re.compile(r"\s*delta\s*=")
@@ -134,20 +135,21 @@ class Braces(Rules):
 
     def header(self, number: int, text: str) -> None:
         """Read ``key = value``."""
-        match = _HEADER.fullmatch(text)
+        match = _HEADER.match(text)
         if match is None:
             if text.strip():
                 what = "this is neither 'key = value' nor a rule below 'delta ='"
                 self.draft.error(_scalar(number, 0, text), what, self.remedy)
             return
-        node = Scalar(Mark(number, match.start("value")), Mark(number, match.end("value")), match["value"], plain=True)
+        value = text[match.end() :].rstrip().removesuffix(";").rstrip()
+        node = Scalar(Mark(number, match.end()), Mark(number, match.end() + len(value)), value, plain=True)
         if match["key"] not in KEYS:
             what = f"unknown key {match['key']!r}{did_you_mean(match['key'], KEYS)}"
             self.draft.warn(_scalar(number, match.start("key"), match["key"]), what, "it is ignored")
         elif match["key"] in self.found:
             self.draft.twice(node, self.found[match["key"]], f"the key {match['key']!r}")
-        if match["key"] == "num_tapes" and match["value"] != "1":
-            what = f"this machine has {match['value']} tapes, but machines here have one"
+        if match["key"] == "num_tapes" and value != "1":
+            what = f"this machine has {value} tapes, but machines here have one"
             self.draft.error(node, what, "convert it to one tape first")
             raise self.draft.log.failure()
         if match["key"] not in self.found:
