@@ -20,7 +20,10 @@ _CELL, _OLD = r"(?:[0-9][LRSN][A-Z0-9]|---)", r"(?:[A-Z][0-9][LR]|---)"
 _DENSE = rf"{_CELL}{{1,10}}(?:_{_CELL}{{1,10}})+"
 _SPACED = rf"(?:{_CELL} )*{_CELL}(?: {{2,4}}(?:{_CELL} )*{_CELL})+"
 _OLDER = rf"{_OLD}(?:[ \t]+{_OLD}){{3,}}"
-_MACHINE = re.compile(rf"(?:^|[,;\t|\"'])[ \t]*(?:\d+[ \t]+)?(?P<machine>{_DENSE}|{_SPACED}|{_OLDER})(?=[\s,;|\"']|$)")
+_MACHINE = re.compile(
+    rf"(?:^[ \t]*+|[,;\t|\"'][ \t]{{0,99}}+)(?:\d{{1,99}}[ \t]{{1,99}})?"
+    rf"(?P<machine>{_DENSE}|{_SPACED}|{_OLDER})(?=[\s,;|\"']|$)"
+)
 _FIELD = re.compile(r"[^\s,;|\"']+")
 
 
