@@ -83,8 +83,11 @@ def seconds(*texts: tuple[str, str | None]) -> float:
     return time.process_time() - start
 
 
-def test_a_text_whose_format_is_not_known() -> None:
-    assert seconds(*((each * (LENGTH // len(each)) + "x", None) for each in REPEATED)) < SECONDS
+@pytest.mark.parametrize(
+    "repeated", [REPEATED[:5], *(pytest.param([each], marks=pytest.mark.slow) for each in REPEATED[5:])]
+)
+def test_a_text_whose_format_is_not_known(repeated: list[str]) -> None:
+    assert seconds(*((each * (LENGTH // len(each)) + "x", None) for each in repeated)) < SECONDS
 
 
 @pytest.mark.parametrize("format", HOSTILE)
