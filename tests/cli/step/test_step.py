@@ -141,7 +141,7 @@ def test_what_is_missing_in_a_terminal_is_said(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "xterm")
     check_step(RunOptions(), {})
     monkeypatch.setenv("TERM", "dumb")
-    with pytest.raises(UsageError, match="needs a terminal, and standard input is not one"):
+    with pytest.raises(UsageError, match="needs a terminal that moves its cursor, and TERM says that this one is dumb"):
         check_step(RunOptions(), {})
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setitem(sys.modules, "textual", None)

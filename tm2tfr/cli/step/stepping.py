@@ -37,9 +37,12 @@ def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
     if run.engine not in (AUTO, "dense"):
         raise UsageError(f"tm2tfr trace: --step watches the dense engine, not {run.engine}: omit --engine")
     for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
-        if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
+        if stream is None or not stream.isatty():
             what = f"tm2tfr trace: --step needs a terminal, and standard {name} is not one"
             raise UsageError(f"{what}: omit it, or draw the steps with tm2tfr explore --frames DIR")
+    if os.environ.get("TERM") == "dumb":
+        what = "tm2tfr trace: --step needs a terminal that moves its cursor, and TERM says that this one is dumb"
+        raise UsageError(f"{what}: use another terminal, or draw the steps with tm2tfr explore --frames DIR")
     required("stepping through a run in the terminal needs Textual", ["textual"], "step", error=OutputError)
 
 
