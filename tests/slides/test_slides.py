@@ -227,7 +227,10 @@ def test_explore_writes_slides_and_no_page_unless_it_is_asked_for(
         ),
         ("--frames f --open", "tm2tfr explore: --open is about the page, and only slides are asked for: add -o run.html"),
         ("--animation run.mp4", "run.mp4: animations are written as .gif, .apng, .png: name the file run.gif"),
-        ("--animation run.gif --seconds 0", "a slide is shown for 0.02 to 600 seconds, not 0.0: use for example 1"),
+        (
+            "--animation run.gif --seconds 0",
+            "seconds must be from 0.02 to 600 (how long a slide is shown), not 0.0: use for example 1",
+        ),
         (
             "--frames f",
             "f: this folder is not empty and was not made by this command; it contains 'mine': choose another name",

@@ -71,6 +71,7 @@ def test_shares_are_written_as_fractions() -> None:
             ["--head", "sum of move"],
             "no head is called 'sum of move' (did you mean 'sum of moves'?): use one of sum of moves, ",
         ),
+        (["--head", "1.1"], "there is no head 1: layer 1 has 0 heads: use one of layer 2, 3 or 4"),
         (["--head", "4.2"], "there is no head 2: layer 4 has 1 head: use one from 1 to 1"),
         (
             ["--all", "--position", "3"],

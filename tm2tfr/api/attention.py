@@ -191,6 +191,8 @@ def _counted_from_1(decoder: Decoder, layer: int, head: int) -> tuple[int, int]:
     """
     heads = len(decoder.layers[layer - 1].heads) if 1 <= layer <= len(decoder.layers) else head
     if not 1 <= head <= heads:
+        from tm2tfr.tables.attention import other_heads
+
         there = f"layer {layer} has {counted(heads, 'head')}"
-        raise EngineError(f"there is no head {head}: {there}" + (f": use one from 1 to {heads}" if heads else ""))
+        raise EngineError(f"there is no head {head}: {there}: {other_heads(decoder, 1, heads)}")
     return layer, head - 1

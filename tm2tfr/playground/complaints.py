@@ -20,7 +20,11 @@ _LONGEST = 200
 _BREAK = re.compile("\r\n|[\n\r]")
 _HEADERS = {"max-length": "length", "alphabet": "alphabet", "sop": "sop", "define": "define"}
 _OPTION = re.compile(rf"--({'|'.join(_HEADERS)})\b")
-_TYPED = (("name the format with --from", "choose the format"), ("for example --input ", "for example "))
+_TYPED = (
+    ("name the format with --from", "choose the format"),
+    ("; 'tm2tfr convert --help' lists those of circuits, programs and formulas, too", ""),
+    ("for example --input ", "for example "),
+)
 """What is typed at a command line, in remedies, and what is done here: most options are headers of the source, too."""
 
 

@@ -201,5 +201,7 @@ def check_animation(path: Path, seconds: float) -> None:
     if path.suffix.lower() not in ANIMATIONS:
         raise OutputError(f"{path}: an animation is written as {', '.join(ANIMATIONS)}: use for example {path.stem}.gif")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.02 <= seconds < inf or seconds > 600:
-        raise OutputError(f"a slide is shown for 0.02 to 600 seconds, not {seconds!r}: use for example 1")
+        raise OutputError(
+            f"seconds must be from 0.02 to 600 (how long a slide is shown), not {seconds!r}: use for example 1"
+        )
     pillow(path)

@@ -129,6 +129,15 @@ def weights_of(head: Head, scores: Any, attended: Any, *, position: int, count: 
     return found
 
 
+def other_heads(decoder: Decoder, first: int, heads: int) -> str:
+    """Return which heads to use instead, in a layer of so many that are counted from `first`, or else in which layers."""
+    if heads:
+        return f"use one from {first} to {first + heads - 1}"
+    layers = [str(number) for number, layer in enumerate(decoder.layers, start=1) if layer.heads]
+    known = " or ".join(filter(None, (", ".join(layers[:-1]), *layers[-1:])))
+    return f"use one of layer {known}" if known else "these weights have no heads"
+
+
 def head_of(decoder: Decoder, layer: int, head: int) -> Head:
     """Return a head: `layer` counts from 1, `head` from 0.
 
@@ -140,7 +149,7 @@ def head_of(decoder: Decoder, layer: int, head: int) -> Head:
     heads = decoder.layers[layer - 1].heads
     if not 0 <= head < len(heads):
         there = f"layer {layer} has {counted(len(heads), 'head')}"
-        raise EngineError(f"there is no head {head}: {there}" + (f": use one from 0 to {len(heads) - 1}" if heads else ""))
+        raise EngineError(f"there is no head {head}: {there}: {other_heads(decoder, 0, len(heads))}")
     return heads[head]
 
 

@@ -114,6 +114,11 @@ def test_names_are_changed_and_it_is_said() -> None:
     )
 
 
+def test_what_keeps_its_name_is_left_out() -> None:
+    machine = Machine(transitions={("A", "0"): Rule("C", "1", 1), ("C", "0"): Rule("Z", "1", 1)}, start="A", blank="0")
+    assert bbchallenge.write(machine).notes == ("states are renamed: 'C' to 'B'",)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -236,3 +236,10 @@ def test_what_it_cannot_say() -> None:
         ConversionError, match="m: .*: its input alphabet is empty, but there it has at least one symbol: choose"
     ):
         doty.write(empty)
+
+
+def test_one_tape_may_be_said() -> None:
+    assert warned(f"num_tapes: 1\n{YAML}")[1] == warned(YAML)[1]
+    assert fails(f"num_tapes: 2\n{YAML}") == [
+        "f:1:12: this machine has 2 tapes, but machines here have one: convert it to one tape first"
+    ]

@@ -100,7 +100,10 @@ def test_a_name_is_that_of_the_file_if_there_is_none() -> None:
 
 
 def test_other_json_gets_a_few_errors() -> None:
-    assert fails('{"nodes": [], "links": []}', file="f.json") == [
+    other = '{"nodes": [], "name": []}'
+    assert fails(other, file="f.json")[0].startswith("f.json: this is in none of the formats that are read, as far as can")
+    assert fails('{"nodes": [], "finals": []}', file="f")[0].startswith("f: this is in none of the formats")
+    assert fails('{"nodes": []}', "ft_turing", file="f.json") == [
         "f.json:1:1: this object has none of the keys of ft_turing: write name, alphabet, blank, states, initial, finals, "
         "transitions"
     ]

@@ -121,6 +121,8 @@ def test_what_the_input_is(header: str, word: str | None, spaces: bool | None) -
 def test_a_space_where_no_input_has_one() -> None:
     with pytest.raises(InputError, match=r"its symbols \(\{0, 1, o, i\}\), or list others in the program, as in '; inp"):
         read(f"; input: 101\n{ADDER}", "morphett").check_input("1 1")
+    with pytest.raises(InputError, match="input alphabet: 0 1 o i _' for spaces"):
+        read(ADDER, "morphett").check_input("1 1")
     machine = read(f"; input alphabet: 0 1 _\n{ADDER}", "morphett")
     assert (machine.input_alphabet, machine.check_input("1 1")) == (("0", "1", " "), "1 1")
 
@@ -130,7 +132,7 @@ def test_symbols_that_only_a_wildcard_reads() -> None:
     with pytest.raises(InputError) as caught:
         read(text, "morphett").check_input("ab")
     assert (
-        "use only its symbols (empty), or list others in the program, as in '; input alphabet: x' (_ for spaces)\n"
+        "use only its symbols (empty), or list others in the program, as in '; input alphabet: x', or '; input alphabet: _' for spaces\n"
         in str(caught.value)
     )
     assert result(read(f"; input alphabet: a b\n{text}", "morphett"), "ab").steps == 3
@@ -189,6 +191,7 @@ def test_what_a_snapshot_leaves_open() -> None:
 
 
 BROKEN = [
+    ('{"program": ["0 1 1 r 0"], "state": "0"}', "f:1:13: program is a list, not text or a number: write it in quotes"),
     (saved(program=None), "f:1:1: this is in none of"),
     (saved(program=5), "f:2:13: the program is not text: give it as text in quotes, with \\n at the end of each line"),
     (saved(program=["0"]), "f:2:13: program is a list, not text or a number: write it in quotes"),

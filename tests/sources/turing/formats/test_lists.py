@@ -65,7 +65,7 @@ def test_the_older_notation() -> None:
 
 
 def test_spaced_text_is_an_argument() -> None:
-    for text in ("1RB 1LB  1LA 1RZ", "1RB 1LB   1LA 1RZ", "B1R B1L A1L Z1R"):
+    for text in ("1RB1LB 1LA1RZ", "1RB 1LB  1LA 1RZ", "1RB 1LB   1LA 1RZ", "B1R B1L A1L Z1R"):
         assert bbchallenge.is_argument(text)
         assert load(text).transitions == load(BB2).transitions
     for text in ("1RB", "B1R", "a b c d", "1RB 1L", "B1R B1L A1L", "---", "--- ---"):

@@ -117,6 +117,12 @@ def test_of_two_rules_the_last_counts_and_it_is_said() -> None:
     ]
 
 
+def test_an_initial_tape_that_is_no_comment() -> None:
+    assert fails("$INITIAL_TAPE: 110 101\n0 1 1 r 0\n0 _ _ r halt\n", "morphett") == [
+        "f:1:1: '$INITIAL_TAPE:' begins no rule: put ; before it: ; $INITIAL_TAPE: 101"
+    ]
+
+
 def test_halts() -> None:
     assert read("0 1 1 r halt").decides is False
     machine = read("0 1 1 r halt-accept\n0 0 0 r halt-reject")

@@ -79,7 +79,7 @@ def test_what_is_in_no_format_is_said_to_be_in_none(about: str, file: str) -> No
     (said,) = fails(FOREIGN[about], file=file)
     assert said == (
         f"{file}: this is in none of the formats that are read, as far as can be seen: if it is a machine, name the format "
-        f"with --from, one of {', '.join(choices.READABLE)}"
+        f"with --from, one of {', '.join(choices.READABLE)}{registry.OF_OTHERS}"
     )
 
 

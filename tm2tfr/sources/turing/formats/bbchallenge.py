@@ -15,7 +15,7 @@ from typing import Any
 
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import Translation, Written, letter, renamed, two_way, without_stays
+from tm2tfr.sources.turing.formats.lossless import Translation, Written, letter, renamed, renamings, two_way, without_stays
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.source import Log, Mark, Source
@@ -28,7 +28,8 @@ _CELL = re.compile("([0-9])([LR])([A-Z])|---")
 _OLDER = re.compile("([A-Z])([0-9])([LR])")
 _LIKE = r"(?:[0-9][LRSN][A-Z0-9]|---)"
 _ARGUMENT = re.compile(
-    rf"(?=.*[0-9][LR])(?:{_LIKE}{{1,10}}(?:_{_LIKE}{{1,10}})*|{_LIKE}(?: {{1,4}}{_LIKE})+)"
+    rf"(?=.*[0-9][LR])(?:{_LIKE}{{1,10}}(?:_{_LIKE}{{1,10}})*|{_LIKE}(?: {{1,4}}{_LIKE})+"
+    rf"|{_LIKE}{{2,10}}(?: {{1,4}}{_LIKE}{{2,10}})+)"
     r"|(?:[A-Z][0-9][LR]|---)(?: +(?:[A-Z][0-9][LR]|---)){3,}"
 )
 _MANY_SYMBOLS = 4
@@ -199,11 +200,7 @@ def write(machine: Machine) -> Written:
         raise t.refusal(f"it has {len(rows)} states with rules, but a state is one letter", "choose another format")
     states = {**dict.fromkeys((q for q in m.states if q in halts), HALT), **dict(zip(rows, LETTERS, strict=False))}
     digits = dict(zip(symbols, "0123456789", strict=False))
-    notes = [
-        f"{noun}s are renamed: {', '.join(f'{old!r} to {new!r}' for old, new in names.items())}"
-        for noun, names in (("state", states), ("symbol", digits))
-        if any(old != new for old, new in names.items())
-    ]
+    notes = [*renamings("state", states), *renamings("symbol", digits)]
     if (lost := {*m.tape_alphabet} - {*(m.input_alphabet or ()), m.blank}) and len(symbols) > 1:
         shown = ", ".join(sorted(digits[a] for a in lost))
         notes.append(f"the input alphabet is lost: {shown} can be input as well")

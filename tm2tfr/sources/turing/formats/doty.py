@@ -102,6 +102,8 @@ class _Yaml:
         for key, value in self.draft.entries(root, "key"):
             if key.text in KEYS:
                 found.setdefault(key.text, (key, value))
+            elif key.text == "num_tapes" and isinstance(value, Scalar):  # as in the older form
+                self.rules.one_tape(value, value.text)
             else:
                 close = self.draft.nearest(key.text, KEYS, _ELSEWHERE)
                 self.draft.warn(key, f"unknown key {key.text!r}{close}", "it is ignored: correct it, or make it a comment")

@@ -15,7 +15,7 @@ from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.spec import MOVES, Rule
-from tm2tfr.text.nodes import Scalar
+from tm2tfr.text.nodes import Node, Scalar
 from tm2tfr.text.source import Mark
 
 BLANK, ANY = "_", "?"
@@ -84,6 +84,13 @@ class Rules:
         values["transitions"] = rules
         return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
 
+    def one_tape(self, node: Node, number: str) -> None:
+        """Raise SpecError unless the number of tapes is one."""
+        if number != "1":
+            what = f"this machine has {number} tapes, but machines here have one"
+            self.draft.error(node, what, "convert it to one tape first")
+            raise self.draft.log.failure()
+
     def matched(self, state: str, symbol: str) -> Iterator[str]:
         """Yield the symbols that a rule is for: an exact rule takes precedence over the wildcard."""
         if symbol != ANY:
@@ -148,10 +155,8 @@ class Braces(Rules):
             self.draft.warn(_scalar(number, match.start("key"), match["key"]), what, "it is ignored")
         elif match["key"] in self.found:
             self.draft.twice(node, self.found[match["key"]], f"the key {match['key']!r}")
-        if match["key"] == "num_tapes" and value != "1":
-            what = f"this machine has {value} tapes, but machines here have one"
-            self.draft.error(node, what, "convert it to one tape first")
-            raise self.draft.log.failure()
+        if match["key"] == "num_tapes":
+            self.one_tape(node, value)
         if match["key"] not in self.found:
             self.found[match["key"]] = node
             self.piece(match["key"], node)

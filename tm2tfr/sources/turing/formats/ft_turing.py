@@ -35,6 +35,7 @@ KEYS = ("name", "alphabet", "blank", "states", "initial", "finals", "transitions
 FIELDS = ("read", "to_state", "write", "action")
 
 _LIKE = re.compile(r'"(?:transitions|to_state|finals)"\s*:')
+_KNOWN = re.compile(rf'"({"|".join((*KEYS, *FIELDS))})"\s*:')
 _ELSEWHERE = {
     "final": "finals",
     "start": "initial",
@@ -48,8 +49,13 @@ _SPELLED = 'write for example {"read": "1", "to_state": "q", "write": "0", "acti
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text is JSON with a key of this format."""
-    return text.lstrip()[:1] == "{" and _LIKE.search(text) is not None
+    """Return whether a text is JSON with keys of this format, one of which no other file is likely to have."""
+    return text.lstrip()[:1] == "{" and _LIKE.search(text) is not None and not is_foreign(text)
+
+
+def is_foreign(text: str) -> bool:
+    """Return whether a text is a JSON object with fewer than two of the keys of this format."""
+    return text.lstrip()[:1] == "{" and len({key[1] for key in _KNOWN.finditer(text)}) < 2
 
 
 def read(source: Source) -> Loaded:

@@ -206,7 +206,7 @@ def with_names(t: Translation, symbols: Mapping[str, str]) -> Translation:
     changed = {a: b for a, b in symbols.items() if a != b}
     if not changed:
         return t
-    found = t.to(renamed(t.machine, {}, changed), *_said("symbol", changed))
+    found = t.to(renamed(t.machine, {}, changed), *renamings("symbol", changed))
     before = {a: changed.get(b, b) for a, b in t.symbols.items()}
     added = {a: b for a, b in changed.items() if a not in t.symbols.values()}
     return replace(found, symbols={**added, **before})
@@ -221,7 +221,7 @@ def with_states(t: Translation, names: Mapping[str, str]) -> Translation:
         if q in given and q not in names:
             changed[q] = fresh(q, taken)
             taken.add(changed[q])
-    return t.to(renamed(m, changed, {}), *_said("state", changed)) if changed else t
+    return t.to(renamed(m, changed, {}), *renamings("state", changed)) if changed else t
 
 
 def accepting_by_name(t: Translation) -> Translation:
@@ -266,7 +266,8 @@ def _spare() -> Iterator[str]:
     yield from map(chr, range(0x410, 0x450))
 
 
-def _said(noun: str, names: Mapping[str, str]) -> Iterator[str]:
+def renamings(noun: str, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the note on names that change, the first eight of them; nothing if none does."""
     shown = [f"{old!r} to {new!r}" for old, new in names.items() if old != new]
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""

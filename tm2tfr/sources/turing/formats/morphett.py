@@ -128,6 +128,9 @@ class _Program:
         tokens = [m[0] for m in found]
         nodes = tuple(Node(Mark(number, m.start()), Mark(number, m.end())) for m in found)
         remedy = "a rule is 'state read write l|r|* new-state', optionally followed by !"
+        if tokens[0].startswith("$INITIAL_TAPE"):
+            self.draft.error(nodes[0], f"{tokens[0]!r} begins no rule", "put ; before it: ; $INITIAL_TAPE: 101")
+            return
         if len(tokens) < 5:
             what = f"the {_FIELDS[len(tokens)]} is missing"
             self.draft.error(Node(nodes[0].start, nodes[-1].end), what, remedy)
@@ -191,8 +194,8 @@ class _Program:
         draft.values |= {"transitions": rules, "states": tuple(states), "tape_alphabet": gamma} | self.verdicts(states)
         draft.values["start"] = self.start
         known = [a for a in draft.values.get("input_alphabet", gamma) if a not in (BLANK, SPACE)]
-        shown = f"'; input alphabet: {' '.join([*known, 'x'])}'"
-        draft.values["about_input"] = f"list others in the program, as in {shown} (_ for spaces)"
+        header, space = (f"'; input alphabet: {' '.join([*known, other])}'" for other in ("x", BLANK))
+        draft.values["about_input"] = f"list others in the program, as in {header}, or {space} for spaces"
 
     def rule_for(self, state: str, symbol: str) -> _RuleLine | None:
         """Return the most specific rule."""

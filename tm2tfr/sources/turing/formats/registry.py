@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from tm2tfr.choices import READABLE, WRITABLE
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
-from tm2tfr.sources.turing.formats import doty, native
+from tm2tfr.sources.turing.formats import doty, ft_turing, native
 from tm2tfr.sources.turing.formats.lists import is_list
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
@@ -52,6 +52,7 @@ FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
 
 WRITTEN_TO: Mapping[str, str] = {".tm": "morphett"}
 """The extensions that several formats have -> the format that is written to such a file."""
+OF_OTHERS = "; 'tm2tfr convert --help' lists those of circuits, programs and formulas, too"
 _SNIFFED = 1 << 16
 
 
@@ -116,6 +117,8 @@ def _guess(text: str | bytes, file: str) -> Format:
         return FORMATS["doty"]
     if candidates == ("ft_turing",) and is_snapshot(start):
         return FORMATS["morphett"]
+    if candidates == ("ft_turing",) and ft_turing.is_foreign(start):
+        candidates = ()
     if len(candidates) == 1:
         return FORMATS[candidates[0]]
     readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
@@ -132,6 +135,6 @@ def _guess(text: str | bytes, file: str) -> Format:
         some = f"neither {' nor '.join(candidates)}" if candidates else "in none of the formats that are read"
         what = f"this is {some}, as far as can be seen"
         known = ", ".join(candidates or READABLE)
-        remedy = f"if it is a machine, name the format with --from, one of {known}"
+        remedy = f"if it is a machine, name the format with --from, one of {known}{'' if candidates else OF_OTHERS}"
         raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
     return sure

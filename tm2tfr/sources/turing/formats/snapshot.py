@@ -20,7 +20,7 @@ KEYS = (
 )
 VARIANTS = {"0": "two-way", "1": "one-way", "2": "two-way"}
 CHOICE = "2"
-_LIKE = re.compile(r'"(?:initialtape|tapeoffset|headposition|initialstate)"\s*:')
+_LIKE = re.compile(r'"(?:initialtape|tapeoffset|headposition|initialstate|state|tape)"\s*:')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ def read_snapshot(draft: Draft) -> SavedProgram:
         else:
             draft.error(value, f"{key.text} is {kind(value)}, not text or a number", "write it in quotes")
     program = found.get("program")
-    if program is None or program.plain:
+    if (program is None and not draft.log.found) or (program is not None and program.plain):
         what = "there is no program" if program is None else "the program is not text"
         draft.error(program, what, "give it as text in quotes, with \\n at the end of each line")
     variant = found.get("variant")
