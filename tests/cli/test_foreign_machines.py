@@ -35,8 +35,8 @@ def test_a_file_that_says_nothing_of_its_format(line: str, tmp_path: Path, capsy
     path.write_text("0 * * r 1\n1 _ _ l halt\nand a remark\nanother one\n and a third\n", encoding="utf-8")
     assert said(capsys, line, str(path)) == (
         f"{path}: this is in none of the formats that are read, as far as can be seen: if it is a machine, name the format "
-        f"with --from, one of {', '.join(READABLE)}; 'tm2tfr convert --help' lists those of circuits, programs and formulas, "
-        "too"
+        f"with --from, one of {', '.join(READABLE)}; 'tm2tfr convert --help' lists those of circuits, programs and "
+        "formulas, too"
     )
     assert said(capsys, line, str(path), "--from", "morphett").startswith(
         f"{path}:3:1: the move is missing: a rule is 'state read write l|r|* new-state', optionally followed by !\n"

@@ -132,8 +132,8 @@ def test_symbols_that_only_a_wildcard_reads() -> None:
     with pytest.raises(InputError) as caught:
         read(text, "morphett").check_input("ab")
     assert (
-        "use only its symbols (empty), or list others in the program, as in '; input alphabet: x', or '; input alphabet: _' for spaces\n"
-        in str(caught.value)
+        "use only its symbols (empty), or list others in the program, as in '; input alphabet: x', or '; "
+        "input alphabet: _' for spaces\n" in str(caught.value)
     )
     assert result(read(f"; input alphabet: a b\n{text}", "morphett"), "ab").steps == 3
     assert read(f"; $INITIAL_TAPE: ab\n{text}", "morphett").check_input("ba") == "ba"

@@ -70,7 +70,8 @@ def read_snapshot(draft: Draft) -> SavedProgram:
         else:
             draft.error(value, f"{key.text} is {kind(value)}, not text or a number", "write it in quotes")
     program = found.get("program")
-    if (program is None and not draft.log.found) or (program is not None and program.plain):
+    given = any(isinstance(key, Scalar) and key.text == "program" for key, _ in root.pairs)
+    if not given or (program is not None and program.plain):
         what = "there is no program" if program is None else "the program is not text"
         draft.error(program, what, "give it as text in quotes, with \\n at the end of each line")
     variant = found.get("variant")
