@@ -62,7 +62,8 @@ def alone(machine: str) -> Decoder:
 def test_the_page_records_what_python_records(opened: Open, subject: Any, first: str, word: str, options: Any) -> None:
     given = subject()
     page = opened(tm2tfr.explore(given, first, **options))
-    run(page, word)
+    said = run(page, word)
+    assert ("; chapter: " in said) == ("compare" in options)
     assert rerun(page) == recorded(tm2tfr.explore(given, word, **options).html)
 
 
@@ -107,7 +108,7 @@ def test_what_is_wrong_is_found_in_the_same_cell(opened: Open, boundary: str) ->
         f"✗ This run goes wrong at position {divergence.position}: {divergence.column} should be {divergence.expected} but"
     )
     assert notice in page.locator("main .notice").inner_text()
-    assert "Cause: this page does not search for it, and tm2tfr check does." in page.locator("main .notice").inner_text()
+    assert "Cause: not searched for in this page; tm2tfr check names it." in page.locator("main .notice").inner_text()
     assert position(page) == divergence.position
     wrong = page.locator(f"[data-row='{divergence.position}'] [data-column='{divergence.column}']")
     assert wrong.get_attribute("data-mark") == "wrong"

@@ -24,7 +24,7 @@ NOTHING = "nothing was compared: what says what is right is not in this page"
 def run(page: Any, word: str) -> str:
     """Run a word in the page, and return what it says."""
     page.get_by_label("another input").fill(word)
-    page.get_by_role("button", name="run", exact=True).click()
+    page.get_by_role("button", name="Run", exact=True).click()
     return str(page.locator(".said").text_content())
 
 
@@ -88,3 +88,13 @@ def test_more_positions_than_a_page_has_are_refused(opened: Open) -> None:
     page = opened(tm2tfr.explore("a-n-b-n", "ab"))
     what = "a-n-b-n: the page shows every pair of positions, and 201 positions are too many: use at most 200"
     assert run(page, "ab" * 100) == what
+
+
+def test_the_box_says_which_tokens_it_takes_and_fits_a_phone(opened: Open) -> None:
+    page = opened(tm2tfr.explore("flip-flops", '["w1"]'))
+    assert page.locator("#hint").inner_text() == 'tokens w0 w1 r0 r1; as a JSON list, such as ["w0","w1"]'
+    page = opened(tm2tfr.explore("length", "ab"))
+    assert page.locator("#hint").inner_text() == "tokens a b; one character each"
+    page.set_viewport_size({"width": 390, "height": 800})
+    box = page.get_by_label("another input").bounding_box()
+    assert box["x"] + box["width"] <= 390 - 16

@@ -100,6 +100,20 @@ def test_a_slide_in_svg_has_a_title_and_its_letters_as_text() -> None:
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
+def test_what_layers_write_is_wrapped_and_not_cut_and_has_typeset_names() -> None:
+    run = moments("palindromes", "abba")
+    lines = [shape for shape in slide(run, 12).shapes if isinstance(shape, Caption) and shape.y > 500]
+    assert all(svg.cut(line.content, line.most, line.size) == line.content for line in lines)
+    assert all(line.size >= 16 for line in lines)
+    texts = [line.content for line in lines]
+    at = texts.index("read input")
+    assert texts[at + 1 : at + 7] == [
+        *("cell h⁺ → 1", "cell h⁻ → 0", "cell hᵢ₋₁⁺ → 2", "cell hᵢ₋₁⁻ → 0"),
+        *("h = 1, h² = 1, xₕ₊ = b, xₕ = b,", "hᵢ₋₁ = 2, hᵢ₋₁² = 4"),
+    ]
+    assert "h_{j*-1} = 1, b_{j*-1} = b, [h_{j*-1}=h] = 1" in texts, "Unicode has no sign for such a subscript"
+
+
 def test_what_differs_is_said_on_the_slide() -> None:
     run = moments(tm2tfr.compile("left-edge", left_boundary="chapter"), "11")
     texts = [shape.content for shape in slide(run, 5).shapes if isinstance(shape, Caption) and shape.kind == "wrong"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import CompileError
+from tm2tfr.errors import CompileError, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,6 +109,25 @@ def heads_of(decoder: Decoder, flow: Flow) -> Mapping[tuple[int, int], tuple[int
             there.setdefault("" if head.claim is None else head.claim.attends.partition(" ")[0], []).append((n, k))
     pairs = ((places, there.get(f"c{selector}", [])) for selector, places in drawn.items())
     return {a: b for places, found in pairs if len(places) == len(found) for a, b in zip(places, found, strict=True)}
+
+
+def drawn_heads(found: Subject) -> dict[tuple[int, int], str]:
+    """Return (layer, head) of the weights, both from 0 -> what that head is called in the drawing of a RASP program.
+
+    Of anything else there is no such drawing.
+    """
+    from tm2tfr.sources.rasp.drawing.flow import flow
+    from tm2tfr.sources.rasp.program import Program
+
+    if not isinstance(found.program, Program):
+        return {}
+    drawn = flow(found.program)
+    places = heads_of(found.decoder, drawn)
+    names = {(n, k): drawn.layers[n].heads[k].name for n, k in places}
+    return {
+        (layer - 1, head): f"layer {n + 1}, head {k + 1}" + (f": {visible(names[n, k])}" if names[n, k] else "")
+        for (n, k), (layer, head) in places.items()
+    }
 
 
 def _rasp(found: Subject) -> Program:

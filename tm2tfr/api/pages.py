@@ -89,6 +89,7 @@ def explore(
 
 def _labeller(found: Subject, word: str | None, machine: Given | None, compare: str | None, dtype: str | None) -> Explorer:
     """Return the page of a labeller; that of a RASP program or a formula has its drawings as well."""
+    from tm2tfr.api.drawings import drawn_heads
     from tm2tfr.api.runs import check, run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
@@ -110,7 +111,8 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     seen = observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
     plain = isinstance(found.program, Program)
     fed = None if plain else tokens
-    return labeller_page(trace, found.decoder, seen, _drawings(found, given), tokens=fed, ends=ends_of(found, given))
+    drawings, ends, called = _drawings(found, given), ends_of(found, given), drawn_heads(found)
+    return labeller_page(trace, found.decoder, seen, drawings, tokens=fed, ends=ends, called=called)
 
 
 def ends_of(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:

@@ -6,9 +6,10 @@ without a script. The script runs other inputs, with the weights in the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from tm2tfr.tables.html import summary
 from tm2tfr.tables.sheet import title
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.residual import Subspace
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, Layer
 
 MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
@@ -40,7 +41,8 @@ tbody tr:hover{background:#8882}
 .heads{display:flex;flex-wrap:wrap;gap:2rem}
 .wide{overflow-x:auto}
 summary{cursor:pointer}
-.box{margin:.8rem 0}.box :is(input,button){font:inherit;padding:.15rem .5rem}.said{min-height:1.5em;margin:.3rem 0}
+.box{margin:.8rem 0}.box :is(input,button){font:inherit;padding:.15rem .5rem;box-sizing:border-box;max-width:100%}
+.hint{margin:.2rem 0;opacity:.8}.said{min-height:1.5em;margin:.3rem 0;overflow-wrap:anywhere}
 svg{max-width:none}
 """.replace("\n", "")
 
@@ -53,6 +55,7 @@ def labeller_page(
     *,
     tokens: Sequence[str] | None = None,
     ends: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    called: Mapping[tuple[int, int], str] | None = None,
     live: bool = True,
 ) -> Explorer:
     """Return the page.
@@ -61,6 +64,7 @@ def labeller_page(
         seen: what there is at each position of the run, the one of the trace.
         tokens: what is fed at each position, shown beside its number where heads look; by default the number is alone.
         ends: the tokens that are fed before and after those of any input.
+        called: (layer, head), both from 0 -> what the drawings call that head; by default its number and its name.
         live: whether the page has the weights and a script, so that it can run another input.
         pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
 
@@ -73,7 +77,8 @@ def labeller_page(
             raise ShapeError(f"the page of {visible(trace.machine)}: {rows} and {many} {what}: give those of one run")
     names = [*map(str, range(len(seen)))] if tokens is None else [f"{n} {visible(t)}" for n, t in enumerate(tokens)]
     name = visible(title(trace))
-    script = _script(trace, decoder, ends, named=tokens is not None) if live else ""
+    layers = [_named(n, layer, called or {}) for n, layer in enumerate(decoder.layers)]
+    script = _script(trace, decoder, ends, layers, named=tokens is not None) if live else ""
     drawings = "".join(f"<h2>{escape(heading)}</h2>\n{_picture(drawn)}" for heading, drawn in pictures)
     html = f"""<!doctype html>
 <html lang="en">
@@ -90,7 +95,7 @@ def labeller_page(
 <div class="wide" tabindex="0" id="answers">{summary(trace, titled=False)}</div>
 <div id="drawings">{drawings}</div>
 <h2>Where the heads of the weights look</h2>
-<div id="heads">{"".join(_layers(decoder, seen, names))}</div>
+<div id="heads">{"".join(_layers(layers, seen, names))}</div>
 <h2>The residual stream, stage by stage</h2>
 <p>After each stage, what it changed: labels of one-hot vectors, · for zero, and numbers.</p>
 <div id="stages">{"".join(_stages(decoder, seen))}</div>
@@ -101,7 +106,14 @@ def labeller_page(
     return Explorer(html, (trace,))
 
 
-def _script(trace: Trace, decoder: Decoder, ends: tuple[Sequence[str], Sequence[str]], *, named: bool) -> str:
+def _script(
+    trace: Trace,
+    decoder: Decoder,
+    ends: tuple[Sequence[str], Sequence[str]],
+    layers: Sequence[_Named],
+    *,
+    named: bool,
+) -> str:
     """Return the script of the page, and what it needs: the weights, and how an input becomes tokens."""
     (before, after), columns = ends, PackedColumns()
     data = {
@@ -110,6 +122,7 @@ def _script(trace: Trace, decoder: Decoder, ends: tuple[Sequence[str], Sequence[
         "before": list(before),
         "after": list(after),
         "named": named,
+        "layers": [each._asdict() for each in layers],
         "most": MOST_IN_A_PAGE,
         "subspaces": [{"name": s.name, "labels": s.labels and list(s.labels)} for s in decoder.layout.subspaces],
         "decoder": decoder_data(decoder, columns),
@@ -126,14 +139,32 @@ def _picture(drawn: str) -> str:
     return f'<div class="wide" tabindex="0">{inside}</div>\n'
 
 
-def _layers(decoder: Decoder, seen: Sequence[Observation], names: Sequence[str]) -> Iterator[str]:
+class _Named(NamedTuple):
+    """What a layer and its heads are called."""
+
+    heading: str
+    heads: list[str]
+
+
+def _named(n: int, layer: Layer, called: Mapping[tuple[int, int], str]) -> _Named:
+    """Return what a layer is called, without names that nobody gave; drawings count attention layers alone."""
+    attention = re.fullmatch(r"attention (\d+)", layer.name)
+    if attention:
+        heading = f"layer {n + 1} of the weights (attention layer {attention[1]})"
+    else:
+        heading = f"layer {n + 1}" + (f" ({visible(layer.name)})" if layer.name else "")
+    names = ["" if re.fullmatch(r"c\d+", head.name) else visible(head.name) for head in layer.heads]
+    numbered = [f"head {k}: {name}" if name else f"head {k}" for k, name in enumerate(names, start=1)]
+    return _Named(heading, [called.get((n, k), each) for k, each in enumerate(numbered)])
+
+
+def _layers(layers: Sequence[_Named], seen: Sequence[Observation], names: Sequence[str]) -> Iterator[str]:
     """Yield a matrix for each head, layer by layer: a row for each position that looks."""
-    for n, layer in enumerate(decoder.layers):
+    for n, layer in enumerate(layers):
         if layer.heads:
             looks = [[each.heads[n, k][1] for each in seen] for k in range(len(layer.heads))]
-            heads = "".join(_head(head.name, places, names) for head, places in zip(layer.heads, looks, strict=True))
-            about = f" ({visible(layer.name)})" if layer.name else ""
-            yield f'<h3>layer {n + 1}{escape(about)}</h3>\n<div class="heads">{heads}</div>\n'
+            heads = "".join(_head(called, places, names) for called, places in zip(layer.heads, looks, strict=True))
+            yield f'<h3>{escape(layer.heading)}</h3>\n<div class="heads">{heads}</div>\n'
 
 
 def _head(name: str, attended: Sequence[Any], names: Sequence[str]) -> str:
@@ -150,7 +181,7 @@ def _head(name: str, attended: Sequence[Any], names: Sequence[str]) -> str:
         )
         rows.append(f'<tr><th scope="row">{escape(query)}</th>{cells}</tr>')
     return (
-        f'<table class="weights"><caption>{escape(visible(name))}</caption><thead><tr><td></td>{heading}</tr></thead>'
+        f'<table class="weights"><caption>{escape(name)}</caption><thead><tr><td></td>{heading}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 

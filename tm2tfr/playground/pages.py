@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tm2tfr.api.drawings import draw_run
+from tm2tfr.api.drawings import draw_run, drawn_heads
 from tm2tfr.api.pages import ends_of
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines import engine as engine_named
@@ -85,7 +85,8 @@ def _labelled(found: Subject, word: str, *, live: bool) -> Ran:
     plain = isinstance(found.program, Program)
     pictures = (("The run, layer by layer", _drawn(found, word)),) if plain else ()
     fed, ends = None if plain else tokens, ends_of(found, word)
-    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=fed, ends=ends, live=live))
+    called = drawn_heads(found)
+    return Ran(trace, labeller_page(trace, found.decoder, seen, pictures, tokens=fed, ends=ends, called=called, live=live))
 
 
 def _drawn(found: Subject, word: str) -> str:

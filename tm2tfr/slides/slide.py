@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import cos, pi, sin
+from typing import NamedTuple
 
 from tm2tfr.contract import BOTTOM
 from tm2tfr.errors import counted, visible
-from tm2tfr.explorer.moments import Looked, Moment, Moments
+from tm2tfr.explorer.moments import LayerMoment, Looked, Moment, Moments
 from tm2tfr.slides.scene import HEADS, HIGH, MARGIN, WIDE, Caption, Drawable, Frame, Slide, Stroke, arc, fitted, tip
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN
 from tm2tfr.text import svg
+from tm2tfr.text.typeset import typeset
 
 MOST_CELLS = 15
 """The most cells of the tape on a slide."""
 _CELL, _GAP = 72, 26
 _ROW, _LOWEST = 30, 25
+_HIGHEST, _SMALLEST, _LARGEST = 44, 20, 27.9
+"""The height of a line in which a layer's text stands, at most and at least, and the largest letters."""
 
 
 def slide(run: Moments, position: int) -> Slide:
@@ -227,19 +231,27 @@ def _loop(x: float, y: float, rise: float) -> tuple[tuple[float, float], ...]:
     return tuple((x + 11 + 11 * cos(t) * (1 + 0.5 * sin(t)), y - rise * sin(t) ** 0.8) for t in turns)
 
 
+class _Row(NamedTuple):
+    """A layer as it is drawn: its name, where its heads look, and the lines of what it writes.
+
+    The first of these is beside the heads, from `beside` on, and empty if there is no room for any of it.
+    """
+
+    layer: LayerMoment
+    beside: float
+    lines: tuple[str, ...]
+
+
 def _layers(moment: Moment, top: float) -> Iterator[Drawable]:
     """Yield a row for each layer that does anything here: its name, where its heads look, and what it writes."""
     layers = [layer for layer in moment.layers if layer.looked or layer.written]
     room = int((HIGH - top - 4) // _LOWEST)
     shown, number = layers if len(layers) <= room else layers[: room - 1], 0
-    high = min(44.0, (HIGH - top - 4) / max(len(shown) + (len(shown) < len(layers)), 1))
-    size = 19 * high / _ROW
+    high, size, rows = _fitting(shown, HIGH - top - 4, len(shown) < len(layers))
+    indent, second = _columns(shown, size)
     yield Stroke(((MARGIN, top), (WIDE - MARGIN, top)), "rule")
-    indent = svg.taken_by(f"{shown[-1].number if shown else 0}", size) + 18
-    widest = max((svg.taken_by(layer.name, size) for layer in shown), default=0)
-    second = MARGIN + indent + min(widest, 260.0) + 24
-    for row, layer in enumerate(shown):
-        y = top + high * (row + 0.6)
+    y = top + 0.6 * high
+    for layer, beside, lines in rows:
         if layer.number:
             yield Caption(MARGIN, y, f"{layer.number}", "note", size)
         yield Caption(MARGIN + indent, y, layer.name, "accent", size, most=260)
@@ -247,13 +259,55 @@ def _layers(moment: Moment, top: float) -> Iterator[Drawable]:
         for each in layer.looked:
             kind = "note" if each.uniform else f"head{number % len(HEADS)}"
             number += not each.uniform
-            left = WIDE - MARGIN - x
-            if left > 60:
-                yield Caption(x, y, str(each), kind, size, most=left)
-                x += min(svg.taken_by(str(each), size), left) + 24
-        left = WIDE - MARGIN - x
-        if layer.written and left > 120:
-            yield Caption(x, y, ", ".join(map(str, layer.written)), "plain", size, most=left)
+            if WIDE - MARGIN - x > 60:
+                yield Caption(x, y, typeset(str(each)), kind, size, most=WIDE - MARGIN - x)
+                x += svg.taken_by(typeset(str(each)), size) + 24
+        for n, line in enumerate(lines):
+            if line:
+                left = second if n else beside
+                yield Caption(left, y + n * high, line, "plain", size, most=WIDE - MARGIN - left)
+        y += max(1, len(lines)) * high
     if len(shown) < len(layers):
         more = f"and {counted(len(layers) - len(shown), 'more layer')}"
-        yield Caption(MARGIN + indent, top + high * (len(shown) + 0.6), more, "note", size)
+        yield Caption(MARGIN + indent, y, more, "note", size)
+
+
+def _fitting(layers: Sequence[LayerMoment], room: float, more: bool) -> tuple[float, float, list[_Row]]:
+    """Return how high a line is, the size of its letters, and the rows: as large as there is room for.
+
+    Args:
+        more: whether a line is needed for what is left out.
+    """
+    for high in range(_HIGHEST, _SMALLEST - 1, -1):
+        size = min(_LARGEST, 0.68 * high)
+        rows = [_row(layer, size, _columns(layers, size)[1], wrapped=True) for layer in layers]
+        if (sum(max(1, len(row.lines)) for row in rows) + more) * high <= room:
+            return high, size, rows
+    tight = room / max(len(layers) + more, 1)
+    size = min(_LARGEST, 19 * tight / _ROW)
+    return tight, size, [_row(layer, size, _columns(layers, size)[1], wrapped=False) for layer in layers]
+
+
+def _columns(layers: Sequence[LayerMoment], size: float) -> tuple[float, float]:
+    """Return how far the names of layers are indented, and where what they do begins."""
+    indent = svg.taken_by(f"{layers[-1].number if layers else 0}", size) + 18
+    widest = max((svg.taken_by(layer.name, size) for layer in layers), default=0)
+    return indent, MARGIN + indent + min(widest, 260.0) + 24
+
+
+def _row(layer: LayerMoment, size: float, second: float, *, wrapped: bool) -> _Row:
+    """Return a layer's row; if not `wrapped`, what it writes is in one line, which is cut where it is too long."""
+    beside = second + sum(svg.taken_by(typeset(str(each)), size) + 24 for each in layer.looked)
+    written = [f"{typeset(change.name)} = {change.value}" for change in layer.written]
+    left = WIDE - MARGIN - beside
+    if not wrapped:
+        return _Row(layer, beside, (", ".join(written),) if written and left > 120 else ())
+    lines = [""]
+    for n, each in enumerate(written):
+        part = each + ("," if n + 1 < len(written) else "")
+        longer = f"{lines[-1]} {part}".lstrip()
+        if svg.taken_by(longer, size) <= (left if len(lines) == 1 else WIDE - MARGIN - second):
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return _Row(layer, beside, tuple(lines))

@@ -18,6 +18,8 @@ export interface LabellerSpec {
   after: string[];
   /** Whether tokens stand beside the positions where heads look. */
   named: boolean;
+  /** What each layer and its heads are called. */
+  layers: { heading: string; heads: string[] }[];
   /** The most positions in a page. */
   most: number;
   subspaces: { name: string; labels: string[] | null }[];
@@ -52,11 +54,16 @@ export function tokensOf(text: string): string[] {
   return [...text];
 }
 
+/** The tokens that an input can have. */
+export function lettersOf(decoder: { vocabulary: string[] }, { before, after }: LabellerSpec): string[] {
+  const ends = new Set([...before, ...after]);
+  return decoder.vocabulary.filter((token) => !ends.has(token));
+}
+
 /** Run a labeller on an input. Throws `Refused` for one that cannot be run. */
 export function labelled(decoder: Decoder, spec: LabellerSpec, text: string): Labelled {
   const word = tokensOf(text);
-  const ends = new Set([...spec.before, ...spec.after]);
-  const letters = decoder.vocabulary.filter((token) => !ends.has(token));
+  const letters = lettersOf(decoder, spec);
   const wrong = word.findIndex((token) => !letters.includes(token));
   const named = visible(spec.name);
   if (!word.length) throw new Refused(`${named}: the input is empty: give at least one token`);

@@ -25,13 +25,12 @@ export function answers({ tokens, answers: rows }: Labelled, decoder: Decoder): 
 }
 
 /** A matrix for each head, layer by layer: a row for each position that looks. */
-export function heads({ tokens, attended }: Labelled, decoder: Decoder, { named }: LabellerSpec): HTMLElement[] {
+export function heads({ tokens, attended }: Labelled, { named, layers }: LabellerSpec): HTMLElement[] {
   const names = tokens.map((token, i) => (named ? `${i} ${visible(token)}` : String(i)));
-  return decoder.layers.flatMap(({ name, heads: each }, n) => {
+  return layers.flatMap(({ heading, heads: each }, n) => {
     if (!each.length) return [];
-    const about = name ? ` (${visible(name)})` : "";
-    const drawn = each.map((head, k) => matrix(head.name, attended[n]![k]!, names));
-    return [el("h3", {}, `layer ${n + 1}${about}`), el("div", { class: "heads" }, ...drawn)];
+    const drawn = each.map((name, k) => matrix(name, attended[n]![k]!, names));
+    return [el("h3", {}, heading), el("div", { class: "heads" }, ...drawn)];
   });
 }
 
@@ -47,7 +46,7 @@ function matrix(name: string, attended: number[][], names: string[]): HTMLElemen
     const cells = names.map((_, j) => (there.has(j) ? el("td", { style }, said) : el("td")));
     return el("tr", {}, el("th", { scope: "row" }, names[i]!), ...cells);
   });
-  return el("table", { class: "weights" }, el("caption", {}, visible(name)), el("thead", {}, el("tr", {}, el("td"), ...across)), el("tbody", {}, ...rows));
+  return el("table", { class: "weights" }, el("caption", {}, name), el("thead", {}, el("tr", {}, el("td"), ...across)), el("tbody", {}, ...rows));
 }
 
 /** A share to two digits, as Python rounds it: 1/8, halfway between two of them, goes to the even one. */

@@ -108,7 +108,7 @@ export class Box {
     this.back.hidden = false;
     const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
     const seconds = ((performance.now() - begun) / 1000).toFixed(2);
-    this.say(`Run in this page: ${positions} in ${seconds} s; ${runs.map((run) => compared(run)).join("; ")}.`);
+    this.say(`Run in this page: ${positions} in ${seconds} s; ${runs.map((run) => (runs.length > 1 ? `${run.boundary}: ` : "") + compared(run)).join("; ")}.`);
   }
 
   private halt(): void {

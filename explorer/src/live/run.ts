@@ -12,7 +12,7 @@ import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
 /** What takes the place of a column where a decoder stops in the wrong place. */
 const STOP = "stop";
 /** What takes the place of the cause of a divergence, which only Python searches for. */
-const UNSEARCHED = "this page does not search for it, and tm2tfr check does.";
+const UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
 const OUTCOMES: Record<string, string> = { ACC: "accept", REJ: "reject", HALT: "halt" };
 
 export interface Task {

@@ -19,6 +19,7 @@ from tm2tfr.runs.options import RunOptions
 
 pytest.importorskip("textual", reason="install the extra step")
 from textual.widgets import DataTable, Static
+from textual.widgets._footer import FooterKey
 
 from tm2tfr.cli.step.app import Jump, StepApp, layers, rows, tape, title
 from tm2tfr.cli.step.stepping import check_step
@@ -72,11 +73,13 @@ def test_what_is_on_the_screen_is_what_there_is_at_the_position() -> None:
             table = app.shown.query_one("#rows", DataTable)
             shown["rows"] = [str(table.get_row_at(n)[0]) for n in range(table.row_count)]
             shown["tape"] = app.shown.query_one("#tape").display
+            shown["keys"] = [f"{key.key_display} {key.description}" for key in app.screen.query(FooterKey)]
             await pilot.press("g")
             shown["jump"] = isinstance(app.screen, Jump)
 
     asyncio.run(look())
     assert shown == {
+        "keys": ["q quit", "→← step", "g jump", "n difference", "Home End ends", "PgDn PgUp ±10", "↓↑ scroll"],
         "title": "palindromes on abba   position 12 of 19, step 8 of 15\nδ(return, b) → (return,b,-1)",
         "rows": [str(n) for n in range(8, 17)],
         "tape": True,

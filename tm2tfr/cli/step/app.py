@@ -16,6 +16,7 @@ from tm2tfr.contract import BOTTOM
 from tm2tfr.errors import visible
 from tm2tfr.explorer.moments import LayerMoment, Moment, Moments
 from tm2tfr.slides.slide import sentence, step_of
+from tm2tfr.text.typeset import typeset
 
 AROUND = 4
 """How many rows are shown before the position, and after it."""
@@ -49,17 +50,17 @@ class RunScreen(Screen[None]):
     """A run at one position."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l,space", "move(1)", "forward"),
-        Binding("left,h", "move(-1)", "back"),
-        Binding("g,colon", "jump", "jump to"),
-        Binding("n", "next_difference", "next difference"),
-        Binding("home", "first", "first", show=False),
+        Binding("right,l,space", "move(1)", "step", key_display="→←"),
+        Binding("left,h", "move(-1)", "back", show=False),
+        Binding("g,colon", "jump", "jump"),
+        Binding("n", "next_difference", "difference"),
+        Binding("q,ctrl+c", "app.quit", "quit", key_display="q"),
+        Binding("home", "first", "ends", key_display="Home End"),
         Binding("end", "last", "last", show=False),
+        Binding("pagedown", "move(10)", "±10", key_display="PgDn PgUp"),
         Binding("pageup", "move(-10)", "10 back", show=False),
-        Binding("pagedown", "move(10)", "10 forward", show=False),
+        Binding("down,j", "scroll_layers(1)", "scroll", key_display="↓↑"),
         Binding("up,k", "scroll_layers(-1)", "scroll", show=False),
-        Binding("down,j", "scroll_layers(1)", "scroll", show=False),
-        Binding("q,ctrl+c", "app.quit", "quit"),
     ]
 
     def __init__(self, run: Moments, position: int) -> None:
@@ -210,6 +211,10 @@ def layers(found: tuple[LayerMoment, ...]) -> Table:
         table.add_column(heading, style="bold cyan" if heading == "layer" else "", header_style="dim", ratio=ratio)
     for layer in found:
         name = f"{layer.number} {layer.name}" if layer.number else layer.name
-        written = ", ".join(map(str, layer.written))
-        table.add_row(Text(name), Text("\n".join(map(str, layer.looked))), Text(written or "–", "" if written else "dim"))
+        written = ", ".join(f"{typeset(change.name)} = {change.value}" for change in layer.written)
+        table.add_row(
+            Text(name),
+            Text("\n".join(typeset(str(each)) for each in layer.looked)),
+            Text(written or "–", "" if written else "dim"),
+        )
     return table

@@ -1743,7 +1743,7 @@ var explorer = (() => {
 
   // src/live/run.ts
   var STOP2 = "stop";
-  var UNSEARCHED = "this page does not search for it, and tm2tfr check does.";
+  var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
   function run({ decoder, columns, readout, tape, truth, word, maxSteps }, recorder, progress) {
     const prompt = [...truth?.lead ?? [], ...word];
@@ -1958,7 +1958,7 @@ var explorer = (() => {
       this.back.hidden = false;
       const positions2 = count(runs.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
       const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-      this.say(`Run in this page: ${positions2} in ${seconds} s; ${runs.map((run2) => compared(run2)).join("; ")}.`);
+      this.say(`Run in this page: ${positions2} in ${seconds} s; ${runs.map((run2) => (runs.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ")}.`);
     }
     halt() {
       this.running?.stop();

@@ -723,10 +723,13 @@
     }
     return [...text];
   }
+  function lettersOf(decoder, { before, after }) {
+    const ends = /* @__PURE__ */ new Set([...before, ...after]);
+    return decoder.vocabulary.filter((token) => !ends.has(token));
+  }
   function labelled(decoder, spec, text) {
     const word = tokensOf(text);
-    const ends = /* @__PURE__ */ new Set([...spec.before, ...spec.after]);
-    const letters = decoder.vocabulary.filter((token) => !ends.has(token));
+    const letters = lettersOf(decoder, spec);
     const wrong = word.findIndex((token) => !letters.includes(token));
     const named = visible(spec.name);
     if (!word.length) throw new Refused(`${named}: the input is empty: give at least one token`);
@@ -779,13 +782,12 @@
     }
     return table("tm2tfr", heading, lines);
   }
-  function heads({ tokens, attended }, decoder, { named }) {
+  function heads({ tokens, attended }, { named, layers }) {
     const names = tokens.map((token, i) => named ? `${i} ${visible(token)}` : String(i));
-    return decoder.layers.flatMap(({ name, heads: each }, n) => {
+    return layers.flatMap(({ heading, heads: each }, n) => {
       if (!each.length) return [];
-      const about = name ? ` (${visible(name)})` : "";
-      const drawn = each.map((head, k) => matrix(head.name, attended[n][k], names));
-      return [el("h3", {}, `layer ${n + 1}${about}`), el("div", { class: "heads" }, ...drawn)];
+      const drawn = each.map((name, k) => matrix(name, attended[n][k], names));
+      return [el("h3", {}, heading), el("div", { class: "heads" }, ...drawn)];
     });
   }
   function matrix(name, attended, names) {
@@ -800,7 +802,7 @@
       const cells = names.map((_, j) => there.has(j) ? el("td", { style }, said) : el("td"));
       return el("tr", {}, el("th", { scope: "row" }, names[i]), ...cells);
     });
-    return el("table", { class: "weights" }, el("caption", {}, visible(name)), el("thead", {}, el("tr", {}, el("td"), ...across)), el("tbody", {}, ...rows));
+    return el("table", { class: "weights" }, el("caption", {}, name), el("thead", {}, el("tr", {}, el("td"), ...across)), el("tbody", {}, ...rows));
   }
   function hundredths(share) {
     return share === 0.125 ? "0.12" : share.toFixed(2);
@@ -838,10 +840,10 @@
   async function start() {
     const data = JSON.parse(find("#data").textContent);
     const buffers = await unpacked(find("#columns").textContent);
-    const input = el("input", { id: "other", type: "text", value: data.word, spellcheck: "false", autocomplete: "off", size: 40 });
+    const input = el("input", { id: "other", type: "text", value: data.word, spellcheck: "false", autocomplete: "off", size: 40, "aria-describedby": "hint" });
     const said = el("p", { class: "said", role: "status" });
     const back = el("button", { type: "button", hidden: true }, "the recorded run");
-    const form = el("form", { class: "box" }, el("label", { for: "other" }, "another input"), " ", input, " ", el("button", { type: "submit" }, "run"), " ", back);
+    const form = el("form", { class: "box" }, el("label", { for: "other" }, "another input"), " ", input, " ", el("button", { type: "submit" }, "Run"), " ", back);
     find("h1").after(form, said);
     const recorded = [document.title, ...SECTIONS.map((section) => [...find(section).childNodes])];
     const show = (title, parts) => {
@@ -861,6 +863,7 @@
     if (spec.none !== void 0) {
       form.replaceWith(el("p", {}, `No other input can be run in this page: ${spec.none}.`));
     } else {
+      form.after(el("p", { class: "hint", id: "hint" }, hint(lettersOf(spec, data))));
       let decoder = null;
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -871,7 +874,7 @@
           const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
           const about = [`this page's engine, float64, ${counted(run.tokens.length, "position")}`, "nothing was compared: what says what is right is not in this page"];
           const title = `${visible(data.name)} on ${visible(input.value)}: nothing was compared`;
-          show(title, [[find("#answers style"), answers(run, decoder), ...about.map((line) => el("p", {}, line))], heads(run, decoder, data), stages(run, data)]);
+          show(title, [[find("#answers style"), answers(run, decoder), ...about.map((line) => el("p", {}, line))], heads(run, data), stages(run, data)]);
           find("#drawings").hidden = true;
           back.hidden = false;
           said.textContent = `Run in this page: ${counted(run.tokens.length, "position")} in ${seconds} s; nothing was compared.`;
@@ -882,6 +885,14 @@
       });
     }
     document.documentElement.dataset["ready"] = "true";
+  }
+  function hint(letters) {
+    const most = 40;
+    const shown = letters.slice(0, most).map((letter) => letter === " " ? "␣ (space)" : visible(letter));
+    const more = letters.length > most ? ` and ${thousands(letters.length - most)} more` : "";
+    const long = letters.filter((letter) => [...letter].length > 1).slice(0, 2);
+    const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
+    return `tokens ${shown.join(" ")}${more}; ${how}`;
   }
   start().catch((error) => {
     find("h1").after(el("p", {}, `No other input can be run in this page: ${String(error)}. It needs a browser of 2023 or later.`));
