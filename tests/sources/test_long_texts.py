@@ -64,6 +64,8 @@ HOSTILE = {
         f'{{"alphabet": ["0"], "blank": "0", "states": [{NAMES}], "initial": "q0", "finals": [], '
         f'"transitions": {{{MISSPELT}}}}}'
     ],
+    "morphett": [f"; {key}: a" + " " * LENGTH + "x" for key in ("input", "$INITIAL_TAPE")],
+    "turingmachinesimulator.com": ["// input: a" + " " * LENGTH + "x"],
     "truth-table": ["0 " * (LENGTH // 2), "- " * (LENGTH // 2) + "x", "a " * (LENGTH // 2) + "| s"],
     "expression": ["A;" * (LENGTH // 4)],
     "rasp": ["(" * LENGTH, "{" * (LENGTH // 2) + "}" * (LENGTH // 2)],

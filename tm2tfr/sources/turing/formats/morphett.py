@@ -42,8 +42,10 @@ MOVES = {"l": -1, "r": 1, ANY: 0}
 
 _FIELDS = ("state", "symbol to read", "symbol to write", "move", "new state")
 _RULE = re.compile(r"\s*[^\s;]+\s+[^\s;]\s+[^\s;]\s+[lrLR*]\s+[^\s;]+(\s+!)?\s*(;.*)?")
-_HEADER = re.compile(r"\s*;\s*(?P<key>name|tape|initial state|input|input alphabet|tape alphabet): *(?P<value>.*?)\s*")
-_INITIAL_TAPE = re.compile(r"[^;]*;.*\$INITIAL_TAPE:? *(?P<value>\S.*?)\s*")
+_HEADER = re.compile(
+    r"\s*;\s*(?P<key>name|tape|initial state|input|input alphabet|tape alphabet): *(?P<value>(?:.*\S)?)\s*"
+)
+_INITIAL_TAPE = re.compile(r"[^;]*;.*\$INITIAL_TAPE:? *(?P<value>\S(?:.*\S)?)\s*")
 SPACE = " "
 """A blank within an input, as a symbol."""
 

@@ -35,7 +35,7 @@ MOVES: Mapping[str, int] = {"<": -1, "-": 0, ">": +1}
 KEYS = ("name", "init", "accept")
 
 _KEY = re.compile(r"\s*(?P<key>[A-Za-z]\w*)\s*:(?P<value>.*)")
-_COMMENT = re.compile(r"\s*//\s*(?P<key>input|input alphabet|tape alphabet): *(?P<value>.*?)\s*")
+_COMMENT = re.compile(r"\s*//\s*(?P<key>input|input alphabet|tape alphabet): *(?P<value>(?:.*\S)?)\s*")
 _MEANT = {"initial": "init", "start": "init", "final": "accept", "title": "name"}
 _FIRST, _SECOND = "'state,symbol'", "'new state,symbol,move'"
 _LIKE = re.compile(r"^[ \t]*init[ \t]*:", re.MULTILINE)
