@@ -1,4 +1,4 @@
-"""A playground that is served by the command, in a process of its own, and a client with its token."""
+"""A playground that is served by the command, in a process of its own, a client with its token, and a window."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
+
+from tests.explorer import browser
+from tests.playground.window import Serving, Window, serving
 
 
 @dataclass(frozen=True)
@@ -66,3 +70,26 @@ def served() -> Iterator[Served]:
     found = Served(process, process.stdout.readline().strip())
     yield found
     assert ended(found) == (0, "", "")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser.browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Serving]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def window(chromium: Any, server: Serving) -> Iterator[Window]:
+    """A window that has stored nothing; afterwards nothing may have been complained of, nor asked of anybody else."""
+    found = Window(chromium, server)
+    yield found
+    found.close()
+    assert found.complaints == []
+    own = f"http://127.0.0.1:{server.port}/"
+    assert [url for url in found.requests if not url.startswith((own, "data:", f"blob:{own}"))] == []

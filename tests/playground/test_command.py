@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 import socket
 import sys
-import zlib
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -21,19 +17,16 @@ from tm2tfr.playground import opened, server
 from tm2tfr.playground.shipped import shipped_text
 
 
-def carried(fragment: str) -> Any:
-    packed = fragment.removeprefix("#").removeprefix("source=")
-    return json.loads(zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), -zlib.MAX_WBITS))
-
-
 @pytest.mark.slow
 def test_it_is_served_until_ctrl_c() -> None:
     """The command that the page in the documentation shows."""
     shown = (ROOT / "docs/how-to/playground.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^tm2tfr playground (.*)$", shown, re.MULTILINE)
     found = started(command)
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}#source=[\w-]+", found.address)
-    assert carried(found.address.partition("#")[2])["source"] == shipped_text("binary-increment")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}#given", found.address)
+    with found.client() as client:
+        assert client.get("/api/given").json()["source"] == shipped_text("binary-increment")
+    assert httpx.get(f"{found.base}/api/given", timeout=60).status_code == 403
     assert httpx.get(found.base, timeout=60).status_code == 200
     with socket.socket() as other:  # it listens on no other address
         other.settimeout(2)
@@ -41,27 +34,27 @@ def test_it_is_served_until_ctrl_c() -> None:
     assert ended(found) == (0, "", "Ctrl-C ends it\nended\n")
 
 
-def test_a_source_is_carried_by_the_address(tmp_path: Path) -> None:
+def test_a_source_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.bench"
     path.write_text("INPUT(a)\nOUTPUT(y)\ny = NOT(a)\n", encoding="utf-8")
     nothing = {"v": 1, "input": None, "options": {}}
     found = {"name": "mine", "source": path.read_text(encoding="utf-8"), "format": "bench"}
-    assert carried(opened.fragment(str(path))) == nothing | found
-    assert carried(opened.fragment("1RB1LB_1LA1RZ")) == nothing | {
+    assert opened.given(str(path)) == nothing | found
+    assert opened.given("1RB1LB_1LA1RZ") == nothing | {
         "name": "1RB1LB_1LA1RZ",
         "source": "1RB1LB_1LA1RZ",
         "format": "bbchallenge",
     }
-    assert carried(opened.fragment("parity.rasp"))["format"] == "rasp"
+    assert opened.given("parity.rasp")["format"] == "rasp"
     (tmp_path / "m.yaml").write_text("blank: _\n", encoding="utf-8")
-    assert carried(opened.fragment(str(tmp_path / "m.yaml")))["format"] is None
+    assert opened.given(str(tmp_path / "m.yaml"))["format"] is None
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"\xff\xfe", "byte 0 is 0xff, which is not UTF-8"),
-        (b"# " + bytes(range(33, 127)) * 4_000, "this is too long for an address: open the playground, and paste the text"),
+        (b"#" * 1_048_577, "the text is larger than 1 MiB: no source needs that much: check that this is the right file"),
         (
             b"\x10" + bytes(7) + b"{" + b" " * 16,
             "this is a weight file, and the playground takes a source: name",

@@ -97,7 +97,7 @@ def test_other_errors_are_told_without_a_place() -> None:
 @pytest.mark.parametrize(
     ("source", "word", "remedy"),
     [
-        ("{}", None, "choose the format, one of "),
+        ("{}", None, "choose what it is under 'read as': a machine, a circuit (an expression, for example)"),
         ("# alphabet: ab\ny = tokens;", "x", "use a, b, or compile it with another header 'alphabet'"),
         ("# alphabet: ab\ny = tokens;", "", "give at least one token, for example ab"),
         ("# alphabet: ab\n# length: 3\ny = tokens;", "abababab", "header 'length'"),

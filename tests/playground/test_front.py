@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,8 @@ from tests.playground.window import (
     written,
 )
 from tests.readme import ROOT
+from tm2tfr.choices import LOGIC_LANGUAGES, RASP, READABLE
+from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 
 pytestmark = [
     pytest.mark.slow,
@@ -35,31 +36,6 @@ pytestmark = [
 INCREMENT = (ROOT / "machines" / "binary-increment.yaml").read_text(encoding="utf-8")
 COMPLAINT = "unknown state 'rightx' (did you mean 'right'?)"
 REMEDY = "use a state in the table, or add this one to it"
-
-Opening = Callable[..., Window]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser.browser() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Serving]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture
-def window(chromium: Any, server: Serving) -> Iterator[Window]:
-    """A window that has stored nothing; afterwards nothing may have been complained of, nor asked of anybody else."""
-    found = Window(chromium, server)
-    yield found
-    found.close()
-    assert found.complaints == []
-    own = f"http://127.0.0.1:{server.port}/"
-    assert [url for url in found.requests if not url.startswith((own, "data:", f"blob:{own}"))] == []
 
 
 # ── typing ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,7 +126,34 @@ def test_what_is_pasted_over_all_may_be_in_another_format(window: Window) -> Non
     page = window.open()
     written(page, "1RB1LB_1LA1RZ")
     assert page.locator(".problems h2").inner_text() == "No problems"
+    assert page.locator(".recognised").inner_text() == "Turing machine · bbchallenge"
+    assert page.locator(".tab-name").inner_text().split() == ["untitled", "changed"]
     assert page.locator(".verdict").inner_text() == "✓ halts after T = 7"
+    written(page, INCREMENT.replace("name: binary-increment", "name: mine"))
+    assert page.locator(".tab-name").inner_text().split() == ["mine", "changed"]
+
+
+def test_what_a_text_is_read_as_can_be_chosen(window: Window) -> None:
+    page = window.open("#given")
+    assert (page.locator(".tab-name").inner_text(), page.locator(".suggestions").inner_text()[0]) == ("named", "␣")
+    assert page.evaluate("location.hash") == ""
+    with answered(page):
+        page.get_by_role("button", name="+ new").click()
+    assert page.locator(".problems h2").inner_text() == "Not checked"
+    assert page.locator(".suggestions button").count() == 0
+    starters = page.locator(".starters button")
+    assert starters.all_inner_texts() == ["machine", "circuit", "RASP program", "formula"]
+    with answered(page):
+        starters.nth(3).click()
+    assert page.locator(".recognised").inner_text() == "formula of temporal logic"
+    written(page, "a ^ b & ~c")
+    assert page.locator(".problem .remedy").inner_text().startswith("choose what it is under 'read as': a machine, ")
+    with answered(page):
+        page.get_by_label("read as").select_option("expression")
+    assert page.locator(".problems h2").inner_text() == "No problems"
+    assert page.locator(".recognised").inner_text() == "Boolean circuit · expression"
+    offered = page.locator("#reading option").evaluate_all("options => options.map(option => option.value)")
+    assert sorted(offered) == sorted({"", RASP, *READABLE, *CIRCUIT_READABLE, *LOGIC_LANGUAGES} - {"aig"})  # is no text
 
 
 def test_options_reach_the_run(window: Window) -> None:
@@ -312,13 +315,8 @@ def test_files_are_what_the_command_line_writes(window: Window, tmp_path: Path) 
         with page.expect_download() as download:
             page.locator(f"[data-export={what}]").click()
         saved[what] = (download.value.suggested_filename, Path(download.value.path()).read_bytes())
-    assert [name for name, _ in saved.values()] == [
-        "chapter.yaml",
-        "chapter.safetensors",
-        "chapter.tex",
-        "chapter.csv",
-        "chapter.html",
-    ]
+    endings = ("yaml", "safetensors", "tex", "csv", "html")
+    assert [name for name, _ in saved.values()] == [f"chapter.{ending}" for ending in endings]
     assert saved["source"][1] == (ROOT / "machines" / "chapter.yaml").read_bytes()
     (tmp_path / "chapter.yaml").write_bytes(saved["source"][1])
     with pytest.MonkeyPatch.context() as patch:
@@ -357,7 +355,7 @@ def test_no_text_of_a_source_becomes_a_script(window: Window, chromium: Any, ser
     other = Window(chromium, server)
     there = other.open("#" + address.split("#")[1])
     assert text(there) == HOSTILE
-    assert there.title() == "binary-increment – tm2tfr playground"
+    assert there.title() == "<img src=x onerror=alert(1)> – tm2tfr playground"
     written(
         there,
         "# title: <img src=x onerror=alert(6)>\n# alphabet: ab\n# example: ab -> [1, 1]\n\n'<script>alert(7)</script>'",
@@ -391,6 +389,7 @@ def test_a_server_that_is_gone_is_told_of_and_found_again(chromium: Any) -> None
         page.get_by_text(gone).wait_for()
         server.start("another-token")
         page.get_by_text("The server does not know this page: open the address that 'tm2tfr playground' prints.").wait_for()
+        assert page.locator(".problems h2").inner_text() == "Not checked"
         window.open()
         assert text(page).startswith("name: binary-increment-2\n")
         assert page.locator(".problem .place").inner_text() == "5:14"

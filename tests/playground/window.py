@@ -24,11 +24,13 @@ listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listening.bind(("127.0.0.1", int(sys.argv[1])))
 listening.listen()
 port = listening.getsockname()[1]
+text = "input: ' '\\nblank: _\\nstart state: a\\ntable:\\n  a: {' ': {R: b}}\\n  b:\\n"
+given = dict(v=1, name="named", source=text, format=None, input=None, options={})
 print(port, flush=True)
-app = application(Guard(port, sys.argv[2]), Workers())
+app = application(Guard(port, sys.argv[2]), Workers(), given)
 uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening])
 """
-"""A server with a port and a token that are given, so that it can be started again."""
+"""A server with a port and a token that are given, so that it can be started again, started with a source that is named."""
 
 HOSTILE = """\
 name: '<img src=x onerror=alert(1)>'

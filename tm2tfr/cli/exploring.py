@@ -117,15 +117,14 @@ def playground(source: str | None, port: int | None, hidden: bool) -> None:
     required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
     from tm2tfr.playground import opened, server
 
-    fragment = "" if source is None else opened.fragment(source)
-    found = server.playground(server.PORT if port is None else port)
-    address = f"{found.address}{fragment}"
+    given = None if source is None else opened.given(source)
+    found = server.playground(server.PORT if port is None else port, given=given)
 
     def started() -> None:
-        click.echo(f"the playground is at {address}")
+        click.echo(f"the playground is at {found.address}")
         click.echo("Ctrl-C ends it", err=True)
         if not hidden:
-            click.launch(address)
+            click.launch(found.address)
 
     found.run(started)
     click.echo("ended", err=True)

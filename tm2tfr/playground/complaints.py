@@ -20,11 +20,11 @@ _LONGEST = 200
 _BREAK = re.compile("\r\n|[\n\r]")
 _HEADERS = {"max-length": "length", "alphabet": "alphabet", "sop": "sop", "define": "define"}
 _OPTION = re.compile(rf"--({'|'.join(_HEADERS)})\b")
-_TYPED = (
-    ("name the format with --from", "choose the format"),
-    ("; 'tm2tfr convert --help' lists those of circuits, programs and formulas, too", ""),
-    ("for example --input ", "for example "),
+_UNKNOWN = re.compile("if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*")
+_CHOOSE = (
+    "choose what it is under 'read as': a machine, a circuit (an expression, for example), a RASP program or a formula"
 )
+_TYPED = (("name the format with --from", "choose the format"), ("for example --input ", "for example "))
 """What is typed at a command line, in remedies, and what is done here: most options are headers of the source, too."""
 
 
@@ -82,6 +82,7 @@ def said(message: str, severity: Severity = "error") -> Marker:
 
 def _here(remedy: str) -> str:
     """Return a remedy in the words of a page, where there is no command line."""
+    remedy = _UNKNOWN.sub(_CHOOSE, remedy)
     for typed, done in _TYPED:
         remedy = remedy.replace(typed, done)
     return _OPTION.sub(lambda option: f"header '{_HEADERS[option[1]]}'", remedy)

@@ -1,14 +1,12 @@
-"""A source that the page opens with, carried by the fragment of its address, which no browser sends to any server."""
+"""A source that the page opens with, which it asks the server for."""
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from pathlib import Path
+from typing import Any
 
 from tm2tfr import shelf
-from tm2tfr.errors import NotFoundError, ReadError, UsageError
+from tm2tfr.errors import NotFoundError, ReadError
 from tm2tfr.files import is_safetensors
 from tm2tfr.playground.shipped import shipped, shipped_text
 from tm2tfr.sources.circuit.formats.registry import by_ending
@@ -16,32 +14,21 @@ from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.registry import by_extension
 from tm2tfr.text.source import decoded
 
-MOST_FRAGMENT = 64_000
-"""The longest fragment, in characters, and below the most bytes that it carries: the page takes no more."""
-MOST_CARRIED = 300_000
 
-
-def fragment(given: str) -> str:
-    """Return the fragment, with its ``#``, that opens what a user names: a file, something shipped, or bbchallenge text.
+def given(named: str) -> dict[str, Any]:
+    """Return what a user names, a file, something shipped, or bbchallenge text, as the page's links carry it.
 
     The file is read here, once; the page never does.
 
+    Returns:
+        ``v``, 1; ``name``, ``source``, ``format`` (None: it is to be recognised), ``input`` and ``options``.
+
     Raises:
         NotFoundError, ReadError: if there is no such thing, or it cannot be read.
-        SpecError: if it is not text.
-        UsageError: if it is too long for an address.
+        SpecError: if it is not text, or too long for a source.
     """
-    name, format, text = _text(given)
-    carried = {"v": 1, "name": name, "source": text, "format": format, "input": None, "options": {}}
-    data = json.dumps(carried, ensure_ascii=False, separators=(",", ":")).encode()
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    packed = base64.urlsafe_b64encode(packer.compress(data) + packer.flush()).decode("ascii").rstrip("=")
-    found = f"source={packed}"
-    if len(data) > MOST_CARRIED or len(found) > MOST_FRAGMENT:
-        raise UsageError(
-            f"{shelf.display(given)}: this is too long for an address: open the playground, and paste the text there"
-        )
-    return f"#{found}"
+    name, format, text = _text(named)
+    return {"v": 1, "name": name, "source": text, "format": format, "input": None, "options": {}}
 
 
 def _text(given: str) -> tuple[str, str | None, str]:

@@ -8,7 +8,7 @@ import logging
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -57,16 +57,18 @@ class Playground:
         listening: its socket.
         guard: who may ask.
         app: what answers.
+        given: whether the page is to open with a source that was named.
     """
 
     listening: socket.socket
     guard: Guard
     app: ASGIApp
+    given: bool = False
 
     @property
     def address(self) -> str:
-        """The address of the page, with the token."""
-        return f"http://{self.guard.hosts[0]}/?token={self.guard.token}"
+        """The address of the page, with the token; with a fragment that makes it ask for what is given, if anything is."""
+        return f"http://{self.guard.hosts[0]}/?token={self.guard.token}{'#given' if self.given else ''}"
 
     def run(self, started: Callable[[], None]) -> None:
         """Serve until Ctrl-C or a signal ends it.
@@ -107,8 +109,11 @@ class _Server(uvicorn.Server):
             self.after()
 
 
-def playground(port: int = PORT, *, workers: Workers | None = None) -> Playground:
+def playground(port: int = PORT, *, workers: Workers | None = None, given: Mapping[str, Any] | None = None) -> Playground:
     """Return the server, bound to `port` of the loopback address; 0 is any port that is free.
+
+    Args:
+        given: what the page opens with, see `tm2tfr.playground.opened.given`.
 
     Raises:
         UsageError: if the port is in use, or may not be used.
@@ -128,11 +133,11 @@ def playground(port: int = PORT, *, workers: Workers | None = None) -> Playgroun
         )
         raise UsageError(f"port {port} of {HOST} cannot be used ({error.strerror}): {remedy}") from None
     guard = Guard(found.getsockname()[1], secrets.token_urlsafe(24))
-    return Playground(found, guard, application(guard, workers or Workers()))
+    return Playground(found, guard, application(guard, workers or Workers(), given), given is not None)
 
 
-def application(guard: Guard, workers: Workers) -> ASGIApp:
-    """Return what answers requests that pass `guard`, with `workers` that compute."""
+def application(guard: Guard, workers: Workers, given: Mapping[str, Any] | None = None) -> ASGIApp:
+    """Return what answers requests that pass `guard`, with `workers` that compute; `given` is told to who asks for it."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -146,9 +151,15 @@ def application(guard: Guard, workers: Workers) -> ASGIApp:
     async def export(request: Request) -> Response:
         return await _computed(request, workers, "export")
 
+    async def opening(_: Request) -> Response:
+        if given is None:
+            return _error(404, "the server was started without a source: choose one under 'all sources'")
+        return _json(given)
+
     routes = [
         Route("/", _page),
         Route("/assets/{name}", _asset),
+        Route("/api/given", opening),
         Route("/api/shipped", _listed),
         Route("/api/shipped/{name}", _shipped),
         Route("/api/answer", answer, methods=["POST"]),

@@ -108,6 +108,11 @@ export class Api {
     return lines(await (await this.ask(`api/shipped/${encodeURIComponent(name)}`, {})).text());
   }
 
+  /** What was named where the server was started, as a link carries it. */
+  async given(): Promise<string> {
+    return (await this.ask("api/given", {})).text();
+  }
+
   /** A file to download, and its name; `to` is the format of a source, as it is if empty. */
   async exported(question: Question, what: Export, to: string): Promise<[Blob, string]> {
     const response = await this.post("api/export", { ...question, what, ...(to ? { to } : {}) });

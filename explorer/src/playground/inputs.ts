@@ -67,6 +67,13 @@ export class Inputs {
     this.boundary.value = chosen.options.left_boundary ?? "repaired";
   }
 
+  /** Forget what was suggested for another source, and said of its input. */
+  clear(): void {
+    this.suggestions.replaceChildren();
+    this.about.textContent = "";
+    set(this.field, { "aria-invalid": null });
+  }
+
   /** Show what the server says of it. */
   answered({ kind, inputs, about_input: about, diagnostics, options }: Answer, input: string | null): void {
     const wrong = diagnostics.some(({ severity }) => severity === "error");
@@ -79,7 +86,7 @@ export class Inputs {
     if (!inputs.length && wrong) return; // those of the last valid source
     const now = this.chosen.input ?? input;
     const buttons = inputs.slice(0, MOST).map((each) => {
-      const shown = each === "" ? "(empty)" : each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each;
+      const shown = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
       return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown));
     });
     this.suggestions.replaceChildren(...buttons);

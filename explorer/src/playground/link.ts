@@ -46,7 +46,8 @@ export async function opened(hash: string): Promise<Linked | string> {
   return checked(text);
 }
 
-function checked(text: string): Linked | string {
+/** What a text, as JSON, carries, or why it cannot be opened. */
+export function checked(text: string): Linked | string {
   const damaged = "the link does not carry a source";
   let said: unknown;
   try {

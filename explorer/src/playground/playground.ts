@@ -9,11 +9,13 @@ import { download, Exports } from "./exports";
 import { type Chosen, Inputs } from "./inputs";
 import { Keys } from "./keys";
 import { Library } from "./library";
-import { fragment, isLink, type Linked, opened } from "./link";
+import { checked, fragment, isLink, type Linked, opened } from "./link";
 import { Message } from "./message";
 import { Problems } from "./problems";
+import { Reading, recognised } from "./reading";
 import { Result, runs } from "./result";
 import { splitter } from "./split";
+import { starters } from "./starters";
 import { Tabs } from "./tabs";
 
 /** From the last key stroke to the question; milliseconds. */
@@ -25,6 +27,10 @@ const PATIENCE = 400;
 const AGAIN = 1000;
 /** What is opened the first time. */
 const FIRST: Shipped = { kind: "turing", name: "binary-increment", format: "yaml", description: "" };
+/** The fragment of an address that opens what was named where the server was started. */
+const GIVEN = "#given";
+/** How a machine and a circuit are called whose texts do not say it. */
+const NAMELESS = new Set(["machine", "circuit"]);
 const GONE = "The server does not answer: start it again with 'tm2tfr playground'. Your texts are kept in this browser.";
 const STRANGER = "The server does not know this page: open the address that 'tm2tfr playground' prints. Your texts are kept in this browser.";
 
@@ -38,6 +44,12 @@ export class Playground {
   private readonly inputs = new Inputs((chosen) => this.chose(chosen));
   private readonly exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
   private readonly message = new Message();
+  private readonly reading = new Reading((format) => this.readAs(format));
+  private readonly starters = starters((name) => void this.start(name));
+  /** Those whose format was chosen by hand. */
+  private readonly told = new WeakSet<Opened>();
+  /** Those whose whole text was replaced. */
+  private readonly pasted = new WeakSet<Opened>();
   private readonly result: Result;
   private abort: AbortController | null = null;
   private asking = 0;
@@ -52,10 +64,10 @@ export class Playground {
   ) {
     this.result = new Result(this.exports.element, theme);
     const keys = new Keys();
-    const text = el("div", { class: "text" });
+    const text = el("div", { class: "text" }, this.starters);
     const revert = el("button", { type: "button", class: "small", id: "revert", title: "back to the text as it was opened", click: () => void this.revert() }, "revert");
     const hint = el("p", { class: "hint", id: "editor-hint" }, "Tab indents. Escape, then Tab leaves the text. F8 goes to the next problem.");
-    const left = el("section", { class: "left", "aria-label": "Source" }, text, this.problems.element, el("div", { class: "foot" }, hint, revert));
+    const left = el("section", { class: "left", "aria-label": "Source" }, this.reading.element, text, this.problems.element, el("div", { class: "foot" }, hint, revert));
     const right = el("div", { class: "right-side" }, this.inputs.element, this.result.element);
     work.replaceChildren(left, splitter(work), right);
     bar.querySelector("h1")!.after(
@@ -87,7 +99,7 @@ export class Playground {
     }));
     const last = this.sources.find(({ id }) => id === current) ?? this.sources[0];
     void this.stock();
-    if (isLink(location.hash)) await this.linked();
+    if (isLink(location.hash) || location.hash === GIVEN) await this.linked();
     else await (last ? this.go(last) : this.open(FIRST));
     document.documentElement.dataset["ready"] = "true";
   }
@@ -132,9 +144,10 @@ export class Playground {
     this.editor.edit(source.state, source.format);
     this.tabs.show(this.sources, source);
     this.inputs.show(source);
-    this.problems.show([]);
+    this.inputs.clear();
+    this.problems.show(null);
     this.marked();
-    document.title = `${source.name} – tm2tfr playground`;
+    this.titled();
     keepCurrent(source.id);
     this.keepNow();
     if (source.shown) {
@@ -163,8 +176,22 @@ export class Playground {
     this.editor.view.focus();
   }
 
-  private unused(name: string): string {
-    const taken = new Set(this.sources.map((source) => source.name));
+  /** Begin an empty source with the text of a shipped one. */
+  private async start(name: string): Promise<void> {
+    const source = this.current;
+    try {
+      const text = await this.api.source(name);
+      if (source !== this.current || this.editor.text.trim()) return; // something else is there by now
+      this.editor.replace(text);
+      this.editor.view.focus();
+    } catch (error) {
+      this.failed(error, () => {});
+    }
+  }
+
+  /** A name that no other source has. */
+  private unused(name: string, whose?: Opened): string {
+    const taken = new Set(this.sources.filter((source) => source !== whose).map((source) => source.name));
     for (let n = 1; ; n++) {
       const tried = n === 1 ? name : `${name}-${n}`;
       if (!taken.has(tried)) return tried;
@@ -176,13 +203,23 @@ export class Playground {
   private typed(whole: boolean): void {
     if (!this.current) return;
     this.current.state = this.editor.view.state;
-    if (whole && isDirty(this.current)) this.current.format = null; // what was pasted may be in another
+    if (whole) this.pasted.add(this.current);
+    if (whole && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null; // what was pasted may be in another
     this.marked();
     this.ask(DEBOUNCE);
   }
 
+  private readAs(format: string | null): void {
+    this.current.format = format;
+    if (format === null) this.told.delete(this.current);
+    else this.told.add(this.current);
+    this.ask(0);
+  }
+
   private marked(): void {
     this.tabs.mark(this.current);
+    this.reading.show(this.current.format);
+    this.starters.hidden = this.editor.text !== "";
     document.querySelector<HTMLButtonElement>("#revert")!.disabled = !isDirty(this.current);
   }
 
@@ -237,18 +274,35 @@ export class Playground {
     }
   }
 
-  private async answered(source: Opened, { input: asked }: Question, answer: Answer): Promise<void> {
+  private titled(): void {
+    document.title = `${this.current.name} – tm2tfr playground`;
+  }
+
+  /** A source is called as its text says, a shipped one that was not changed as it is listed. */
+  private called(source: Opened, said: string, text: string): void {
+    const { name, shipped } = source;
+    const named = said !== "" && !NAMELESS.has(said) && text.includes(said);
+    if (shipped !== null && !isDirty(source)) source.name = shipped;
+    else if (named) source.name = this.unused(said, source);
+    else if (said !== "" && this.pasted.has(source) && name === shipped) source.name = this.unused("untitled", source);
+    if (source.name === name) return;
+    this.tabs.show(this.sources, this.current);
+    this.titled();
+  }
+
+  private async answered(source: Opened, { input: asked, source: text }: Question, answer: Answer): Promise<void> {
     const input = asked ?? answer.input;
     this.editor.speak(answer.format ?? source.format);
     this.editor.show(answer.diagnostics);
-    this.problems.show(answer.diagnostics);
+    this.problems.show(text.trim() ? answer.diagnostics : null, recognised(answer));
+    this.called(source, answer.name, text);
     this.inputs.answered(answer, input);
     const run = runs(answer);
     this.exports.allow(run, answer.targets);
     if (run) {
       source.shown = { of: source.id, answer, input, place: null };
       await this.result.show(source.shown);
-    } else if (source.shown) {
+    } else if (source.shown && text.trim()) {
       const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
       this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
     } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
@@ -258,6 +312,7 @@ export class Playground {
 
   /** Say what went wrong between here and the server; a server that is gone is asked again. */
   private failed(error: unknown, again: () => void): void {
+    if (error instanceof Gone || error instanceof Stranger) this.problems.show(null);
     if (error instanceof Gone) {
       this.message.show(GONE, "gone");
       setTimeout(again, AGAIN);
@@ -293,12 +348,20 @@ export class Playground {
     }
   }
 
-  /** Open what the address carries, as a source of its own; the address is then as it was. */
+  private async given(): Promise<Linked | string> {
+    try {
+      return checked(await this.api.given());
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** Open what the address carries or the server was started with, as a source of its own; the address is then as it was. */
   private async linked(): Promise<void> {
     const { hash } = location;
-    if (!isLink(hash)) return;
+    if (!isLink(hash) && hash !== GIVEN) return;
     history.replaceState(null, "", location.pathname + location.search);
-    const found = await opened(hash);
+    const found = await (hash === GIVEN ? this.given() : opened(hash));
     if (typeof found === "string") {
       if (!this.current) await (this.sources[0] ? this.go(this.sources[0]) : this.open(FIRST));
       this.message.show(`Nothing was opened: ${found}.`);

@@ -10,6 +10,7 @@ export class Problems {
   readonly element: HTMLElement;
   private readonly list = el("ol", {});
   private readonly title = el("h2", {});
+  private readonly recognised = el("span", { class: "recognised" });
   private readonly said = el("p", { class: "said", role: "status" });
   private timer = 0;
 
@@ -17,15 +18,19 @@ export class Problems {
     private readonly go: (found: Diagnostic) => void,
     private readonly mend: (fix: Fix) => void,
   ) {
-    this.element = el("section", { class: "problems", "aria-label": "Problems" }, this.title, this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
-    this.show([]);
+    this.element = el("section", { class: "problems", "aria-label": "Problems" }, el("div", { class: "problems-top" }, this.title, this.recognised), this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
+    this.show(null);
   }
 
-  show(found: Diagnostic[]): void {
+  /** Show what was found in a source, and what it was taken for; null: it was not looked at, and why. */
+  show(answered: Diagnostic[] | null, recognised = ""): void {
+    const found = answered ?? [];
     const errors = found.filter(({ severity }) => severity === "error").length;
     const others = found.length - errors;
-    const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : "No problems";
+    const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered ? "No problems" : "Not checked";
+    this.recognised.textContent = recognised;
     this.element.classList.toggle("none", !found.length);
+    this.element.classList.toggle("unchecked", !answered);
     this.element.classList.toggle("bad", errors > 0);
     this.title.textContent = summary;
     this.list.replaceChildren(...found.map((each) => this.item(each)));

@@ -92,6 +92,10 @@
     async source(name2) {
       return lines(await (await this.ask(`api/shipped/${encodeURIComponent(name2)}`, {})).text());
     }
+    /** What was named where the server was started, as a link carries it. */
+    async given() {
+      return (await this.ask("api/given", {})).text();
+    }
     /** A file to download, and its name; `to` is the format of a source, as it is if empty. */
     async exported(question, what, to) {
       const response = await this.post("api/export", { ...question, what, ...to ? { to } : {} });
@@ -23926,6 +23930,12 @@
       this.fill(this.steps, chosen.options.max_steps === void 0 ? "" : String(chosen.options.max_steps));
       this.boundary.value = chosen.options.left_boundary ?? "repaired";
     }
+    /** Forget what was suggested for another source, and said of its input. */
+    clear() {
+      this.suggestions.replaceChildren();
+      this.about.textContent = "";
+      set(this.field, { "aria-invalid": null });
+    }
     /** Show what the server says of it. */
     answered({ kind, inputs, about_input: about, diagnostics, options }, input) {
       const wrong = diagnostics.some(({ severity }) => severity === "error");
@@ -23938,7 +23948,7 @@
       if (!inputs.length && wrong) return;
       const now = this.chosen.input ?? input;
       const buttons = inputs.slice(0, MOST).map((each) => {
-        const shown2 = each === "" ? "(empty)" : each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each;
+        const shown2 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
         return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown2));
       });
       this.suggestions.replaceChildren(...buttons);
@@ -24284,21 +24294,26 @@
     constructor(go, mend) {
       this.go = go;
       this.mend = mend;
-      this.element = el("section", { class: "problems", "aria-label": "Problems" }, this.title, this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
-      this.show([]);
+      this.element = el("section", { class: "problems", "aria-label": "Problems" }, el("div", { class: "problems-top" }, this.title, this.recognised), this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
+      this.show(null);
     }
     go;
     mend;
     element;
     list = el("ol", {});
     title = el("h2", {});
+    recognised = el("span", { class: "recognised" });
     said = el("p", { class: "said", role: "status" });
     timer = 0;
-    show(found) {
+    /** Show what was found in a source, and what it was taken for; null: it was not looked at, and why. */
+    show(answered, recognised2 = "") {
+      const found = answered ?? [];
       const errors = found.filter(({ severity }) => severity === "error").length;
       const others = found.length - errors;
-      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : "No problems";
+      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered ? "No problems" : "Not checked";
+      this.recognised.textContent = recognised2;
       this.element.classList.toggle("none", !found.length);
+      this.element.classList.toggle("unchecked", !answered);
       this.element.classList.toggle("bad", errors > 0);
       this.title.textContent = summary;
       this.list.replaceChildren(...found.map((each) => this.item(each)));
@@ -24320,6 +24335,66 @@
       return el("li", { class: severity }, problem, ...mending);
     }
   };
+
+  // src/playground/reading.ts
+  var FORMATS = [
+    ["machine or circuit", [["yaml", "YAML"]]],
+    [
+      "machine",
+      [
+        ["turingmachine.io", "turingmachine.io"],
+        ["bbchallenge", "bbchallenge"],
+        ["advent-of-code", "Advent of Code"],
+        ["doty", "Doty"],
+        ["morphett", "Morphett"],
+        ["jflap", "JFLAP"],
+        ["ft_turing", "ft_turing"],
+        ["turingmachinesimulator.com", "turingmachinesimulator.com"],
+        ["automata-lib", "automata-lib"]
+      ]
+    ],
+    [
+      "circuit",
+      [
+        ["expression", "expression: a ^ b & ~c"],
+        ["truth-table", "truth table: 0110"],
+        ["bench", "BENCH"],
+        ["aag", "AIGER"],
+        ["blif", "BLIF"]
+      ]
+    ],
+    [
+      "program or formula",
+      [
+        ["rasp", "RASP"],
+        ["tl", "formula: Q[a] S Q[b]"],
+        ["srasp", "B-RASP, S-RASP"]
+      ]
+    ]
+  ];
+  var NOUNS = { turing: "Turing machine", circuit: "Boolean circuit", rasp: "RASP program" };
+  var TITLES = new Map(FORMATS.flatMap(([, formats]) => formats.map(([name2, title]) => [name2, title.split(":")[0]])));
+  var Reading = class {
+    element;
+    format;
+    constructor(chosen) {
+      this.format = el(
+        "select",
+        { id: "reading", change: () => chosen(this.format.value || null) },
+        el("option", { value: "" }, "automatically"),
+        ...FORMATS.map(([group, formats]) => el("optgroup", { label: group }, ...formats.map(([name2, title]) => el("option", { value: name2 }, title))))
+      );
+      this.element = el("div", { class: "reading" }, el("label", { for: "reading" }, "read as"), this.format);
+    }
+    show(format) {
+      this.format.value = format !== null && TITLES.has(format) ? format : "";
+    }
+  };
+  function recognised({ kind, format }) {
+    if (kind === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
+    if (kind === null || kind === "rasp") return kind === null ? "" : NOUNS[kind];
+    return `${NOUNS[kind]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  }
 
   // src/data.ts
   var DUE = 0.8;
@@ -26506,6 +26581,18 @@
     return bar;
   }
 
+  // src/playground/starters.ts
+  var STARTERS = [
+    ["machine", "binary-increment"],
+    ["circuit", "full-adder"],
+    ["RASP program", "histogram"],
+    ["formula", "since-b"]
+  ];
+  function starters(begin) {
+    const buttons = STARTERS.map(([noun, name2]) => el("button", { type: "button", class: "small", title: name2, click: () => begin(name2) }, noun));
+    return el("div", { class: "starters", hidden: true }, el("p", {}, "Write or paste a machine, a circuit, a RASP program or a formula, or begin with one:"), el("p", {}, ...buttons));
+  }
+
   // src/playground/tabs.ts
   var Tabs = class {
     constructor(choose, close) {
@@ -26545,6 +26632,8 @@
   var PATIENCE2 = 400;
   var AGAIN = 1e3;
   var FIRST = { kind: "turing", name: "binary-increment", format: "yaml", description: "" };
+  var GIVEN = "#given";
+  var NAMELESS = /* @__PURE__ */ new Set(["machine", "circuit"]);
   var GONE = "The server does not answer: start it again with 'tm2tfr playground'. Your texts are kept in this browser.";
   var STRANGER = "The server does not know this page: open the address that 'tm2tfr playground' prints. Your texts are kept in this browser.";
   var Playground = class {
@@ -26552,10 +26641,10 @@
       this.api = api;
       this.result = new Result(this.exports.element, theme3);
       const keys2 = new Keys();
-      const text = el("div", { class: "text" });
+      const text = el("div", { class: "text" }, this.starters);
       const revert = el("button", { type: "button", class: "small", id: "revert", title: "back to the text as it was opened", click: () => void this.revert() }, "revert");
       const hint = el("p", { class: "hint", id: "editor-hint" }, "Tab indents. Escape, then Tab leaves the text. F8 goes to the next problem.");
-      const left = el("section", { class: "left", "aria-label": "Source" }, text, this.problems.element, el("div", { class: "foot" }, hint, revert));
+      const left = el("section", { class: "left", "aria-label": "Source" }, this.reading.element, text, this.problems.element, el("div", { class: "foot" }, hint, revert));
       const right = el("div", { class: "right-side" }, this.inputs.element, this.result.element);
       work.replaceChildren(left, splitter(work), right);
       bar.querySelector("h1").after(
@@ -26584,6 +26673,12 @@
     inputs = new Inputs((chosen) => this.chose(chosen));
     exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
     message = new Message();
+    reading = new Reading((format) => this.readAs(format));
+    starters = starters((name2) => void this.start(name2));
+    /** Those whose format was chosen by hand. */
+    told = /* @__PURE__ */ new WeakSet();
+    /** Those whose whole text was replaced. */
+    pasted = /* @__PURE__ */ new WeakSet();
     result;
     abort = null;
     asking = 0;
@@ -26600,7 +26695,7 @@
       }));
       const last2 = this.sources.find(({ id: id2 }) => id2 === current) ?? this.sources[0];
       void this.stock();
-      if (isLink(location.hash)) await this.linked();
+      if (isLink(location.hash) || location.hash === GIVEN) await this.linked();
       else await (last2 ? this.go(last2) : this.open(FIRST));
       document.documentElement.dataset["ready"] = "true";
     }
@@ -26640,9 +26735,10 @@
       this.editor.edit(source.state, source.format);
       this.tabs.show(this.sources, source);
       this.inputs.show(source);
-      this.problems.show([]);
+      this.inputs.clear();
+      this.problems.show(null);
       this.marked();
-      document.title = `${source.name} – tm2tfr playground`;
+      this.titled();
       keepCurrent(source.id);
       this.keepNow();
       if (source.shown) {
@@ -26668,8 +26764,22 @@
       this.editor.replace(original);
       this.editor.view.focus();
     }
-    unused(name2) {
-      const taken = new Set(this.sources.map((source) => source.name));
+    /** Begin an empty source with the text of a shipped one. */
+    async start(name2) {
+      const source = this.current;
+      try {
+        const text = await this.api.source(name2);
+        if (source !== this.current || this.editor.text.trim()) return;
+        this.editor.replace(text);
+        this.editor.view.focus();
+      } catch (error) {
+        this.failed(error, () => {
+        });
+      }
+    }
+    /** A name that no other source has. */
+    unused(name2, whose) {
+      const taken = new Set(this.sources.filter((source) => source !== whose).map((source) => source.name));
       for (let n = 1; ; n++) {
         const tried = n === 1 ? name2 : `${name2}-${n}`;
         if (!taken.has(tried)) return tried;
@@ -26679,12 +26789,21 @@
     typed(whole2) {
       if (!this.current) return;
       this.current.state = this.editor.view.state;
-      if (whole2 && isDirty(this.current)) this.current.format = null;
+      if (whole2) this.pasted.add(this.current);
+      if (whole2 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
       this.marked();
       this.ask(DEBOUNCE);
     }
+    readAs(format) {
+      this.current.format = format;
+      if (format === null) this.told.delete(this.current);
+      else this.told.add(this.current);
+      this.ask(0);
+    }
     marked() {
       this.tabs.mark(this.current);
+      this.reading.show(this.current.format);
+      this.starters.hidden = this.editor.text !== "";
       document.querySelector("#revert").disabled = !isDirty(this.current);
     }
     chose({ input, options }) {
@@ -26732,18 +26851,33 @@
         }
       }
     }
-    async answered(source, { input: asked }, answer) {
+    titled() {
+      document.title = `${this.current.name} – tm2tfr playground`;
+    }
+    /** A source is called as its text says, a shipped one that was not changed as it is listed. */
+    called(source, said2, text) {
+      const { name: name2, shipped } = source;
+      const named = said2 !== "" && !NAMELESS.has(said2) && text.includes(said2);
+      if (shipped !== null && !isDirty(source)) source.name = shipped;
+      else if (named) source.name = this.unused(said2, source);
+      else if (said2 !== "" && this.pasted.has(source) && name2 === shipped) source.name = this.unused("untitled", source);
+      if (source.name === name2) return;
+      this.tabs.show(this.sources, this.current);
+      this.titled();
+    }
+    async answered(source, { input: asked, source: text }, answer) {
       const input = asked ?? answer.input;
       this.editor.speak(answer.format ?? source.format);
       this.editor.show(answer.diagnostics);
-      this.problems.show(answer.diagnostics);
+      this.problems.show(text.trim() ? answer.diagnostics : null, recognised(answer));
+      this.called(source, answer.name, text);
       this.inputs.answered(answer, input);
       const run = runs(answer);
       this.exports.allow(run, answer.targets);
       if (run) {
         source.shown = { of: source.id, answer, input, place: null };
         await this.result.show(source.shown);
-      } else if (source.shown) {
+      } else if (source.shown && text.trim()) {
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
         this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
       } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
@@ -26752,6 +26886,7 @@
     }
     /** Say what went wrong between here and the server; a server that is gone is asked again. */
     failed(error, again) {
+      if (error instanceof Gone || error instanceof Stranger) this.problems.show(null);
       if (error instanceof Gone) {
         this.message.show(GONE, "gone");
         setTimeout(again, AGAIN);
@@ -26784,12 +26919,19 @@
         given("Copy this link", address);
       }
     }
-    /** Open what the address carries, as a source of its own; the address is then as it was. */
+    async given() {
+      try {
+        return checked(await this.api.given());
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    }
+    /** Open what the address carries or the server was started with, as a source of its own; the address is then as it was. */
     async linked() {
       const { hash } = location;
-      if (!isLink(hash)) return;
+      if (!isLink(hash) && hash !== GIVEN) return;
       history.replaceState(null, "", location.pathname + location.search);
-      const found = await opened(hash);
+      const found = await (hash === GIVEN ? this.given() : opened(hash));
       if (typeof found === "string") {
         if (!this.current) await (this.sources[0] ? this.go(this.sources[0]) : this.open(FIRST));
         this.message.show(`Nothing was opened: ${found}.`);
