@@ -20,7 +20,9 @@ _LONGEST = 200
 _BREAK = re.compile("\r\n|[\n\r]")
 _HEADERS = {"max-length": "length", "alphabet": "alphabet", "sop": "sop", "define": "define"}
 _OPTION = re.compile(rf"--({'|'.join(_HEADERS)})\b")
-_UNKNOWN = re.compile("if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*")
+_UNKNOWN = re.compile(
+    "if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*"
+)
 _CHOOSE = (
     "choose what it is under 'read as': a machine, a circuit (an expression, for example), a RASP program or a formula"
 )
