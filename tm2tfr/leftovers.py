@@ -17,7 +17,7 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -47,6 +47,34 @@ def aside(target: Path) -> Path:
     holder = target.with_name(_name("old"))
     holder.mkdir()
     return holder / target.name
+
+
+def replace(
+    finished: Path, target: Path, *, refuse: Callable[[Path], None], names: Callable[[Path], Iterable[str]]
+) -> None:
+    """Give a finished directory the name `target`; the directory that has it is removed, as `discard` does.
+
+    Args:
+        refuse: raises if the directory, which stands aside by then, must not be removed: it is put back.
+        names: the names of the files in it that may be removed, in the order in which they go.
+    """
+    if not target.exists():
+        finished.rename(target)
+        return
+    old = aside(target)
+    try:
+        target.rename(old)
+        try:
+            refuse(old)
+            finished.rename(target)
+        except BaseException:
+            old.rename(target)
+            raise
+    except BaseException:
+        with suppress(OSError):
+            old.parent.rmdir()
+        raise
+    discard(old, names(old))
 
 
 def discard(replaced: Path, names: Iterable[str]) -> None:

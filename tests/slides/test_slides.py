@@ -138,6 +138,17 @@ def test_a_folder_has_a_picture_for_each_step_and_says_what_each_shows(tmp_path:
     assert done == [(n + 1, len(shorter)) for n in range(len(shorter))]
 
 
+def test_an_index_that_names_files_elsewhere_removes_none(tmp_path: Path) -> None:
+    folder, thesis = tmp_path / "slides", tmp_path / "thesis.tex"
+    tm2tfr.frames("chapter", "", folder=folder, format="svg")
+    thesis.touch()
+    (folder / INDEX).write_text(
+        (folder / INDEX).read_text(encoding="utf-8").replace('"000.svg"', f'"000.svg", "../../thesis.tex", "{thesis}"')
+    )
+    tm2tfr.frames("chapter", "", folder=folder, format="svg")
+    assert sorted(tmp_path.iterdir()) == [folder, thesis]
+
+
 def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     run, folder = moments("chapter", "11"), tmp_path / "slides"
 

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,8 @@ def write_frames(
         try:
             names = list(_drawn(run, positions, beside, endings, counting))
             (beside / INDEX).write_text(_index(run, positions, endings), encoding="utf-8")
-            _moved(beside, target)
+            # refused again: drawing may have taken minutes
+            leftovers.replace(beside, target, refuse=_refuse_others, names=_own_last)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise
@@ -109,12 +109,18 @@ def _index(run: Moments, positions: range, endings: tuple[str, ...]) -> str:
 
 
 def _own(folder: Path) -> set[str]:
-    """Return the names that the index of a folder lists, and its own; none if it has no index."""
+    """Return the names in a folder that its index lists, and its own; none if it has no index."""
     try:
         found = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        return {INDEX, *(name for frame in found["frames"] for name in frame["files"])}
+        listed = {INDEX, *(name for frame in found["frames"] for name in frame["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
+    return listed.intersection(os.listdir(folder))
+
+
+def _own_last(folder: Path) -> list[str]:
+    """Return the names of `_own`, the index last: it says whose the folder is."""
+    return sorted(_own(folder), key=INDEX.__eq__)
 
 
 def _refuse_others(folder: Path) -> None:
@@ -123,27 +129,6 @@ def _refuse_others(folder: Path) -> None:
     if others := [name for name in held if name not in _own(folder)]:
         what = f"{folder}: this folder contains {listing(others, most=3)}, which this command has not made"
         raise OutputError(f"{what}: choose another name, or remove it")
-
-
-def _moved(beside: Path, target: Path) -> None:
-    """Give a finished folder its name; an earlier one with that name is removed."""
-    if not target.exists():
-        beside.rename(target)
-        return
-    old = leftovers.aside(target)
-    try:
-        target.rename(old)
-        try:
-            _refuse_others(old)  # again: drawing may have taken minutes
-            beside.rename(target)
-        except BaseException:
-            old.rename(target)
-            raise
-    except BaseException:
-        with suppress(OSError):
-            old.parent.rmdir()
-        raise
-    leftovers.discard(old, sorted(_own(old), key=INDEX.__eq__))  # the index last: it says whose the folder is
 
 
 def write_animation(run: Moments, path: str | Path, *, seconds: float = 1.0, counting: PicturesDone | None = None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,12 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
                 (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
             if look is not None:
                 look(beside)
-            _moved(beside, target, files, folder)
+            leftovers.replace(  # refused again: the look at the new one may have taken minutes
+                beside,
+                target,
+                refuse=lambda old: _refuse_foreign(old, files, folder),
+                names=lambda _: sorted(files, key=NAMES.__eq__),  # as long as `NAMES` is there, it is known for an export
+            )
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise
@@ -148,24 +152,3 @@ def _refuse_foreign(found: Path, files: Collection[str], folder: Path) -> None:
         kind = "an export of this kind" if NAMES in held else "an export"
         what = f"{folder}: this directory is not {kind}; it contains {listing(other or held, most=3)}"
         raise OutputError(f"{what}: choose another name, or remove it")
-
-
-def _moved(beside: Path, target: Path, files: Collection[str], folder: Path) -> None:
-    """Give `beside` the name `target`; an earlier export there is removed, unless by now it holds anything else."""
-    if not target.exists():
-        beside.rename(target)
-        return
-    old = leftovers.aside(target)
-    try:
-        target.rename(old)
-        try:
-            _refuse_foreign(old, files, folder)  # again: the look at the new one may have taken minutes
-            beside.rename(target)
-        except BaseException:
-            old.rename(target)
-            raise
-    except BaseException:
-        with suppress(OSError):
-            old.parent.rmdir()
-        raise
-    leftovers.discard(old, sorted(files, key=NAMES.__eq__))  # as long as `NAMES` is there, it is known for an export
