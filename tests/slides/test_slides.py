@@ -175,16 +175,24 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_too_many_slides_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown_positions(moments("chapter", "11"), 7) == range(2, 9)
     with pytest.raises(
-        EngineError, match="^this run has 7 slides, and at most 6 are drawn: use a shorter input, or cut it of"
+        EngineError, match="^this run has more than 6 slides, and no more are drawn: use a shorter input, or cut it of"
     ):
         shown_positions(moments("chapter", "11"), 6)
-    with pytest.raises(EngineError, match="^this run has 3 slides, and at most 2 are drawn: use a shorter input$"):
+    with pytest.raises(EngineError, match="^this run has more than 2 slides, and no more are drawn: use a shorter input$"):
         shown_positions(moments("reverse", "abc"), 2)
     assert len(shown_positions(moments("chapter", "11", max_steps=5), 6)) == 6
     monkeypatch.setattr(write, "MOST_ANIMATED", 6)
     pytest.importorskip("PIL.Image", reason="install the extra plot")
-    with pytest.raises(EngineError, match="and at most 6 are drawn: use a shorter input, or cut it off after 5 steps$"):
+    with pytest.raises(EngineError, match="and no more are drawn: use a shorter input, or cut it off after 5 steps$"):
         write_animation(moments("chapter", "11"), "never.gif")
+
+
+@pytest.mark.parametrize("subject", ["never-halts", "sha256"])
+def test_a_run_with_too_many_slides_is_not_made_whole(subject: str, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="^this run has more than 500 slides, and no more are drawn"):
+        tm2tfr.frames(subject, folder=tmp_path / "slides", max_steps=50_000)
+    with pytest.raises(EngineError, match="^max_steps must be"):
+        tm2tfr.frames(subject, folder=tmp_path / "slides", max_steps="many")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

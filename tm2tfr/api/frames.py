@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tm2tfr.errors import EngineError
-from tm2tfr.runs.options import MAX_STEPS, needed_path
+from tm2tfr.runs.options import MAX_STEPS, check_steps, needed_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,10 +44,12 @@ def frames(
     """
     from tm2tfr.api.moments import moments
     from tm2tfr.slides.slide import MOST_CELLS
-    from tm2tfr.slides.write import write_frames
+    from tm2tfr.slides.write import most_steps, write_frames
 
     where = _checked(folder, "folder", counting)
-    run = moments(subject, word, machine=machine, max_steps=max_steps, window=MOST_CELLS)
+    check_steps(max_steps)
+    limit = most_steps(max_steps)
+    run = moments(subject, word, machine=machine, max_steps=limit, window=MOST_CELLS)
     return write_frames(run, where, format=format, counting=counting)
 
 
@@ -74,11 +76,13 @@ def animate(
     """
     from tm2tfr.api.moments import moments
     from tm2tfr.slides.slide import MOST_CELLS
-    from tm2tfr.slides.write import check_animation, write_animation
+    from tm2tfr.slides.write import MOST_ANIMATED, check_animation, most_steps, write_animation
 
     where = _checked(path, "path", counting)
+    check_steps(max_steps)
     check_animation(where, seconds)
-    run = moments(subject, word, machine=machine, max_steps=max_steps, window=MOST_CELLS)
+    limit = most_steps(max_steps, MOST_ANIMATED)
+    run = moments(subject, word, machine=machine, max_steps=limit, window=MOST_CELLS)
     write_animation(run, where, seconds=seconds, counting=counting)
 
 

@@ -32,6 +32,11 @@ PicturesDone = Callable[[int, int], None]
 """Called with the number of pictures that are done, and of all of them."""
 
 
+def most_steps(max_steps: int | None, most: int = MOST_FRAMES) -> int:
+    """Return the limit of a run that is drawn: a run that is cut off there has too many slides for `shown_positions`."""
+    return most + 1 if max_steps is None else min(max_steps, most + 1)
+
+
 def shown_positions(run: Moments, most: int = MOST_FRAMES) -> range:
     """Return the positions of which there is a slide: from the first answer that counts on.
 
@@ -40,7 +45,7 @@ def shown_positions(run: Moments, most: int = MOST_FRAMES) -> range:
     """
     found = range(run.first, len(run))
     if len(found) > most:
-        what = f"this run has {len(found):,} slides, and at most {most} are drawn"
+        what = f"this run has more than {most} slides, and no more are drawn"
         remedy = "use a shorter input" if run.trace.labels else f"use a shorter input, or cut it off after {most - 1} steps"
         raise EngineError(f"{what}: {remedy}")
     return found

@@ -74,10 +74,11 @@ class Slides:
         """Run, draw, and return the run."""
         from tm2tfr.api.moments import moments
         from tm2tfr.slides.slide import MOST_CELLS
-        from tm2tfr.slides.write import write_animation, write_frames
+        from tm2tfr.slides.write import MOST_ANIMATED, MOST_FRAMES, most_steps, write_animation, write_frames
 
-        with showing(max_steps) as shown:
-            run = moments(found, word, dtype=dtype, max_steps=max_steps, window=MOST_CELLS, progress=shown.progress)
+        limit = most_steps(max_steps, MOST_ANIMATED if self.frames is None else MOST_FRAMES)
+        with showing(limit) as shown:
+            run = moments(found, word, dtype=dtype, max_steps=limit, window=MOST_CELLS, progress=shown.progress)
         with drawing() as counting:
             if self.frames is not None:
                 format: Any = self.format or "both"
