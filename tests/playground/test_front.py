@@ -156,19 +156,6 @@ def test_what_a_text_is_read_as_can_be_chosen(window: Window) -> None:
     assert sorted(offered) == sorted({"", RASP, *READABLE, *CIRCUIT_READABLE, *LOGIC_LANGUAGES} - {"aig"})  # is no text
 
 
-def test_options_reach_the_run(window: Window) -> None:
-    page = window.open()
-    opened(page, "chapter")
-    with answered(page):
-        page.get_by_label("step limit").fill("3")
-    assert page.locator(".verdict").inner_text() == "✓ no verdict within the limit"
-    with answered(page):
-        page.get_by_label("step limit").fill("")
-    with answered(page):
-        page.get_by_label("left boundary").select_option("chapter")
-    assert "accepts after T = 6" in page.locator(".verdict").inner_text()
-
-
 # ── sources ─────────────────────────────────────────────────────────────────────────────────────────────────
 def test_sources_of_all_kinds_are_switched_and_each_keeps_its_text_and_history(window: Window) -> None:
     page = window.open()

@@ -34,7 +34,7 @@ def test_a_query_is_what_json_says() -> None:
         ({"source": "", "options": {"mask": 1}}, "mask must be text, not 1: put it in quotes"),
         (
             {"source": "", "options": {"max_steps": True}},
-            "max_steps must be a whole number from 0 to 5,000, not True: use for example 300",
+            "the step limit must be a whole number from 0 to 5,000, not True: use for example 300",
         ),
         (
             {"source": "", "options": {"max_step": 1}},

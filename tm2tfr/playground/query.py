@@ -113,8 +113,9 @@ def _check_option(name: object, value: object) -> None:
     if name in _TEXTS:
         _text(str(name), value, _LONGEST)
     elif not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_STEPS:
+        called = "the step limit" if name == "max_steps" else name
         raise UsageError(
-            f"{name} must be a whole number from 0 to {MOST_STEPS:,}, not {_shown(value)}: use for example {STEPS}"
+            f"{called} must be a whole number from 0 to {MOST_STEPS:,}, not {_shown(value)}: use for example {STEPS}"
         )
 
 

@@ -70,6 +70,11 @@ export class Inputs {
   /** Forget what was suggested for another source, and said of its input. */
   clear(): void {
     this.suggestions.replaceChildren();
+    this.unsaid();
+  }
+
+  /** Forget what was said of another input. */
+  unsaid(): void {
     this.about.textContent = "";
     set(this.field, { "aria-invalid": null });
   }

@@ -318,7 +318,10 @@ export class Playground {
       setTimeout(again, AGAIN);
     } else if (error instanceof Superseded) return;
     else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
-    else this.message.show(error instanceof Error ? error.message : String(error));
+    else {
+      this.inputs.unsaid();
+      this.message.show(error instanceof Error ? error.message : String(error));
+    }
   }
 
   // ── what goes out ──

@@ -23933,6 +23933,10 @@
     /** Forget what was suggested for another source, and said of its input. */
     clear() {
       this.suggestions.replaceChildren();
+      this.unsaid();
+    }
+    /** Forget what was said of another input. */
+    unsaid() {
       this.about.textContent = "";
       set(this.field, { "aria-invalid": null });
     }
@@ -26892,7 +26896,10 @@
         setTimeout(again, AGAIN);
       } else if (error instanceof Superseded) return;
       else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
-      else this.message.show(error instanceof Error ? error.message : String(error));
+      else {
+        this.inputs.unsaid();
+        this.message.show(error instanceof Error ? error.message : String(error));
+      }
     }
     // ── what goes out ──
     async save(what, to) {
