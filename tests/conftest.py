@@ -17,9 +17,31 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts a job in the background with Ctrl-C ignored, and so would be the programs that some tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+HEAVY = (
+    "tests/cli/test_universal.py",
+    "tests/house/test_architecture.py::test_the_picture_is_drawn_from_the_imports",
+    "tests/sources/turing/universal/proof/",
+    "tests/targets/classifier/",
+    "tests/targets/gpt2/",
+    "tests/targets/lens/",
+    "tests/targets/matrices/",
+    "tests/targets/test_formulas.py",
+    "tests/targets/test_framed.py",
+    "tests/targets/test_handmade.py",
+    "tests/test_renamed.py",
+    "tests/transformer/test_parts.py::test_the_exact_scores_of_a_head_behind_a_norm_are_not_looked_at",
+)
+"""Where node ids begin of tests that are slow together, though hardly one of them is by itself."""
 REMEDY = re.compile(r": .*(\binstall\b|\bset \w+=|\brun\b|\bneeds\b)")
 """What the reason of a skipped test has to contain: why, then what to do about it."""
 _silent: set[str] = set()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(HEAVY):
+            item.add_marker(pytest.mark.slow)
 
 
 def silent(reason: str) -> bool:
